@@ -1,0 +1,82 @@
+package dev.interlock;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What can be acquired: one lock, or several at once.
+ *
+ * <p>Contention is a value: an attempt that finds the lock held comes back empty. Failure is an
+ * exception. Acquisition is not reentrant: a second one waits for the first, also on the same
+ * thread. An acquisition that is interrupted, cancelled or timed out leaves nothing behind and
+ * never becomes the holder later.
+ *
+ * <p>Every method here throws, besides what it says itself:
+ *
+ * <ul>
+ *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve;
+ *   <li>{@link LockConfigurationException} if it never will, as things are set up;
+ *   <li>{@link IllegalStateException} if the client is closed, before or meanwhile.
+ * </ul>
+ *
+ * @param <L> what an acquisition yields
+ */
+@CheckReturnValue
+public interface Acquirable<L extends Lease> {
+
+  /**
+   * Waits until the lock is had. While the store cannot be reached it is asked again, with growing
+   * pauses, and the call fails when it has been unreachable for a whole {@linkplain
+   * LockOptions#term() term} on end.
+   *
+   * @return the lease; ignoring it keeps the lock until it is found unreachable
+   * @throws InterruptedException if the thread is interrupted before or while waiting
+   * @throws LockTimeoutException if {@link LockOptions#waitTimeout()} is set and passes
+   */
+  L acquire() throws InterruptedException;
+
+  /**
+   * Tries once, without waiting for a holder. Blocks for at most the request time-out, and not at
+   * all if the lock is held through this client.
+   *
+   * @return the lease, or empty if somebody else holds the lock
+   */
+  Optional<L> tryAcquire();
+
+  /**
+   * Waits for the lock for at most the given time. Failures that may pass are tried again until
+   * then. A last request that is under way when the time ends may add one request time-out.
+   *
+   * @param timeout how long to wait, positive
+   * @return the lease, or empty if the lock was still held when last seen
+   * @throws InterruptedException if the thread is interrupted before or while waiting
+   * @throws LockUnavailableException if the time passed and the store's last answer was not "held"
+   *     but a failure
+   * @throws IllegalArgumentException if the time is not positive
+   */
+  Optional<L> tryAcquire(Duration timeout) throws InterruptedException;
+
+  /**
+   * Does what {@link #acquire()} does, without blocking the caller. Cancelling the future leaves
+   * the line; if the lock was had at the same moment, it is given up again.
+   *
+   * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
+   * threads of the client; waiting for another thread of the same client occupies none.
+   *
+   * @return a future that completes with the lease, or exceptionally as {@link #acquire()} throws
+   */
+  CompletableFuture<L> acquireAsync();
+
+  /**
+   * Does what {@link #tryAcquire(Duration)} does, without blocking the caller; see {@link
+   * #acquireAsync()}.
+   *
+   * @param timeout how long to wait, positive
+   * @return a future that completes with the lease or empty, or exceptionally as {@link
+   *     #tryAcquire(Duration)} throws
+   * @throws IllegalArgumentException if the time is not positive
+   */
+  CompletableFuture<Optional<L>> tryAcquireAsync(Duration timeout);
+}

@@ -1,0 +1,15 @@
+package dev.interlock;
+
+/** What a backend can do beyond what the contract asks of every backend. */
+public enum Capability {
+  /** Every lease has a {@linkplain Lease#fencingToken() fencing token}. */
+  FENCING,
+  /** Waiters are served in the order in which their requests reached the store. */
+  FIFO,
+  /** What a release costs the store does not grow with the number of waiters. */
+  SINGLE_WAKEUP,
+  /** The lock lives on several nodes and goes on without a minority of them. */
+  REPLICATED,
+  /** {@link LockClient#revoke(String)} works: a forced release that keeps exclusion. */
+  REVOKE
+}

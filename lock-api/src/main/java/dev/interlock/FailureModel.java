@@ -1,0 +1,136 @@
+package dev.interlock;
+
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What a backend promises under each {@link Fault}, as data: the documentation, the comparison and
+ * the fault tests are fed from it, and a promise that does not hold fails the compatibility kit.
+ *
+ * <p>Exclusion means that at no moment two leases of a name are valid. Token order means that every
+ * later grant of a name has a higher fencing token, so that a store that checks tokens is safe even
+ * where exclusion is not kept.
+ */
+public final class FailureModel {
+
+  /** What survives a fault. */
+  public enum Survives {
+    /** Exclusion and token order both hold. */
+    EXCLUSION_AND_TOKENS,
+    /** Two leases may be valid at once, but their tokens tell which is the later one. */
+    TOKENS_ONLY,
+    /** Exclusion holds, but tokens may repeat or go back, or there are none. */
+    EXCLUSION_ONLY,
+    /** Neither is promised. */
+    NOTHING,
+    /** The fault cannot happen to this backend. */
+    NOT_APPLICABLE
+  }
+
+  private final Map<Fault, Survives> survives;
+
+  private FailureModel(Map<Fault, Survives> survives) {
+    this.survives = Collections.unmodifiableMap(survives);
+  }
+
+  /**
+   * Returns what survives the given fault.
+   *
+   * @param fault the fault
+   * @return what survives it
+   */
+  public Survives under(Fault fault) {
+    Survives answer = survives.get(fault);
+    if (answer == null) {
+      throw new NullPointerException("fault");
+    }
+    return answer;
+  }
+
+  /**
+   * Returns the whole table, in the order of {@link Fault}.
+   *
+   * @return an unmodifiable map with an entry for every fault
+   */
+  public Map<Fault, Survives> table() {
+    return survives;
+  }
+
+  /**
+   * Returns whether exclusion is promised under the given fault.
+   *
+   * @param fault the fault
+   * @return whether exclusion is promised
+   */
+  public boolean keepsExclusion(Fault fault) {
+    return switch (under(fault)) {
+      case EXCLUSION_AND_TOKENS, EXCLUSION_ONLY, NOT_APPLICABLE -> true;
+      case TOKENS_ONLY, NOTHING -> false;
+    };
+  }
+
+  /**
+   * Returns whether token order is promised under the given fault.
+   *
+   * @param fault the fault
+   * @return whether token order is promised
+   */
+  public boolean keepsTokenOrder(Fault fault) {
+    return switch (under(fault)) {
+      case EXCLUSION_AND_TOKENS, TOKENS_ONLY, NOT_APPLICABLE -> true;
+      case EXCLUSION_ONLY, NOTHING -> false;
+    };
+  }
+
+  @Override
+  public String toString() {
+    return survives.toString();
+  }
+
+  /**
+   * Starts a model in which everything is {@link Survives#NOTHING} until said otherwise, so that a
+   * promise is never made by forgetting.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Builds a {@link FailureModel}. */
+  public static final class Builder {
+    private final EnumMap<Fault, Survives> survives = new EnumMap<>(Fault.class);
+
+    private Builder() {
+      for (Fault fault : Fault.values()) {
+        survives.put(fault, Survives.NOTHING);
+      }
+    }
+
+    /**
+     * Says what survives the given faults.
+     *
+     * @param what what survives
+     * @param first a fault
+     * @param more more faults
+     * @return this builder
+     */
+    public Builder under(Survives what, Fault first, Fault... more) {
+      Set<Fault> faults = EnumSet.of(first, more);
+      faults.forEach(fault -> survives.put(fault, what));
+      return this;
+    }
+
+    /**
+     * Returns the model.
+     *
+     * @return the model
+     */
+    public FailureModel build() {
+      return new FailureModel(new EnumMap<>(survives));
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package dev.interlock;
+
+/** What can happen to a client, a server or the network between them. */
+public enum Fault {
+  /** The client's process is killed. */
+  CLIENT_KILLED,
+  /** The client's process is stopped for longer than its validity, and continued. */
+  CLIENT_STOPPED,
+  /** The client's connections break. */
+  CONNECTION_LOST,
+  /** The network swallows packets, in either direction, without breaking connections. */
+  PARTITION,
+  /** A server process is stopped for a while, and continued. */
+  SERVER_STOPPED,
+  /** A server is restarted and finds its data again. */
+  SERVER_RESTARTED,
+  /** A server is restarted and has lost its data, or the last of it. */
+  SERVER_RESTARTED_EMPTY,
+  /** A replica that is fed asynchronously takes over. */
+  ASYNC_FAILOVER,
+  /** Fewer than half of the nodes are dead. */
+  MINORITY_LOST,
+  /** The cluster's leader changes. */
+  LEADER_CHANGED,
+  /** A server's wall clock is set forward or back. */
+  SERVER_CLOCK_STEPPED,
+  /** The client's machine sleeps. */
+  MACHINE_SUSPENDED,
+  /** The store throws entries away to make room. */
+  EVICTION,
+  /** A person deletes the lock, or {@link LockClient#forceRelease(String)} is called. */
+  FORCED_RELEASE
+}

@@ -1,0 +1,131 @@
+package dev.interlock;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * One successful acquisition of a lock: proof of holding it, for as long as {@link #isHeld()}.
+ *
+ * <p>While a lease is held no other lease of the same name is, in any process, within the backend's
+ * {@linkplain FailureModel failure model}. No lock can promise more than that to a process that is
+ * stopped between a check and the write it guards; {@link #fencingToken()} is what closes that gap,
+ * if the storage refuses writes whose token is lower than the highest it has seen:
+ *
+ * <pre>{@code
+ * try (Lease lease = lock.acquire()) {
+ *   store.save(order, lease.fencingToken());
+ * }
+ * }</pre>
+ *
+ * <p>Ownership is this object, not a thread: it may be used, renewed and released from any thread.
+ * A lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes
+ * back. By default it is renewed in the background while the client lives; {@link LockOptions} says
+ * otherwise. A lease that the program forgets (it becomes unreachable) is no longer renewed, and a
+ * warning in the log names it. The warning also names the place where it was acquired, if that was
+ * recorded: it is for the first 16 acquisitions of a name, for one in 32 of the later ones at
+ * random, and for all of them once a lease of that name has been forgotten.
+ *
+ * <p>No method but {@link #renew()}, {@link #release()} and {@link #close()} contacts the store or
+ * blocks. What a thread did before releasing a lease is visible to the threads that get the lock
+ * after it in the same JVM.
+ */
+public interface Lease extends AutoCloseable {
+
+  /**
+   * Returns the lock's name.
+   *
+   * @return the lock's name
+   */
+  String name();
+
+  /**
+   * Returns the fencing token: a number that is higher than that of every earlier lease of this
+   * name. Positive, at most 63 bits; compare as 64-bit integers. It never changes, not even after
+   * the lease has ended.
+   *
+   * @return the token
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#FENCING}
+   */
+  long fencingToken();
+
+  /**
+   * Returns whether this lease certainly holds the lock at this moment, judged by the local clock
+   * alone: once the validity has run out the answer is false, whether or not the store was reached.
+   *
+   * @return whether it is held
+   */
+  boolean isHeld();
+
+  /**
+   * Returns for how much longer the lease is certainly held if no renewal is confirmed. It is
+   * counted from before the granting or renewing request was sent.
+   *
+   * @return the remaining validity; zero if the lease has ended
+   */
+  Duration remainingValidity();
+
+  /**
+   * Returns for how long the store keeps the lock after the last renewal: the {@linkplain
+   * LockOptions#term() term} asked for, or more where the store cannot do less.
+   *
+   * @return the effective term
+   */
+  Duration effectiveTerm();
+
+  /**
+   * Does nothing if {@link #isHeld()}, and throws otherwise.
+   *
+   * @throws LeaseLostException if the lease was lost
+   * @throws IllegalStateException if it was released
+   */
+  void ensureHeld();
+
+  /**
+   * Extends the lease by a whole term from now, and waits until the store has confirmed it. Not
+   * needed where renewal is automatic. Blocks for at most the request time-out.
+   *
+   * @throws LeaseLostException if the lease was lost; it cannot be brought back, even if the lock
+   *     is free
+   * @throws IllegalStateException if it was released
+   * @throws LockUnavailableException if the store did not confirm; the lease goes on with the
+   *     validity that it had
+   * @throws InterruptedException if the thread was interrupted; the renewal may or may not have
+   *     taken place
+   */
+  void renew() throws InterruptedException;
+
+  /**
+   * Gives the lock up, and waits for the store's confirmation for at most the request time-out. A
+   * renewal under way is joined first, and none follows. Calling it again returns the same outcome
+   * and does nothing. An interrupt does not stop it; the thread's interrupt status is kept.
+   *
+   * @return what is known about the release
+   */
+  @CanIgnoreReturnValue
+  ReleaseOutcome release();
+
+  /** Does what {@link #release()} does. Never throws for a lost lease or an unreachable store. */
+  @Override
+  void close();
+
+  /**
+   * Returns a future that completes, exactly once, if the lease is lost: as soon as the store says
+   * so, and at the end of the validity at the latest. It never completes for a lease that is
+   * released. Dependent actions run on a thread of the client's own and may block.
+   *
+   * @return a new future; completing or cancelling it affects nobody else
+   */
+  CompletableFuture<LeaseLostException> lost();
+
+  /**
+   * Calls the listener for whatever happens to this lease from now on, and once at once with the
+   * {@link LockEvent.Lost} if it has already been lost. Calls come one after the other, in order,
+   * on a thread of the client's own. A listener that throws is logged; one that blocks delays only
+   * its own further events.
+   *
+   * @param listener the listener
+   */
+  void onEvent(Consumer<? super LockEvent> listener);
+}

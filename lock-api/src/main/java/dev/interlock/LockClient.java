@@ -1,0 +1,198 @@
+package dev.interlock;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.interlock.internal.ClientFactory;
+import dev.interlock.spi.BackendFactory;
+import java.util.Collection;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * A connection to a store that keeps locks. Opened once, shared by all threads, closed at the end.
+ *
+ * <pre>{@code
+ * try (LockClient client = LockClient.open("redis://localhost:6379")) {
+ *   try (Lease lease = client.lock("orders/42").acquire()) {
+ *     store.save(order, lease.fencingToken());
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>The scheme of the URI picks the backend among those found by {@link java.util.ServiceLoader}.
+ * Two clients are two parties, even in one process: what one holds the other has to wait for.
+ *
+ * <p>A client that neither holds nor waits keeps no state for any name and uses no CPU. All threads
+ * that it starts are daemons.
+ */
+public interface LockClient extends AutoCloseable {
+
+  /**
+   * Opens the store at the URI with {@linkplain LockOptions#defaults() default options}; see {@link
+   * #open(String, LockOptions)}.
+   *
+   * @param uri where the store is, such as {@code redis://localhost:6379} or {@code memory:demo}
+   * @return a new client
+   * @throws LockConfigurationException if the URI cannot work; it says what would be right
+   * @throws LockUnavailableException if the store does not answer
+   */
+  static LockClient open(String uri) {
+    return open(uri, LockOptions.defaults());
+  }
+
+  /**
+   * Opens the store at the URI. Blocks while it connects, for at most the connect and request
+   * time-outs.
+   *
+   * <p>Besides what the backend documents, the query part of every URI takes {@code term}, {@code
+   * requestTimeout}, {@code waitTimeout}, {@code maxHold} (durations such as {@code 500ms}, {@code
+   * 10s}, {@code 5m}), {@code autoRenew} ({@code true} or {@code false}) and {@code holder}, which
+   * take the place of the given options' values.
+   *
+   * @param uri where the store is
+   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @return a new client
+   * @throws LockConfigurationException if the URI cannot work; it says what would be right
+   * @throws LockUnavailableException if the store does not answer
+   */
+  static LockClient open(String uri, LockOptions options) {
+    return ClientFactory.open(uri, options);
+  }
+
+  /**
+   * Opens a client on a backend that the caller makes; how backends take the driver's own client
+   * object, and how a backend is used without a provider.
+   *
+   * @param factory makes the backend
+   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @return a new client
+   * @throws LockConfigurationException if the backend refuses its settings
+   * @throws LockUnavailableException if the store does not answer
+   */
+  static LockClient using(BackendFactory factory, LockOptions options) {
+    return ClientFactory.using(factory, options);
+  }
+
+  /**
+   * Names a lock, with the client's options. Does not contact the store.
+   *
+   * @param name 1 to 255 Unicode characters (code points), any; compared exactly
+   * @return the lock
+   * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedLock lock(String name);
+
+  /**
+   * Names a lock, with options of its own. Does not contact the store.
+   *
+   * @param name 1 to 255 Unicode characters (code points), any; compared exactly
+   * @param options the lock's options; the request time-out is always the client's
+   * @return the lock
+   * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedLock lock(String name, LockOptions options);
+
+  /**
+   * Names several locks, to be had all together or not at all, with the client's options. Does not
+   * contact the store.
+   *
+   * @param names at least one name; duplicates count once
+   * @return the locks as one
+   * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)} refuses
+   * @throws IllegalStateException if the client is closed
+   */
+  MultiLock lockAll(Collection<String> names);
+
+  /**
+   * Names several locks, to be had all together or not at all, with options of their own.
+   *
+   * @param names at least one name; duplicates count once
+   * @param options the locks' options
+   * @return the locks as one
+   * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)} refuses
+   * @throws IllegalStateException if the client is closed
+   */
+  MultiLock lockAll(Collection<String> names, LockOptions options);
+
+  /**
+   * Asks the store who holds a lock. Blocks for at most the request time-out.
+   *
+   * @param name the lock's name
+   * @return what the store said
+   * @throws LockUnavailableException if the store did not answer
+   * @throws LockConfigurationException if it refused, or something else lies under the lock's name
+   * @throws IllegalStateException if the client is closed
+   */
+  LockState inspect(String name);
+
+  /**
+   * Takes a lock away from whoever holds it, at once. <b>This breaks exclusion</b>: the holder goes
+   * on believing in its lease until it is told, or its validity ends. Its fencing token still gives
+   * it away. {@link #revoke(String)} is the safe form. Blocks for at most the request time-out.
+   *
+   * @param name the lock's name
+   * @return whether somebody held it
+   * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
+   * @throws LockConfigurationException if it refused
+   * @throws IllegalStateException if the client is closed
+   */
+  @CanIgnoreReturnValue
+  boolean forceRelease(String name);
+
+  /**
+   * Stops the holder of a lock from renewing it, and keeps everybody out until its lease has
+   * certainly ended: a forced release that keeps exclusion. Returns without waiting for that end;
+   * {@link #inspect(String)} shows the time that remains. Blocks for at most the request time-out.
+   *
+   * @param name the lock's name
+   * @return whether somebody held it
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
+   * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
+   * @throws LockConfigurationException if it refused
+   * @throws IllegalStateException if the client is closed
+   */
+  @CanIgnoreReturnValue
+  boolean revoke(String name);
+
+  /**
+   * Returns what the backend is and promises.
+   *
+   * @return the backend's description
+   */
+  BackendInfo backend();
+
+  /**
+   * Returns what the backend can do beyond the contract's minimum.
+   *
+   * @return an unmodifiable set
+   */
+  default Set<Capability> capabilities() {
+    return backend().capabilities();
+  }
+
+  /**
+   * Returns where the store is, without any password.
+   *
+   * @return the endpoint, as in error messages
+   */
+  String endpoint();
+
+  /**
+   * Calls the listener for whatever happens to any lease of this client from now on, in order, on a
+   * thread of the client's own. A listener that throws is logged; one that blocks delays only its
+   * own further events, which are kept in memory meanwhile.
+   *
+   * @param listener the listener
+   */
+  void onEvent(Consumer<? super LockEvent> listener);
+
+  /**
+   * Releases every lease of this client, ends every wait with {@link IllegalStateException}, and
+   * disconnects, unless the driver's client object was the caller's own. Blocks for at most twice
+   * the request time-out; leases whose release was not confirmed by then end with their term.
+   * Closing again does nothing.
+   */
+  @Override
+  void close();
+}

@@ -1,0 +1,31 @@
+package dev.interlock;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something has to be set right by a person before the call can succeed: a URI that cannot work, a
+ * wrong password, a missing permission, a foreign key under the lock's name. Never retried.
+ */
+public final class LockConfigurationException extends LockException {
+
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Says what is wrong.
+   *
+   * @param message what is wrong, and what would be right; without any password
+   */
+  public LockConfigurationException(String message) {
+    super(message, null);
+  }
+
+  /**
+   * Says what is wrong.
+   *
+   * @param message what is wrong, and what would be right; without any password
+   * @param cause the driver's own exception, if there is one
+   */
+  public LockConfigurationException(String message, @Nullable Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,314 @@
+package dev.interlock;
+
+import static com.google.common.base.Preconditions.checkArgument;
+import static java.util.Objects.requireNonNull;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How locks are taken and kept. Immutable; per client, and per lock where it differs.
+ *
+ * <p>By default a lease has a term of 30 s, is renewed in the background without limit, a single
+ * request to the store may take 2 s, and {@link DistributedLock#acquire()} waits without limit.
+ */
+public final class LockOptions {
+
+  private static final LockOptions DEFAULTS = builder().build();
+
+  private final Duration term;
+  private final boolean autoRenew;
+  private final @Nullable Duration maxHold;
+  private final Duration requestTimeout;
+  private final @Nullable Duration waitTimeout;
+  private final Duration lookAgain;
+  private final @Nullable String holder;
+
+  private LockOptions(Builder builder) {
+    this.term = builder.term;
+    this.autoRenew = builder.autoRenew;
+    this.maxHold = builder.maxHold;
+    this.requestTimeout = builder.requestTimeout;
+    this.waitTimeout = builder.waitTimeout;
+    this.lookAgain = builder.lookAgain;
+    this.holder = builder.holder;
+  }
+
+  /**
+   * Returns the defaults.
+   *
+   * @return the defaults
+   */
+  public static LockOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Starts from the defaults.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Starts from these options.
+   *
+   * @return a new builder
+   */
+  public Builder toBuilder() {
+    Builder builder = new Builder();
+    builder.term = term;
+    builder.autoRenew = autoRenew;
+    builder.maxHold = maxHold;
+    builder.requestTimeout = requestTimeout;
+    builder.waitTimeout = waitTimeout;
+    builder.lookAgain = lookAgain;
+    builder.holder = holder;
+    return builder;
+  }
+
+  /**
+   * For how long the store keeps a lock whose holder is not heard of. Default 30 s. A short term
+   * frees the locks of dead processes sooner; a long one outlasts longer pauses and outages.
+   *
+   * @return the term
+   */
+  public Duration term() {
+    return term;
+  }
+
+  /**
+   * Whether leases are renewed in the background until released. Default true; otherwise a lease
+   * ends at its term unless {@link Lease#renew()} is called.
+   *
+   * @return whether leases are renewed
+   */
+  public boolean autoRenew() {
+    return autoRenew;
+  }
+
+  /**
+   * How long a lease may be held at most, all renewals included. Default: no limit.
+   *
+   * @return the limit, or empty
+   */
+  public Optional<Duration> maxHold() {
+    return Optional.ofNullable(maxHold);
+  }
+
+  /**
+   * How long a single request to the store may take. Default 2 s. Always the client's.
+   *
+   * @return the time-out
+   */
+  public Duration requestTimeout() {
+    return requestTimeout;
+  }
+
+  /**
+   * How long {@link DistributedLock#acquire()} waits for a holder before it throws {@link
+   * LockTimeoutException}. Default: no limit.
+   *
+   * @return the limit, or empty
+   */
+  public Optional<Duration> waitTimeout() {
+    return Optional.ofNullable(waitTimeout);
+  }
+
+  /**
+   * How long a waiter relies on notifications before it looks at the lock again by itself, at most.
+   * Default 1 s. It only matters for stores without a queue, and when a notification was lost.
+   *
+   * @return the interval
+   */
+  public Duration lookAgain() {
+    return lookAgain;
+  }
+
+  /**
+   * The label that {@link LockClient#inspect} shows for a holder or waiter. Default: host name,
+   * process id and thread name, as {@code host/pid/thread}.
+   *
+   * @return the label, or empty for the default
+   */
+  public Optional<String> holder() {
+    return Optional.ofNullable(holder);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof LockOptions that
+        && term.equals(that.term)
+        && autoRenew == that.autoRenew
+        && Objects.equals(maxHold, that.maxHold)
+        && requestTimeout.equals(that.requestTimeout)
+        && Objects.equals(waitTimeout, that.waitTimeout)
+        && lookAgain.equals(that.lookAgain)
+        && Objects.equals(holder, that.holder);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(term, autoRenew, maxHold, requestTimeout, waitTimeout, lookAgain, holder);
+  }
+
+  @Override
+  public String toString() {
+    return "LockOptions[term="
+        + term
+        + ", autoRenew="
+        + autoRenew
+        + ", maxHold="
+        + maxHold
+        + ", requestTimeout="
+        + requestTimeout
+        + ", waitTimeout="
+        + waitTimeout
+        + ", lookAgain="
+        + lookAgain
+        + ", holder="
+        + holder
+        + "]";
+  }
+
+  /** Builds {@link LockOptions}. Every duration must be positive and at most 365 days. */
+  public static final class Builder {
+
+    private static final Duration LONGEST = Duration.ofDays(365);
+    private static final int LONGEST_HOLDER = 255;
+
+    private Duration term = Duration.ofSeconds(30);
+    private boolean autoRenew = true;
+    private @Nullable Duration maxHold;
+    private Duration requestTimeout = Duration.ofSeconds(2);
+    private @Nullable Duration waitTimeout;
+    private Duration lookAgain = Duration.ofSeconds(1);
+    private @Nullable String holder;
+
+    private Builder() {}
+
+    /**
+     * Sets {@link LockOptions#term()}.
+     *
+     * @param term at least 1 ms
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder term(Duration term) {
+      this.term = checked("term", term);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#autoRenew()}.
+     *
+     * @param autoRenew whether leases are renewed in the background
+     * @return this builder
+     */
+    @CanIgnoreReturnValue
+    public Builder autoRenew(boolean autoRenew) {
+      this.autoRenew = autoRenew;
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#maxHold()}.
+     *
+     * @param maxHold at least 1 ms, or null for no limit
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder maxHold(@Nullable Duration maxHold) {
+      this.maxHold = maxHold == null ? null : checked("maxHold", maxHold);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#requestTimeout()}.
+     *
+     * @param requestTimeout at least 1 ms
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder requestTimeout(Duration requestTimeout) {
+      this.requestTimeout = checked("requestTimeout", requestTimeout);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#waitTimeout()}.
+     *
+     * @param waitTimeout at least 1 ms, or null for no limit
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder waitTimeout(@Nullable Duration waitTimeout) {
+      this.waitTimeout = waitTimeout == null ? null : checked("waitTimeout", waitTimeout);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#lookAgain()}.
+     *
+     * @param lookAgain at least 1 ms
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder lookAgain(Duration lookAgain) {
+      this.lookAgain = checked("lookAgain", lookAgain);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#holder()}.
+     *
+     * @param holder 1 to 255 characters without control characters, or null for the default
+     * @return this builder
+     * @throws IllegalArgumentException if empty, too long, or with control characters
+     */
+    @CanIgnoreReturnValue
+    public Builder holder(@Nullable String holder) {
+      if (holder != null) {
+        checkArgument(
+            !holder.isEmpty() && holder.length() <= LONGEST_HOLDER,
+            "holder label must have 1 to %s characters, not %s",
+            LONGEST_HOLDER,
+            holder.length());
+        checkArgument(
+            holder.chars().noneMatch(Character::isISOControl),
+            "holder label must not contain control characters");
+      }
+      this.holder = holder;
+      return this;
+    }
+
+    /**
+     * Returns the options.
+     *
+     * @return the options
+     */
+    public LockOptions build() {
+      return new LockOptions(this);
+    }
+
+    private static Duration checked(String what, Duration value) {
+      requireNonNull(value, what);
+      checkArgument(
+          value.compareTo(Duration.ofMillis(1)) >= 0 && value.compareTo(LONGEST) <= 0,
+          "%s must be between 1 ms and 365 days, not %s",
+          what,
+          value);
+      return value;
+    }
+  }
+}

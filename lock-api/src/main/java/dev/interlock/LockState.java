@@ -1,0 +1,140 @@
+package dev.interlock;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the store said about one lock at one moment; it may have changed since. For people and
+ * diagnostics, never for deciding whether one holds a lock.
+ */
+public final class LockState {
+
+  private final String name;
+  private final boolean held;
+  private final @Nullable String holder;
+  private final @Nullable Long token;
+  private final @Nullable Duration remaining;
+  private final List<String> waiters;
+
+  private LockState(
+      String name,
+      boolean held,
+      @Nullable String holder,
+      @Nullable Long token,
+      @Nullable Duration remaining,
+      List<String> waiters) {
+    this.name = name;
+    this.held = held;
+    this.holder = holder;
+    this.token = token;
+    this.remaining = remaining;
+    this.waiters = List.copyOf(waiters);
+  }
+
+  /**
+   * A lock that nobody holds.
+   *
+   * @param name the lock's name
+   * @return its state
+   */
+  public static LockState free(String name) {
+    return new LockState(name, false, null, null, null, List.of());
+  }
+
+  /**
+   * A lock that is held.
+   *
+   * @param name the lock's name
+   * @param holder the holder's label, or null if the store does not keep it
+   * @param token the fencing token of the server acquisition, or null if there is none
+   * @param remaining how long the store would wait for a renewal from now on, or null if it does
+   *     not say
+   * @param waiters the labels of those that stand in line, in order; empty if the store keeps no
+   *     line
+   * @return its state
+   */
+  public static LockState held(
+      String name,
+      @Nullable String holder,
+      @Nullable Long token,
+      @Nullable Duration remaining,
+      List<String> waiters) {
+    return new LockState(name, true, holder, token, remaining, waiters);
+  }
+
+  /**
+   * Returns the lock's name.
+   *
+   * @return the lock's name
+   */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * Returns whether somebody held the lock.
+   *
+   * @return whether it was held
+   */
+  public boolean isHeld() {
+    return held;
+  }
+
+  /**
+   * Returns the {@linkplain LockOptions#holder() label} of the holder.
+   *
+   * @return the label, or empty if the lock is free or the store does not keep it
+   */
+  public Optional<String> holder() {
+    return Optional.ofNullable(holder);
+  }
+
+  /**
+   * Returns the fencing token with which the holder's process got the lock from the store. While
+   * that process hands the lock over among its own threads, their tokens are up to 63 above it.
+   *
+   * @return the token, or empty if the lock is free or the backend has no tokens
+   */
+  public OptionalLong fencingToken() {
+    return token == null ? OptionalLong.empty() : OptionalLong.of(token);
+  }
+
+  /**
+   * Returns how long the lock would remain held without renewal.
+   *
+   * @return the remaining time, or empty if the lock is free or the store does not say
+   */
+  public Optional<Duration> remaining() {
+    return Optional.ofNullable(remaining);
+  }
+
+  /**
+   * Returns the labels of the waiters that the store keeps in line, the next first.
+   *
+   * @return an unmodifiable list, empty if there are none or the store keeps no line
+   */
+  public List<String> waiters() {
+    return waiters;
+  }
+
+  @Override
+  public String toString() {
+    if (!held) {
+      return "LockState[" + name + " free]";
+    }
+    return "LockState["
+        + name
+        + " held by "
+        + holder
+        + ", token "
+        + token
+        + ", remaining "
+        + remaining
+        + ", waiters "
+        + waiters
+        + "]";
+  }
+}

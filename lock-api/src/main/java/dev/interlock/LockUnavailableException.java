@@ -1,0 +1,52 @@
+package dev.interlock;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store did not answer, or answered that it cannot serve at the moment: a refused or broken
+ * connection, a time-out, no quorum, a server that is loading, full or read-only. The same call may
+ * succeed later.
+ *
+ * <p>The operation may or may not have been carried out. The engine has already taken care of the
+ * consequences: an attempt in doubt is undone in the background.
+ */
+public final class LockUnavailableException extends LockException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final String backend;
+  private final String endpoint;
+
+  /**
+   * Says which store could not serve, and why.
+   *
+   * @param backend the backend's name, such as {@code redis}
+   * @param endpoint the address or addresses asked, without any password
+   * @param problem what happened, as the end of the sentence "redis at 127.0.0.1:6379: …"
+   * @param cause the driver's own exception, if there is one
+   */
+  public LockUnavailableException(
+      String backend, String endpoint, String problem, @Nullable Throwable cause) {
+    super(backend + " at " + endpoint + ": " + problem, cause);
+    this.backend = backend;
+    this.endpoint = endpoint;
+  }
+
+  /**
+   * Returns the backend's name, such as {@code redis}.
+   *
+   * @return the backend's name
+   */
+  public String backend() {
+    return backend;
+  }
+
+  /**
+   * Returns the address or addresses that were asked, without any password.
+   *
+   * @return the endpoint
+   */
+  public String endpoint() {
+    return endpoint;
+  }
+}

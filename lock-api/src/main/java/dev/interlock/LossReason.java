@@ -1,0 +1,19 @@
+package dev.interlock;
+
+/** Why a lease ended other than by its release. */
+public enum LossReason {
+  /** The validity ran out: the lease was not renewed, or no renewal was confirmed in time. */
+  EXPIRED,
+  /** The store says that the lock is no longer this lease's: deleted, forced, or taken over. */
+  TAKEN,
+  /** The session with the store that carried the lease has ended. */
+  SESSION_ENDED,
+  /** The {@linkplain LockOptions#maxHold() maximum hold time} was reached. */
+  MAX_HOLD,
+  /** Wall time has outrun the monotonic clock by more than the validity left: the machine slept. */
+  SUSPENDED,
+  /** The program dropped the lease without releasing it, and renewal was stopped. */
+  ABANDONED,
+  /** Another lease of the same {@link MultiLease} was lost. */
+  SIBLING_LOST
+}

@@ -1,0 +1,40 @@
+package dev.interlock;
+
+import java.util.List;
+
+/**
+ * One lease over several names, see {@link LockClient#lockAll}: held while all of them are. If one
+ * is lost, all are: the others are released.
+ *
+ * <p>{@link #name()} is the names joined by {@code ", "}; {@link #remainingValidity()} and {@link
+ * #effectiveTerm()} are the smallest of the names'.
+ */
+public interface MultiLease extends Lease {
+
+  /**
+   * Returns the names, without duplicates, in the order in which they were taken.
+   *
+   * @return an unmodifiable list
+   */
+  List<String> names();
+
+  /**
+   * Returns the token of one of the names.
+   *
+   * @param name one of {@link #names()}
+   * @return its token
+   * @throws IllegalArgumentException if the name is none of them
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#FENCING}
+   */
+  long fencingToken(String name);
+
+  /**
+   * Returns the token if there is only one name; several have one each.
+   *
+   * @return the token
+   * @throws UnsupportedOperationException if there are several names, or if the backend lacks
+   *     {@link Capability#FENCING}
+   */
+  @Override
+  long fencingToken();
+}

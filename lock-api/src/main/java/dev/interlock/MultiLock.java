@@ -1,0 +1,22 @@
+package dev.interlock;
+
+import java.util.List;
+
+/**
+ * Several names, locked together or not at all; see {@link LockClient#lockAll}.
+ *
+ * <p>The names are taken one after the other, in the order of their code points, so that two
+ * overlapping sets never deadlock. Those already held are renewed while the next is waited for, and
+ * all once more before the lease is granted. If one is lost in spite of that before all are had,
+ * those already held are released and the taking begins again, for as long as there is time; a
+ * {@link LockUnavailableException} says that there was none left.
+ */
+public interface MultiLock extends Acquirable<MultiLease> {
+
+  /**
+   * Returns the names, without duplicates, in the order in which they are taken.
+   *
+   * @return an unmodifiable list
+   */
+  List<String> names();
+}

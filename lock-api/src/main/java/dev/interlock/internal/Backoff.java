@@ -1,0 +1,36 @@
+package dev.interlock.internal;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Growing pauses between tries at a store that fails: from 20 ms, doubled each time, to a tenth of
+ * the term (at most 2 s), each shortened at random by up to a half so that clients do not try in
+ * step.
+ */
+final class Backoff {
+
+  private static final long FIRST = Duration.ofMillis(20).toNanos();
+  private static final long LONGEST = Duration.ofSeconds(2).toNanos();
+
+  private final long cap;
+  private long next = FIRST;
+
+  Backoff(Duration term) {
+    this.cap = Math.max(FIRST / 4, Math.min(LONGEST, term.toNanos() / 10));
+  }
+
+  long nextNanos() {
+    long pause = Math.min(next, cap);
+    next = Math.min(next * 2, LONGEST);
+    return pause - ThreadLocalRandom.current().nextLong(pause / 2 + 1);
+  }
+
+  Duration next() {
+    return Duration.ofNanos(nextNanos());
+  }
+
+  void reset() {
+    next = FIRST;
+  }
+}

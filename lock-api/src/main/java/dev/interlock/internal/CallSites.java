@@ -1,0 +1,70 @@
+package dev.interlock.internal;
+
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where in the user's program leases were acquired, for the warning about a forgotten one.
+ *
+ * <p>Looking at the stack costs more than everything else that an uncontended acquisition does
+ * inside this process, and it cannot be made up for afterwards. So it is done for the first
+ * acquisitions of a name and, at random, for a share of the later ones, as Netty's leak detector
+ * does; and for all acquisitions of a name of which one has been forgotten.
+ *
+ * <p>Names are counted by their hash, so that what is kept here does not grow with their number.
+ * Names that share a count are looked at less often, unless one of them has been forgotten.
+ */
+final class CallSites {
+
+  /** How many acquisitions of a name are looked at before only a share of them is. */
+  static final int FIRST = 16;
+
+  /** One in how many is looked at then. */
+  static final int SHARE = 32;
+
+  private static final int ALL = -1;
+  private static final int COUNTS = 1024;
+
+  private static final StackWalker WALKER = StackWalker.getInstance();
+  private static final String OURS = CallSites.class.getPackageName() + ".";
+
+  private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
+
+  /** Where the program acquires the name just now, or null if this is not looked at. */
+  @Nullable Object current(String name) {
+    return isDue(place(name)) ? look() : null;
+  }
+
+  private boolean isDue(int place) {
+    int count = counts.getPlain(place);
+    if (count >= FIRST) {
+      return ThreadLocalRandom.current().nextInt(SHARE) == 0;
+    }
+    if (count >= 0) {
+      // One that is not counted, because another thread counts too, is looked at nevertheless.
+      counts.weakCompareAndSetPlain(place, count, count + 1);
+    }
+    return true;
+  }
+
+  /** From now on no acquisition of this name is left out. */
+  void rememberAll(String name) {
+    counts.set(place(name), ALL);
+  }
+
+  private static int place(String name) {
+    int hash = name.hashCode();
+    return (hash ^ (hash >>> 16)) & (COUNTS - 1);
+  }
+
+  /** The innermost frame on the stack that is not the engine's, rendered only when printed. */
+  static @Nullable Object look() {
+    return WALKER.walk(
+        frames ->
+            frames
+                .filter(frame -> !frame.getClassName().startsWith(OURS))
+                .findFirst()
+                .orElse(null));
+  }
+}

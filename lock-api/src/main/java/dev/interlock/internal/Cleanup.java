@@ -1,0 +1,142 @@
+package dev.interlock.internal;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives up on the server, in the background, what may have been left there: attempts whose outcome
+ * is not known, grants that came too late, releases that were not confirmed. Tried until confirmed,
+ * or until the lock has ended there by itself.
+ */
+final class Cleanup {
+
+  private static final Logger log = LoggerFactory.getLogger(Cleanup.class);
+
+  private final LockBackend backend;
+  private final TimeSource time;
+  private final Timer timer;
+  private final Threads threads;
+  private final Duration requestTimeout;
+  private final Set<Task> pending = ConcurrentHashMap.newKeySet();
+
+  private volatile boolean finished;
+
+  Cleanup(
+      LockBackend backend, TimeSource time, Timer timer, Threads threads, Duration requestTimeout) {
+    this.backend = backend;
+    this.time = time;
+    this.timer = timer;
+    this.threads = threads;
+    this.requestTimeout = requestTimeout;
+  }
+
+  /** For claims of which the store keeps nothing beyond the term (and a request's flight). */
+  void undo(Claim claim, Duration effectiveTerm) {
+    new Task(claim, Deadline.in(time, effectiveTerm.plus(requestTimeout).plus(requestTimeout)))
+        .start();
+  }
+
+  /** For claims that stay on the store until removed. */
+  void undoUntilConfirmed(Claim claim) {
+    new Task(claim, Deadline.never(time)).start();
+  }
+
+  int pending() {
+    return pending.size();
+  }
+
+  /** Tries everything that is left once more, on the calling thread, and forgets it. */
+  void finish(Deadline deadline) {
+    finished = true;
+    for (Task task : List.copyOf(pending)) {
+      if (!deadline.hasPassed()) {
+        task.attempt(deadline);
+      }
+      pending.remove(task);
+    }
+  }
+
+  private final class Task extends Timer.Event implements Runnable {
+    private final Claim claim;
+    private final Deadline until;
+    private final Backoff backoff;
+
+    Task(Claim claim, Deadline until) {
+      this.claim = claim;
+      this.until = until;
+      this.backoff = new Backoff(claim.term());
+    }
+
+    void start() {
+      pending.add(this);
+      execute();
+    }
+
+    @Override
+    void fire(long now) {
+      execute();
+    }
+
+    private void execute() {
+      try {
+        threads.cleanup().execute(this);
+      } catch (RejectedExecutionException e) {
+        // The client was closed meanwhile: nobody is left to do it, and the term ends the lock.
+        pending.remove(this);
+      }
+    }
+
+    @Override
+    public void run() {
+      if (attempt(Deadline.in(time, requestTimeout))) {
+        return;
+      }
+      if (finished) {
+        // Nobody is left to try again, and the term ends the lock.
+        pending.remove(this);
+      } else {
+        timer.schedule(this, time.nanoTime() + backoff.nextNanos());
+      }
+    }
+
+    /** Returns whether no further attempt is needed. */
+    boolean attempt(Deadline deadline) {
+      boolean done = until.hasPassed() || released(deadline);
+      if (done) {
+        pending.remove(this);
+      }
+      return done;
+    }
+
+    private boolean released(Deadline deadline) {
+      try {
+        boolean wasThere = backend.release(claim, deadline);
+        log.debug("{} given up in the background, was there: {}", claim, wasThere);
+        return true;
+      } catch (LockUnavailableException e) {
+        log.debug("{} cannot be given up yet", claim, e);
+        return false;
+      } catch (LockConfigurationException e) {
+        log.warn("{} cannot be given up", claim, e);
+        return true;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return false;
+      } catch (RuntimeException | Error e) {
+        log.error("the backend failed to give up {}", claim, e);
+        return false;
+      }
+    }
+  }
+}

@@ -1,0 +1,474 @@
+package dev.interlock.internal;
+
+import static com.google.common.base.Preconditions.checkArgument;
+import static java.util.Objects.requireNonNull;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.util.concurrent.Uninterruptibles;
+import dev.interlock.BackendInfo;
+import dev.interlock.DistributedLock;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.MultiLock;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendFactory;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The client: what it holds, what it waits for, and the parts that do the work. */
+final class Engine implements LockClient {
+
+  static final Logger log = LoggerFactory.getLogger(LockClient.class);
+
+  private final LockOptions options;
+  private final TimeSource time;
+  private final LockBackend store;
+  private final BackendInfo info;
+  private final Threads threads;
+  private final Timer timer;
+  private final Renewer renewer;
+  private final Cleanup cleanup;
+  private final Notifier notifier;
+  private final LocalLine line = new LocalLine();
+  private final ThreadHolds threadHolds = new ThreadHolds(this);
+  private final ClaimIds claimIds = new ClaimIds();
+  private final CallSites callSites = new CallSites();
+
+  /** By its claim's id, what there is of every attempt: its contest, then its turn. */
+  private final ConcurrentHashMap<String, Claimant> claimants = new ConcurrentHashMap<>();
+
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean outOfTime;
+
+  Engine(BackendFactory factory, LockOptions options, TimeSource time) {
+    this.options = requireNonNull(options, "options");
+    this.time = time;
+    this.store = factory.open(new Context());
+    this.info = store.info();
+    this.threads = new Threads(info.name());
+    this.renewer = new Renewer(this);
+    this.timer = new Timer(time, "interlock-" + info.name() + "-timer", renewer::flush);
+    this.cleanup = new Cleanup(store, time, timer, threads, options.requestTimeout());
+    this.notifier = new Notifier(threads.callbacks());
+  }
+
+  private final class Context implements BackendContext {
+    @Override
+    public LockOptions options() {
+      return options;
+    }
+
+    @Override
+    public TimeSource time() {
+      return time;
+    }
+
+    @Override
+    public void lost(Claim claim, LossReason reason, String detail) {
+      Engine.this.lost(claim, reason, detail);
+    }
+  }
+
+  // --- the parts ------------------------------------------------------------------------------
+
+  TimeSource time() {
+    return time;
+  }
+
+  LockBackend store() {
+    return store;
+  }
+
+  Threads threads() {
+    return threads;
+  }
+
+  Timer timer() {
+    return timer;
+  }
+
+  Renewer renewer() {
+    return renewer;
+  }
+
+  Cleanup cleanup() {
+    return cleanup;
+  }
+
+  Notifier notifier() {
+    return notifier;
+  }
+
+  LocalLine line() {
+    return line;
+  }
+
+  CallSites callSites() {
+    return callSites;
+  }
+
+  ThreadHolds threadHolds() {
+    return threadHolds;
+  }
+
+  LockOptions options() {
+    return options;
+  }
+
+  Duration requestTimeout() {
+    return options.requestTimeout();
+  }
+
+  String nextClaimId() {
+    return claimIds.next();
+  }
+
+  /** Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. */
+  long clockOffset(long now) {
+    return time.wallMillis() * 1_000_000 - now;
+  }
+
+  LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(info.name(), store.endpoint(), problem, cause);
+  }
+
+  // --- acquiring ------------------------------------------------------------------------------
+
+  Request request(String name, LockOptions lockOptions, boolean keep, @Nullable Thread owner) {
+    String holder = lockOptions.holder().orElseGet(Labels::ofCurrentThread);
+    return new Request(name, lockOptions, holder, keep, owner);
+  }
+
+  @Nullable LeaseState tryAcquire(Request request) {
+    ensureOpen();
+    if (!line.tryEnter(request.name())) {
+      LockUnavailableException trouble = line.trouble(request.name());
+      if (trouble != null) {
+        throw unavailable("the store could not be asked", trouble);
+      }
+      return null;
+    }
+    LeaseState lease = null;
+    // An interrupt is for what waits; this does not wait, so it leaves the status as it was.
+    boolean interrupted = Thread.interrupted();
+    try {
+      lease = new Contest(this, request).tryOnce();
+      return lease;
+    } catch (InterruptedException e) {
+      interrupted = true;
+      throw unavailable("interrupted while asking", e);
+    } finally {
+      if (lease == null) {
+        line.pass(request.name());
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  LeaseState acquire(Request request) throws InterruptedException {
+    return acquire(request, Acquisition.Patience.untilHad(this, request));
+  }
+
+  LeaseState acquire(Request request, Acquisition.Patience patience) throws InterruptedException {
+    ensureOpen();
+    LeaseState lease = BlockingAcquisition.run(this, request, patience);
+    if (lease == null) {
+      throw new IllegalStateException("an unlimited acquisition ended with nothing");
+    }
+    return lease;
+  }
+
+  /**
+   * Waits until the deadline, for the members of a set; gives up on a dead store as acquire does.
+   */
+  @Nullable LeaseState acquire(Request request, Deadline deadline) throws InterruptedException {
+    return BlockingAcquisition.run(
+        this, request, new Acquisition.Patience(deadline, request.options().term(), false));
+  }
+
+  @Nullable LeaseState tryAcquire(Request request, Duration timeout) throws InterruptedException {
+    ensureOpen();
+    return BlockingAcquisition.run(this, request, Acquisition.Patience.upTo(this, timeout));
+  }
+
+  static Duration checkedTimeout(Duration timeout) {
+    requireNonNull(timeout, "timeout");
+    checkArgument(
+        !timeout.isNegative() && !timeout.isZero(),
+        "the time to wait must be positive, not %s; tryAcquire() does not wait",
+        timeout);
+    return timeout;
+  }
+
+  /** The turn takes the place of the contest that has won it. */
+  void add(Turn turn) {
+    claimants.put(turn.grant.claim().id(), turn);
+  }
+
+  void remove(Turn turn) {
+    timer.cancel(turn);
+    claimants.remove(turn.grant.claim().id(), turn);
+  }
+
+  /** From now on a contest has this claim; not after the client was closed. */
+  void enter(Claim claim, Contest contest) {
+    claimants.put(claim.id(), contest);
+    ensureOpen();
+  }
+
+  /** The contest no longer has this claim; a turn that has won it stays. */
+  void leave(Claim claim, Contest contest) {
+    claimants.remove(claim.id(), contest);
+  }
+
+  void lost(Claim claim, LossReason reason, String detail) {
+    Claimant told =
+        claimants.computeIfPresent(
+            claim.id(),
+            (id, claimant) -> {
+              // Granted just now, perhaps: told before its turn takes its place, or not at all.
+              if (claimant instanceof Contest contest) {
+                contest.lost(reason, detail);
+              }
+              return claimant;
+            });
+    if (told instanceof Turn turn) {
+      turn.lose(reason, detail);
+    }
+  }
+
+  /** Returns how many attempts, leases and undoings there are; nothing when nobody uses it. */
+  int residue() {
+    return claimants.size() + cleanup.pending() + line.size();
+  }
+
+  // --- releasing ------------------------------------------------------------------------------
+
+  ReleaseOutcome releaseOnServer(Grant grant) {
+    if (outOfTime) {
+      return ReleaseOutcome.UNKNOWN;
+    }
+    // An interrupted thread must still be able to release; what interrupts it meanwhile waits.
+    boolean interrupted = Thread.interrupted();
+    try {
+      return store.release(grant.claim(), Deadline.in(time, requestTimeout()))
+          ? ReleaseOutcome.RELEASED
+          : ReleaseOutcome.ALREADY_LOST;
+    } catch (LockException e) {
+      log.debug("{} was not confirmed to be released", grant.claim(), e);
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } catch (RuntimeException | Error e) {
+      // Also out of stack or memory: whoever gives a lock up must not keep it for that.
+      log.error("the backend failed to release {}", grant.claim(), e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    if (grant.lapses()) {
+      cleanup.undo(grant.claim(), grant.effectiveTerm());
+    } else {
+      cleanup.undoUntilConfirmed(grant.claim());
+    }
+    return ReleaseOutcome.UNKNOWN;
+  }
+
+  // --- the client's own methods ---------------------------------------------------------------
+
+  @Override
+  public DistributedLock lock(String name) {
+    return lock(name, options);
+  }
+
+  @Override
+  public DistributedLock lock(String name, LockOptions lockOptions) {
+    ensureOpen();
+    return new LockHandle(this, Names.checked(name), requireNonNull(lockOptions, "options"));
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names) {
+    return lockAll(names, options);
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names, LockOptions lockOptions) {
+    ensureOpen();
+    ImmutableList<String> sorted = Names.checkedSet(names);
+    return new MultiLockHandle(this, sorted, requireNonNull(lockOptions, "options"));
+  }
+
+  private interface Question<T> {
+    T ask(Deadline deadline) throws InterruptedException;
+  }
+
+  private <T> T ask(Question<T> question) {
+    ensureOpen();
+    boolean interrupted = Thread.interrupted();
+    try {
+      return question.ask(Deadline.in(time, requestTimeout()));
+    } catch (InterruptedException e) {
+      interrupted = true;
+      throw unavailable("interrupted while asking", e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public LockState inspect(String name) {
+    Names.checked(name);
+    LockState state = ask(deadline -> store.inspect(name, deadline));
+    if (!state.isHeld() || state.fencingToken().isEmpty()) {
+      return state;
+    }
+    return LockState.held(
+        name,
+        state.holder().orElse(null),
+        state.fencingToken().getAsLong() * Turn.TOKENS_PER_TURN,
+        state.remaining().orElse(null),
+        state.waiters());
+  }
+
+  @Override
+  public boolean forceRelease(String name) {
+    Names.checked(name);
+    return ask(deadline -> store.forceRelease(name, deadline));
+  }
+
+  @Override
+  public boolean revoke(String name) {
+    Names.checked(name);
+    return ask(deadline -> store.revoke(name, deadline));
+  }
+
+  @Override
+  public BackendInfo backend() {
+    return info;
+  }
+
+  @Override
+  public String endpoint() {
+    return store.endpoint();
+  }
+
+  @Override
+  public void onEvent(Consumer<? super LockEvent> listener) {
+    ensureOpen();
+    notifier.add(requireNonNull(listener, "listener"));
+  }
+
+  // --- closing --------------------------------------------------------------------------------
+
+  boolean isClosed() {
+    return closed.get();
+  }
+
+  IllegalStateException closed() {
+    return new IllegalStateException(
+        "the lock client for " + info.name() + " at " + store.endpoint() + " is closed");
+  }
+
+  void ensureOpen() {
+    if (closed.get()) {
+      throw closed();
+    }
+  }
+
+  /** For a waiter that got in line while the client was being closed. */
+  void ensureLineServed(Acquisition waiter) {
+    if (closed.get() && line.leave(waiter.request().name(), waiter)) {
+      waiter.onClose();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    boolean interrupted = Thread.interrupted();
+    try {
+      Deadline deadline = Deadline.in(time, requestTimeout().multipliedBy(2));
+      line.drain().forEach(LocalLine.Waiter::onClose);
+      endContests();
+      releaseLeases(deadline);
+      cleanup.finish(deadline);
+      timer.close();
+      threads.close();
+      store.close();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Lets those that wait on the server leave its line while there is still a connection. */
+  private void endContests() {
+    List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
+    for (Claimant claimant : claimants.values()) {
+      if (claimant instanceof Contest contest) {
+        contest.stop();
+        ends.add(contest.ended());
+      }
+    }
+    try {
+      Uninterruptibles.getUninterruptibly(
+          CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0])), requestTimeout());
+    } catch (ExecutionException | TimeoutException e) {
+      log.debug("closed while a request was still under way", e);
+    }
+  }
+
+  private void releaseLeases(Deadline deadline) {
+    // Again and again: a turn may be handed over in the very moment in which it is looked at.
+    boolean some;
+    do {
+      some = false;
+      for (Claimant claimant : claimants.values()) {
+        if (claimant instanceof Turn turn) {
+          some = true;
+          if (!outOfTime && deadline.hasPassed()) {
+            log.warn("closed before all leases were released; the rest end with their terms");
+            outOfTime = true;
+          }
+          turn.releaseLease();
+        }
+      }
+      Thread.onSpinWait();
+    } while (some);
+  }
+
+  /** Whether the client is being closed and has no time left for the server. */
+  boolean isOutOfTime() {
+    return outOfTime;
+  }
+}

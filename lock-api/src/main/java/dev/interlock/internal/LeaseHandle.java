@@ -1,0 +1,106 @@
+package dev.interlock.internal;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.ReleaseOutcome;
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What the user holds. When it becomes unreachable its lease is no longer renewed (LEASE-09). */
+final class LeaseHandle implements Lease {
+
+  private final LeaseState state;
+
+  private LeaseHandle(LeaseState state) {
+    this.state = state;
+    state.heldThrough(this);
+  }
+
+  /** Makes the handle for a lease acquired by the code that is on the stack now. */
+  static LeaseHandle of(LeaseState state) {
+    return of(state, state.engine().callSites().current(state.name()));
+  }
+
+  static LeaseHandle of(LeaseState state, @Nullable Object site) {
+    state.site(site);
+    return new LeaseHandle(state);
+  }
+
+  @Override
+  public String name() {
+    return state.name();
+  }
+
+  @Override
+  public long fencingToken() {
+    return tokenOf(state);
+  }
+
+  static long tokenOf(LeaseState lease) {
+    if (lease.token() == 0) {
+      throw new UnsupportedOperationException(
+          lease.engine().backend().name() + " has no fencing tokens");
+    }
+    return lease.token();
+  }
+
+  @Override
+  public boolean isHeld() {
+    return state.isHeld();
+  }
+
+  @Override
+  public Duration remainingValidity() {
+    return state.remaining();
+  }
+
+  @Override
+  public Duration effectiveTerm() {
+    return state.effectiveTerm();
+  }
+
+  @Override
+  public void ensureHeld() {
+    state.ensureHeld();
+  }
+
+  @Override
+  public void renew() throws InterruptedException {
+    try {
+      state.renew();
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  @Override
+  public ReleaseOutcome release() {
+    return state.release();
+  }
+
+  @Override
+  public void close() {
+    release();
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> lost() {
+    return state.lost();
+  }
+
+  @Override
+  public void onEvent(Consumer<? super LockEvent> listener) {
+    state.onEvent(requireNonNull(listener, "listener"));
+  }
+
+  @Override
+  public String toString() {
+    return "Lease[" + name() + ", token " + state.token() + ", " + state.status() + "]";
+  }
+}

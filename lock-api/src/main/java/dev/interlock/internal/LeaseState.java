@@ -1,0 +1,443 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Renewal;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a lease is, apart from the handle that the user holds: the engine refers to this, and so
+ * notices when the handle becomes unreachable.
+ *
+ * <p>Held, then released or lost, never anything after that. Transitions happen under the monitor
+ * of the {@link Turn}.
+ */
+final class LeaseState {
+
+  enum Status {
+    HELD,
+    RELEASED,
+    LOST
+  }
+
+  private final Turn turn;
+  private final Request request;
+  private final long token;
+  private volatile Status status = Status.HELD;
+
+  /** When its maximum hold ends. */
+  private volatile long maxHoldEnd;
+
+  /** When a lease ends that is not renewed, if the engine has to see to that. */
+  private volatile long fixedEnd;
+
+  private volatile @Nullable Object site;
+  private volatile @Nullable WeakReference<Object> handle;
+
+  @GuardedBy("turn")
+  private boolean keep;
+
+  @GuardedBy("turn")
+  private boolean abandoned;
+
+  @GuardedBy("turn")
+  private @Nullable LeaseLostException loss;
+
+  /** What the release came to, once that is known. */
+  @GuardedBy("turn")
+  private @Nullable ReleaseOutcome outcome;
+
+  /** For those who release it as well while its release is under way. */
+  @GuardedBy("turn")
+  private @Nullable CompletableFuture<ReleaseOutcome> release;
+
+  @GuardedBy("turn")
+  private @Nullable CompletableFuture<LeaseLostException> lost;
+
+  @GuardedBy("turn")
+  private @Nullable List<Notifier.Subscription> subscriptions;
+
+  /** The engine's own part in a loss: called first, on the thread that noticed; never blocks. */
+  @GuardedBy("turn")
+  private @Nullable Consumer<LeaseLostException> onLoss;
+
+  LeaseState(Turn turn, Request request, long token) {
+    this.turn = turn;
+    this.request = request;
+    this.token = token;
+    this.keep = request.keep();
+    long never = Deadline.never(turn.engine.time()).nanos();
+    this.maxHoldEnd = request.keep() ? never : maxHoldFromNow().orElse(never);
+    // Where nothing ends it on the server, the engine has to.
+    this.fixedEnd = request.renews() || turn.grant.lapses() ? never : turn.termEnd();
+  }
+
+  private OptionalLong maxHoldFromNow() {
+    Optional<Duration> maxHold = request.options().maxHold();
+    return maxHold.isPresent()
+        ? OptionalLong.of(Deadline.in(turn.engine.time(), maxHold.get()).nanos())
+        : OptionalLong.empty();
+  }
+
+  String name() {
+    return request.name();
+  }
+
+  long token() {
+    return token;
+  }
+
+  Status status() {
+    return status;
+  }
+
+  Object site() {
+    Object place = site;
+    return place == null
+        ? "a place that was not recorded, as those of this name will be from now on,"
+        : place;
+  }
+
+  void site(@Nullable Object place) {
+    this.site = place;
+  }
+
+  Duration effectiveTerm() {
+    return turn.grant.effectiveTerm();
+  }
+
+  Engine engine() {
+    return turn.engine;
+  }
+
+  /** Until when the lease is certain as things stand. */
+  long end() {
+    return earlier(turn.validUntil(), earlier(maxHoldEnd, fixedEnd));
+  }
+
+  private static long earlier(long a, long b) {
+    return a - b < 0 ? a : b;
+  }
+
+  boolean isAtMaxHold(long now) {
+    return maxHoldEnd - now <= 0;
+  }
+
+  /** Whether almost all of what a confirmation promises is still to come. */
+  boolean isFresh() {
+    long certainFor = turn.grant.certainFor().toNanos();
+    return turn.validUntil() - turn.engine.time().nanoTime() > certainFor - certainFor / 10;
+  }
+
+  boolean isHeld() {
+    return status == Status.HELD && turn.isCertain(this);
+  }
+
+  Duration remaining() {
+    if (!isHeld()) {
+      return Duration.ZERO;
+    }
+    return Duration.ofNanos(Math.max(0, end() - turn.engine.time().nanoTime()));
+  }
+
+  void ensureHeld() {
+    if (isHeld()) {
+      return;
+    }
+    synchronized (turn) {
+      if (loss != null) {
+        throw lossFor(loss);
+      }
+    }
+    throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
+  }
+
+  // A new exception each time: the caller's stack is what helps to find the write that came late.
+  private static LeaseLostException lossFor(LeaseLostException loss) {
+    return new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+  }
+
+  // --- renewal --------------------------------------------------------------------------------
+
+  boolean renews() {
+    synchronized (turn) {
+      return !abandoned && (keep || request.options().autoRenew());
+    }
+  }
+
+  /** The program holds it through this object; without it, nobody can release it any more. */
+  void heldThrough(Object object) {
+    handle = new WeakReference<>(object);
+  }
+
+  /** Why nobody will release it, or null if somebody might. */
+  @Nullable String orphaned() {
+    Thread owner = request.owner();
+    if (owner != null && !owner.isAlive()) {
+      return "its thread ended while holding it";
+    }
+    WeakReference<Object> held = handle;
+    return held != null && held.get() == null ? "nothing refers to it any more" : null;
+  }
+
+  /** Ends the keeping of a member whose set is complete: from now on its options decide. */
+  void settle() {
+    synchronized (turn) {
+      keep = false;
+      maxHoldEnd = maxHoldFromNow().orElse(maxHoldEnd);
+      if (!request.options().autoRenew() && !turn.grant.lapses()) {
+        fixedEnd = turn.termEnd();
+      }
+      turn.settled();
+    }
+  }
+
+  /** Under the turn's monitor. */
+  void extendFixedTerm(long until) {
+    fixedEnd = until;
+  }
+
+  void renew() throws InterruptedException {
+    Engine engine = turn.engine;
+    ensureHeld();
+    Turn.Round mine = new Turn.Round();
+    while (!turn.startRenewal(mine, this)) {
+      ensureHeld();
+      Turn.Round other = turn.round();
+      if (other != null) {
+        other.await(engine.requestTimeout());
+      }
+    }
+    long sentAt = engine.time().nanoTime();
+    long offset = engine.clockOffset(sentAt);
+    Renewal outcome =
+        new Renewal.Failed(
+            new LockUnavailableException(
+                engine.backend().name(), engine.endpoint(), "the renewal was broken off", null));
+    try {
+      outcome =
+          engine.store().renew(turn.grant, Deadline.in(engine.time(), engine.requestTimeout()));
+    } catch (LockException e) {
+      outcome = new Renewal.Failed(e);
+    } finally {
+      turn.finishRenewal(mine, outcome, sentAt, offset, this);
+    }
+    if (outcome instanceof Renewal.Failed failed) {
+      throw failed.problem();
+    }
+    ensureHeld();
+  }
+
+  // --- the end --------------------------------------------------------------------------------
+
+  ReleaseOutcome release() {
+    CompletableFuture<ReleaseOutcome> other = null;
+    boolean held = isHeld();
+    synchronized (turn) {
+      if (status == Status.LOST) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      if (outcome != null) {
+        return outcome;
+      }
+      if (status == Status.RELEASED) {
+        if (release == null) {
+          release = new CompletableFuture<>();
+        }
+        other = release;
+      } else if (held) {
+        status = Status.RELEASED;
+      } else {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+    }
+    if (other != null) {
+      // Another thread's release, which is bounded by the request time-out.
+      return other.join();
+    }
+    ReleaseOutcome mine = ReleaseOutcome.UNKNOWN;
+    try {
+      mine = turn.release();
+    } finally {
+      released(mine);
+    }
+    return mine;
+  }
+
+  private void released(ReleaseOutcome how) {
+    CompletableFuture<ReleaseOutcome> awaited;
+    synchronized (turn) {
+      outcome = how;
+      awaited = release;
+    }
+    if (awaited != null) {
+      awaited.complete(how);
+    }
+  }
+
+  /** It was lost before it could be released, which nobody knew when the release began. */
+  void foundLost(LeaseLostException found) {
+    synchronized (turn) {
+      status = Status.LOST;
+      tellLost(found);
+    }
+    runOnLoss(found);
+  }
+
+  /** Returns whether the lease was held until now. */
+  boolean lose(LeaseLostException why) {
+    synchronized (turn) {
+      if (status != Status.HELD) {
+        return false;
+      }
+      status = Status.LOST;
+      tellLost(why);
+      return true;
+    }
+  }
+
+  /** Another member of the same set was lost. */
+  void loseToSibling(String sibling) {
+    turn.loseIfServing(this, LossReason.SIBLING_LOST, "\"" + sibling + "\" was lost");
+  }
+
+  /** Releases, and throws if the lease turns out to be lost. */
+  void releaseOrThrowLoss() {
+    if (release() == ReleaseOutcome.ALREADY_LOST) {
+      synchronized (turn) {
+        if (loss != null) {
+          throw lossFor(loss);
+        }
+      }
+    }
+  }
+
+  /** Returns whether there was something to abandon. */
+  boolean abandon(long until) {
+    synchronized (turn) {
+      if (status != Status.HELD) {
+        return false;
+      }
+      abandoned = true;
+      fixedEnd = earlier(fixedEnd, until);
+      return true;
+    }
+  }
+
+  boolean isAbandoned() {
+    synchronized (turn) {
+      return abandoned;
+    }
+  }
+
+  /** It will not be released: see {@link #orphaned}. */
+  void forsaken(String how) {
+    turn.orphan(this, how);
+  }
+
+  /** At most one; called at once if the lease has been lost already. */
+  void onLoss(Consumer<LeaseLostException> action) {
+    LeaseLostException already;
+    synchronized (turn) {
+      onLoss = action;
+      already = loss;
+    }
+    if (already != null) {
+      action.accept(already);
+    }
+  }
+
+  // --- telling --------------------------------------------------------------------------------
+
+  CompletableFuture<LeaseLostException> lost() {
+    synchronized (turn) {
+      if (lost == null) {
+        lost = new CompletableFuture<>();
+        if (loss != null) {
+          lost.complete(loss);
+        }
+      }
+      return lost.copy();
+    }
+  }
+
+  void onEvent(Consumer<? super LockEvent> listener) {
+    Notifier.Subscription subscription = turn.engine.notifier().subscription(listener);
+    LeaseLostException already;
+    synchronized (turn) {
+      already = loss;
+      if (already == null) {
+        if (subscriptions == null) {
+          subscriptions = new ArrayList<>(1);
+        }
+        subscriptions.add(subscription);
+      }
+    }
+    if (already != null) {
+      subscription.tell(new LockEvent.Lost(name(), token, already));
+    }
+  }
+
+  /**
+   * Sends an event on its way. Called under the turn's monitor together with what it tells of, so
+   * that listeners learn things in the order in which they happened; they are called elsewhere.
+   */
+  void tell(LockEvent event) {
+    synchronized (turn) {
+      if (subscriptions != null) {
+        subscriptions.forEach(subscription -> subscription.tell(event));
+      }
+    }
+    turn.engine.notifier().tellAll(event);
+  }
+
+  void tellAcquired() {
+    if (turn.engine.notifier().hasListeners()) {
+      tell(new LockEvent.Acquired(name(), token));
+    }
+  }
+
+  void tellReleased(ReleaseOutcome outcome) {
+    synchronized (turn) {
+      if (subscriptions == null && !turn.engine.notifier().hasListeners()) {
+        return;
+      }
+    }
+    tell(new LockEvent.Released(name(), token, outcome));
+  }
+
+  @GuardedBy("turn")
+  private void tellLost(LeaseLostException why) {
+    loss = why;
+    CompletableFuture<LeaseLostException> future = lost;
+    if (future != null) {
+      turn.engine.notifier().run(() -> future.complete(why));
+    }
+    tell(new LockEvent.Lost(name(), token, why));
+  }
+
+  /** Lets the engine do its own part. Not under the monitor: it may end other turns. */
+  void runOnLoss(LeaseLostException why) {
+    Consumer<LeaseLostException> action;
+    synchronized (turn) {
+      action = onLoss;
+    }
+    if (action != null) {
+      action.accept(why);
+    }
+  }
+}

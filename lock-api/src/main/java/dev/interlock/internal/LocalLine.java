@@ -1,0 +1,206 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LockUnavailableException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads of one client that want the same lock, in the order in which they came.
+ *
+ * <p>Per name one of them at a time is at the head: it contends on the server, or holds the lock.
+ * So many waiting threads cost the server one contender. The head leaves by {@link #pass}, which
+ * makes the next waiter the head. A name without a head has no state.
+ */
+final class LocalLine {
+
+  /** Somebody in line. Called outside of the line's own locks; must not block. */
+  interface Waiter {
+    /** What it waits for. */
+    Request request();
+
+    /** When it got in line, on the client's monotonic clock. */
+    long enteredAt();
+
+    /** The waiter is the head now, and must {@link LocalLine#pass} some time. */
+    void onHead();
+
+    /** The waiter holds the lock now, on the turn of the one before it; that turn is the head. */
+    void onHandOver(LeaseState lease);
+
+    /** The client is being closed, and the waiter is out of line. */
+    void onClose();
+  }
+
+  /** Those behind one head. Ends with it: nobody is added to a queue that has ended. */
+  private static final class Queue {
+    volatile @Nullable LockUnavailableException trouble;
+
+    /** None until somebody has to wait, as most never have to. Never none again after that. */
+    private volatile @Nullable LinkedHashSet<Waiter> waiters;
+
+    @GuardedBy("this")
+    private boolean ended;
+
+    synchronized boolean add(Waiter waiter) {
+      if (ended) {
+        return false;
+      }
+      LinkedHashSet<Waiter> line = waiters;
+      if (line == null) {
+        line = new LinkedHashSet<>();
+        waiters = line;
+      }
+      line.add(waiter);
+      return true;
+    }
+
+    synchronized boolean remove(Waiter waiter) {
+      LinkedHashSet<Waiter> line = waiters;
+      return line != null && line.remove(waiter);
+    }
+
+    /** Takes the first waiter out of line, if there is one and it fits. */
+    synchronized @Nullable Waiter poll(Predicate<Waiter> fits) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line == null || line.isEmpty()) {
+        return null;
+      }
+      Waiter first = line.iterator().next();
+      if (!fits.test(first)) {
+        return null;
+      }
+      line.remove(first);
+      return first;
+    }
+
+    synchronized int size() {
+      LinkedHashSet<Waiter> line = waiters;
+      return line == null ? 0 : line.size();
+    }
+
+    synchronized void drainTo(List<Waiter> drained) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line != null) {
+        drained.addAll(line);
+        line.clear();
+      }
+    }
+  }
+
+  private final ConcurrentHashMap<String, Queue> queues = new ConcurrentHashMap<>();
+
+  /** Becomes the head if there is none, and does nothing otherwise. */
+  boolean tryEnter(String name) {
+    return queues.putIfAbsent(name, new Queue()) == null;
+  }
+
+  /**
+   * Gets in line.
+   *
+   * @return true if the waiter is the head at once; it is then not called
+   */
+  boolean enter(String name, Waiter waiter) {
+    Queue fresh = new Queue();
+    while (true) {
+      Queue queue = queues.putIfAbsent(name, fresh);
+      if (queue == null) {
+        return true;
+      }
+      if (queue.add(waiter)) {
+        return false;
+      }
+    }
+  }
+
+  /**
+   * Gets out of line.
+   *
+   * @return true if the waiter was still waiting; false if it has become the head, or was taken by
+   *     {@link #takeNext}, or is about to be told so
+   */
+  boolean leave(String name, Waiter waiter) {
+    Queue queue = queues.get(name);
+    return queue != null && queue.remove(waiter);
+  }
+
+  /** Called by the head, to end its being so. */
+  void pass(String name) {
+    Queue queue = queues.get(name);
+    if (queue == null) {
+      return;
+    }
+    Waiter next;
+    synchronized (queue) {
+      next = queue.poll(anybody -> true);
+      if (next == null) {
+        queue.ended = true;
+        queues.remove(name, queue);
+      }
+    }
+    if (next != null) {
+      next.onHead();
+    }
+  }
+
+  /**
+   * Called by the head, to let the first waiter take its place if that fits. The waiter is then the
+   * head, and the caller must tell it how.
+   *
+   * @return the first waiter, out of line, or null if there is none or it does not fit
+   */
+  @Nullable Waiter takeNext(String name, Predicate<Waiter> fits) {
+    Queue queue = queues.get(name);
+    return queue == null ? null : queue.poll(fits);
+  }
+
+  /**
+   * Called by the head while it contends: what the server's last answer was, null if a good one.
+   */
+  void trouble(String name, @Nullable LockUnavailableException trouble) {
+    Queue queue = queues.get(name);
+    if (queue != null) {
+      queue.trouble = trouble;
+    }
+  }
+
+  /**
+   * The trouble that the name's head is in, so that those behind it can say why they got nothing.
+   */
+  @Nullable LockUnavailableException trouble(String name) {
+    Queue queue = queues.get(name);
+    return queue == null ? null : queue.trouble;
+  }
+
+  /** Takes all waiters out of line; the heads stay. */
+  List<Waiter> drain() {
+    List<Waiter> drained = new ArrayList<>();
+    queues.values().forEach(queue -> queue.drainTo(drained));
+    return drained;
+  }
+
+  /** Whether somebody contends for the lock, or holds it. */
+  boolean hasHead(String name) {
+    return queues.containsKey(name);
+  }
+
+  /** Whether somebody may stand behind the head; false only if nobody does. */
+  boolean mayBeWaitedFor(String name) {
+    Queue queue = queues.get(name);
+    return queue != null && queue.waiters != null;
+  }
+
+  /** Returns for how many names there is a head. */
+  int size() {
+    return queues.size();
+  }
+
+  /** Returns how many wait behind the heads. */
+  int waiting() {
+    return queues.values().stream().mapToInt(Queue::size).sum();
+  }
+}

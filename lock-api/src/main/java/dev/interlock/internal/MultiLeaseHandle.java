@@ -1,0 +1,221 @@
+package dev.interlock.internal;
+
+import static java.util.Objects.requireNonNull;
+
+import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What the user holds of a set: all of its members, or none any more. */
+final class MultiLeaseHandle implements MultiLease {
+
+  private final State state;
+
+  MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
+    this.state = new State(engine, ImmutableList.copyOf(members));
+    members.forEach(member -> member.site(site));
+    state.watchMembers();
+    members.forEach(member -> member.heldThrough(this));
+  }
+
+  /** Apart from the handle, so that the handle can become unreachable. */
+  private static final class State {
+    private final Engine engine;
+    private final ImmutableList<LeaseState> members;
+    private final String name;
+    private final CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
+    private final List<Notifier.Subscription> subscriptions =
+        Collections.synchronizedList(new ArrayList<>());
+
+    @GuardedBy("this")
+    private boolean ended;
+
+    @GuardedBy("this")
+    private @Nullable LeaseLostException loss;
+
+    State(Engine engine, ImmutableList<LeaseState> members) {
+      this.engine = engine;
+      this.members = members;
+      this.name = String.join(", ", members.stream().map(LeaseState::name).toList());
+    }
+
+    void watchMembers() {
+      members.forEach(member -> member.onLoss(this::memberLost));
+    }
+
+    /** Losing one loses all: the others are given up. Never called under a turn's monitor. */
+    private void memberLost(LeaseLostException why) {
+      LeaseLostException mine =
+          new LeaseLostException(
+              name, why.reason(), "\"" + why.name() + "\": " + why.detail(), why);
+      synchronized (this) {
+        // Also while it is being released: what is found lost then has not been released.
+        if (loss != null) {
+          return;
+        }
+        ended = true;
+        loss = mine;
+      }
+      members.forEach(member -> member.loseToSibling(why.name()));
+      engine.notifier().run(() -> lost.complete(mine));
+      LockEvent event = new LockEvent.Lost(name, 0, mine);
+      List.copyOf(subscriptions).forEach(subscription -> subscription.tell(event));
+    }
+
+    /** Returns whether this call is the one that ends the set. */
+    synchronized boolean end() {
+      boolean first = !ended;
+      ended = true;
+      return first;
+    }
+
+    synchronized @Nullable LeaseLostException loss() {
+      return loss;
+    }
+  }
+
+  @Override
+  public String name() {
+    return state.name;
+  }
+
+  @Override
+  public List<String> names() {
+    return state.members.stream().map(LeaseState::name).toList();
+  }
+
+  @Override
+  public long fencingToken() {
+    if (state.members.size() > 1) {
+      throw new UnsupportedOperationException(
+          "each of " + name() + " has a token of its own; ask for fencingToken(name)");
+    }
+    return LeaseHandle.tokenOf(state.members.get(0));
+  }
+
+  @Override
+  public long fencingToken(String name) {
+    requireNonNull(name, "name");
+    for (LeaseState member : state.members) {
+      if (member.name().equals(name)) {
+        return LeaseHandle.tokenOf(member);
+      }
+    }
+    throw new IllegalArgumentException("\"" + name + "\" is none of " + name());
+  }
+
+  @Override
+  public boolean isHeld() {
+    if (state.loss() != null) {
+      return false;
+    }
+    boolean held = true;
+    for (LeaseState member : state.members) {
+      held &= member.isHeld();
+    }
+    return held;
+  }
+
+  @Override
+  public Duration remainingValidity() {
+    return isHeld()
+        ? smallest(state.members.stream().map(LeaseState::remaining).toList())
+        : Duration.ZERO;
+  }
+
+  @Override
+  public Duration effectiveTerm() {
+    return smallest(state.members.stream().map(LeaseState::effectiveTerm).toList());
+  }
+
+  private static Duration smallest(List<Duration> durations) {
+    return Collections.min(durations);
+  }
+
+  @Override
+  public void ensureHeld() {
+    LeaseLostException loss = state.loss();
+    if (loss != null) {
+      throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+    }
+    state.members.forEach(LeaseState::ensureHeld);
+  }
+
+  @Override
+  public void renew() throws InterruptedException {
+    try {
+      ensureHeld();
+      for (LeaseState member : state.members) {
+        member.renew();
+      }
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  @Override
+  public ReleaseOutcome release() {
+    // A member that has run out unnoticed is noticed here, and takes the others with it.
+    boolean held = isHeld();
+    boolean first = state.end();
+    List<ReleaseOutcome> outcomes = new ArrayList<>();
+    for (int i = state.members.size() - 1; i >= 0; i--) {
+      outcomes.add(state.members.get(i).release());
+    }
+    ReleaseOutcome outcome;
+    if ((first && !held) || outcomes.contains(ReleaseOutcome.ALREADY_LOST)) {
+      outcome = ReleaseOutcome.ALREADY_LOST;
+    } else if (outcomes.contains(ReleaseOutcome.UNKNOWN)) {
+      outcome = ReleaseOutcome.UNKNOWN;
+    } else {
+      outcome = ReleaseOutcome.RELEASED;
+    }
+    if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
+      LockEvent event = new LockEvent.Released(state.name, 0, outcome);
+      List.copyOf(state.subscriptions).forEach(subscription -> subscription.tell(event));
+    }
+    return outcome;
+  }
+
+  @Override
+  public void close() {
+    release();
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> lost() {
+    return state.lost.copy();
+  }
+
+  @Override
+  public void onEvent(Consumer<? super LockEvent> listener) {
+    requireNonNull(listener, "listener");
+    Notifier.Subscription subscription = state.engine.notifier().subscription(listener);
+    LeaseLostException already;
+    synchronized (state) {
+      already = state.loss;
+      if (already == null) {
+        state.subscriptions.add(subscription);
+      }
+    }
+    if (already != null) {
+      subscription.tell(new LockEvent.Lost(name(), 0, already));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "MultiLease[" + name() + (isHeld() ? ", held]" : ", ended]");
+  }
+}

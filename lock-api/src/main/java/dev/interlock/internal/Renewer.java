@@ -1,0 +1,92 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.Renewal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+
+/**
+ * Renews what is due, in batches: what comes due together goes to the store together. Never more
+ * than two requests are under way, however many leases there are.
+ */
+final class Renewer {
+
+  private static final int BATCH = 256;
+
+  private final Engine engine;
+
+  @GuardedBy("this")
+  private List<Turn> due = new ArrayList<>();
+
+  Renewer(Engine engine) {
+    this.engine = engine;
+  }
+
+  /** Notes a turn for the next {@link #flush}. */
+  synchronized void due(Turn turn) {
+    due.add(turn);
+  }
+
+  /** Sends off what has been noted. Called on the timer's thread; does not block. */
+  void flush() {
+    List<Turn> all;
+    synchronized (this) {
+      if (due.isEmpty()) {
+        return;
+      }
+      all = due;
+      due = new ArrayList<>();
+    }
+    for (int from = 0; from < all.size(); from += BATCH) {
+      List<Turn> batch = all.subList(from, Math.min(all.size(), from + BATCH));
+      try {
+        engine.threads().renewal().execute(() -> renew(batch));
+      } catch (RejectedExecutionException e) {
+        // The client was closed meanwhile, which has released them.
+        return;
+      }
+    }
+  }
+
+  private void renew(List<Turn> batch) {
+    Turn.Round round = new Turn.Round();
+    List<Turn> turns = new ArrayList<>(batch.size());
+    List<Grant> grants = new ArrayList<>(batch.size());
+    for (Turn turn : batch) {
+      if (turn.startRenewal(round, null)) {
+        turns.add(turn);
+        grants.add(turn.grant);
+      }
+    }
+    if (turns.isEmpty()) {
+      return;
+    }
+    long sentAt = engine.time().nanoTime();
+    long offset = engine.clockOffset(sentAt);
+    List<Renewal> outcomes = new ArrayList<>();
+    LockException problem =
+        new LockUnavailableException(
+            engine.backend().name(), engine.endpoint(), "the renewal was broken off", null);
+    try {
+      outcomes =
+          engine.store().renewAll(grants, Deadline.in(engine.time(), engine.requestTimeout()));
+    } catch (LockException e) {
+      problem = e;
+    } catch (InterruptedException e) {
+      // Nobody interrupts these threads but a JVM that is going down.
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      Engine.log.error("the backend failed to renew {} leases", grants.size(), e);
+    } finally {
+      for (int i = 0; i < turns.size(); i++) {
+        Renewal outcome = i < outcomes.size() ? outcomes.get(i) : new Renewal.Failed(problem);
+        turns.get(i).finishRenewal(round, outcome, sentAt, offset, null);
+      }
+    }
+  }
+}

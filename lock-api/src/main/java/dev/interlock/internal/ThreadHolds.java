@@ -1,0 +1,102 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** What the threads of a client hold through {@link LockView}s, by name and thread. */
+final class ThreadHolds {
+
+  private record Key(String name, Thread thread) {}
+
+  /** One thread's hold. Touched by that thread alone. */
+  static final class Hold {
+    private final LeaseState lease;
+    private long count = 1;
+
+    private Hold(LeaseState lease) {
+      this.lease = lease;
+    }
+
+    /** Holds once more. */
+    void enter() {
+      lease.ensureHeld();
+      if (count == Long.MAX_VALUE) {
+        throw new Error("maximum lock count exceeded");
+      }
+      count++;
+    }
+  }
+
+  private final Engine engine;
+  private final ConcurrentHashMap<Key, Hold> holds = new ConcurrentHashMap<>();
+
+  /** Holds whose lease was lost, and whose thread has yet to learn of it by its unlock. */
+  private final Set<Key> lost = ConcurrentHashMap.newKeySet();
+
+  ThreadHolds(Engine engine) {
+    this.engine = engine;
+  }
+
+  /** The current thread's hold, or null. */
+  @Nullable Hold current(String name) {
+    return holds.get(new Key(name, Thread.currentThread()));
+  }
+
+  void begin(LeaseState lease) {
+    Key key = new Key(lease.name(), Thread.currentThread());
+    holds.put(key, new Hold(lease));
+    lease.onLoss(
+        loss -> {
+          lost.add(key);
+          forgetDead();
+        });
+    forgetDead();
+  }
+
+  /** Normally unlock ends a hold; a thread that has ended without cannot. */
+  private void forgetDead() {
+    if (!lost.isEmpty()) {
+      lost.removeIf(
+          key -> {
+            if (key.thread().isAlive()) {
+              return !holds.containsKey(key);
+            }
+            holds.remove(key);
+            return true;
+          });
+    }
+  }
+
+  /**
+   * Ends one hold of the current thread.
+   *
+   * @throws IllegalMonitorStateException if it holds nothing
+   * @throws LeaseLostException if the lease was lost
+   */
+  void leave(String name) {
+    Key key = new Key(name, Thread.currentThread());
+    Hold hold = holds.get(key);
+    if (hold == null) {
+      throw new IllegalMonitorStateException(
+          "thread " + key.thread().getName() + " does not hold the lock \"" + name + "\"");
+    }
+    if (--hold.count > 0) {
+      hold.lease.ensureHeld();
+      return;
+    }
+    holds.remove(key);
+    lost.remove(key);
+    hold.lease.releaseOrThrowLoss();
+  }
+
+  int size() {
+    return holds.size();
+  }
+
+  @Override
+  public String toString() {
+    return "ThreadHolds[" + size() + " on " + engine.endpoint() + "]";
+  }
+}

@@ -1,0 +1,613 @@
+package dev.interlock.internal;
+
+import static dev.interlock.internal.LeaseState.Status.HELD;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.Capability;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.Renewal;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One acquisition on the server, and the leases that are served on it one after the other: the one
+ * that acquired it, and those to which it was handed over inside this client without asking the
+ * server (FAIR-01).
+ *
+ * <p>A turn is held, then ending (its release is on its way) and ended; or ended at once, if it is
+ * lost. All transitions happen under its monitor, no call out of the engine does. It is its own
+ * event on the {@link Timer}: the next renewal, or the end of what is certain.
+ */
+final class Turn extends Timer.Event implements Claimant {
+
+  /** Tokens leave room for this many hand-overs, so that they still increase. */
+  static final int TOKENS_PER_TURN = 64;
+
+  private static final int MOST_HAND_OVERS = TOKENS_PER_TURN - 1;
+  private static final int RENEWALS_PER_TERM = 3;
+
+  // Renewals are rounded to eighths of their interval, so that many come due together.
+  private static final int RENEWAL_GRID = 8;
+
+  /** A renewal request under way; done when its outcome has been applied. */
+  static final class Round {
+    private final CompletableFuture<Boolean> done = new CompletableFuture<>();
+
+    void finish() {
+      done.complete(true);
+    }
+
+    void await(Duration atMost) throws InterruptedException {
+      try {
+        done.get(atMost.toNanos(), TimeUnit.NANOSECONDS);
+      } catch (ExecutionException | TimeoutException e) {
+        // Overdue: its outcome is guarded by the claim, so going on is safe.
+      }
+    }
+
+    void awaitUninterruptibly(Duration atMost) {
+      try {
+        Uninterruptibles.getUninterruptibly(done, atMost.toNanos(), TimeUnit.NANOSECONDS);
+      } catch (ExecutionException | TimeoutException e) {
+        // As above.
+      }
+    }
+  }
+
+  private enum State {
+    HELD,
+    ENDING,
+    ENDED
+  }
+
+  final Engine engine;
+  final Grant grant;
+  private final Request request;
+  private final long startedAt;
+  private final long interval;
+
+  /** Made when a renewal fails, as most never do. */
+  @GuardedBy("this")
+  private @Nullable Backoff backoff;
+
+  /** Until when the server's promise is certain; only grows. */
+  private volatile long validUntil;
+
+  /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
+  private volatile long clockOffset;
+
+  @GuardedBy("this")
+  private State state = State.HELD;
+
+  @GuardedBy("this")
+  private LeaseState lease;
+
+  @GuardedBy("this")
+  private int handOvers;
+
+  @GuardedBy("this")
+  private boolean handingOver;
+
+  @GuardedBy("this")
+  private @Nullable Round round;
+
+  /** Whether the schedule is to renew it. */
+  @GuardedBy("this")
+  private boolean renewalPlanned;
+
+  /** When to renew next, if it is planned. */
+  @GuardedBy("this")
+  private long renewAt;
+
+  @GuardedBy("this")
+  private boolean atRisk;
+
+  /** Why the turn was lost, if it was. */
+  @GuardedBy("this")
+  private @Nullable LeaseLostException loss;
+
+  private Turn(Engine engine, Request request, Grant grant, long clockOffset) {
+    this.engine = engine;
+    this.request = request;
+    this.grant = grant;
+    this.clockOffset = clockOffset;
+    this.validUntil = grant.validUntil();
+    this.startedAt = engine.time().nanoTime();
+    this.interval = grant.certainFor().toNanos() / RENEWALS_PER_TERM;
+    this.lease = new LeaseState(this, request, publicToken(0));
+  }
+
+  /** Starts a turn for its first lease. The caller is the head of the name's local line. */
+  static LeaseState begin(Engine engine, Request request, Grant grant, long clockOffset) {
+    Turn turn = new Turn(engine, request, grant, clockOffset);
+    LeaseState lease;
+    synchronized (turn) {
+      lease = turn.lease;
+      if (request.renews() || !grant.lapses()) {
+        turn.planRenewal(turn.gridded(turn.confirmedAt() + turn.interval));
+      }
+      lease.tellAcquired();
+    }
+    engine.add(turn);
+    synchronized (turn) {
+      // From the moment it was added, the server may have told its loss.
+      if (turn.state == State.HELD) {
+        turn.reschedule();
+      }
+    }
+    return lease;
+  }
+
+  /** When the last request was sent that the store confirmed. */
+  private long confirmedAt() {
+    return validUntil - grant.certainFor().toNanos();
+  }
+
+  /** The end of the term that began with the last confirmed request. */
+  long termEnd() {
+    return confirmedAt() + grant.effectiveTerm().toNanos();
+  }
+
+  private long publicToken(int handOver) {
+    return grant.token() == 0 ? 0 : grant.token() * TOKENS_PER_TURN + handOver;
+  }
+
+  String name() {
+    return request.name();
+  }
+
+  long validUntil() {
+    return validUntil;
+  }
+
+  // --- validity -------------------------------------------------------------------------------
+
+  /**
+   * Whether the given lease of this turn is certain at this moment. If it has come to its end it is
+   * lost now; if it has been released, its end is nobody's any more.
+   */
+  boolean isCertain(LeaseState asked) {
+    long now = engine.time().nanoTime();
+    long remaining = asked.end() - now;
+    if (remaining <= 0 || engine.clockOffset(now) - clockOffset > remaining) {
+      loseIfEnded(asked);
+    }
+    // If it has not ended after all, it was renewed between the two looks.
+    return asked.status() == HELD;
+  }
+
+  @Override
+  void fire(long now) {
+    // A lease that is being released needs no timer; whoever is next on the turn starts it again.
+    if (!isCertain(lease())) {
+      return;
+    }
+    LeaseState orphan = null;
+    String how = null;
+    synchronized (this) {
+      if (state != State.HELD) {
+        return;
+      }
+      if (renewalPlanned && renewAt - now <= 0) {
+        // Whatever renewal is under way, or starts now, says when the next one is due.
+        renewalPlanned = false;
+        how = lease.orphaned();
+        if (how != null) {
+          orphan = lease;
+        } else if (round == null) {
+          engine.renewer().due(this);
+        }
+      }
+      reschedule();
+    }
+    if (orphan != null && how != null) {
+      orphan.forsaken(how);
+    }
+  }
+
+  @GuardedBy("this")
+  private void reschedule() {
+    long end = lease.end();
+    engine.timer().schedule(this, renewalPlanned && renewAt - end < 0 ? renewAt : end);
+  }
+
+  @GuardedBy("this")
+  private void planRenewal(long at) {
+    renewAt = at;
+    renewalPlanned = true;
+  }
+
+  private long gridded(long at) {
+    long grid = Math.max(1, interval / RENEWAL_GRID);
+    return at - Math.floorMod(at, grid);
+  }
+
+  // --- renewal --------------------------------------------------------------------------------
+
+  /**
+   * Claims the turn for a renewal; false if it has ended, or another renewal is under way.
+   *
+   * @param asked the lease whose program asks for it, or null for the schedule
+   */
+  synchronized boolean startRenewal(Round mine, @Nullable LeaseState asked) {
+    if (state != State.HELD || lease.status() != HELD || round != null) {
+      return false;
+    }
+    if (asked == null ? lease.isAbandoned() : lease != asked) {
+      return false;
+    }
+    round = mine;
+    return true;
+  }
+
+  /** The renewal under way, or null. */
+  synchronized @Nullable Round round() {
+    return round;
+  }
+
+  /**
+   * Applies the outcome of a renewal.
+   *
+   * @param sentAt the time before the request was sent
+   * @param offset {@link Engine#clockOffset} before the request was sent
+   * @param asked the lease whose program asked for it, or null for the schedule's own renewal
+   */
+  void finishRenewal(
+      Round mine, Renewal outcome, long sentAt, long offset, @Nullable LeaseState asked) {
+    try {
+      if (outcome instanceof Renewal.Renewed renewed) {
+        confirm(renewed.validUntil(), sentAt, offset, asked);
+      } else if (outcome instanceof Renewal.Gone gone) {
+        lose(gone.reason(), gone.detail());
+      } else if (outcome instanceof Renewal.Failed failed) {
+        postpone(failed.problem());
+      }
+    } finally {
+      synchronized (this) {
+        if (round == mine) {
+          round = null;
+        }
+      }
+      mine.finish();
+    }
+  }
+
+  private void confirm(long promised, long sentAt, long offset, @Nullable LeaseState asked) {
+    // A confirmation that comes after the end does not bring the lease back. Nothing moves the end
+    // but what follows under the monitor, so that a lease once seen ended stays so.
+    LeaseState current;
+    synchronized (this) {
+      if (state != State.HELD) {
+        return;
+      }
+      // Together with the new due time: a renewal that comes due finds none under way.
+      round = null;
+      current = lease;
+      if (current.end() - engine.time().nanoTime() > 0) {
+        extend(promised, sentAt, offset, asked);
+        if (current.status() == HELD) {
+          current.tell(new LockEvent.Renewed(current.name(), current.token()));
+        }
+        return;
+      }
+    }
+    loseIfEnded(current);
+  }
+
+  @GuardedBy("this")
+  private void extend(long promised, long sentAt, long offset, @Nullable LeaseState asked) {
+    // Never more than was said at the grant, whatever the backend says now.
+    long most = sentAt + grant.certainFor().toNanos();
+    long until = promised - most < 0 ? promised : most;
+    if (until - validUntil > 0) {
+      validUntil = until;
+      clockOffset = offset;
+    }
+    if (asked != null && !asked.renews() && !grant.lapses()) {
+      asked.extendFixedTerm(sentAt + grant.effectiveTerm().toNanos());
+    }
+    atRisk = false;
+    backoff = null;
+    if (lease.renews() || !grant.lapses()) {
+      planRenewal(gridded(sentAt + interval));
+    }
+    reschedule();
+  }
+
+  private void postpone(LockException problem) {
+    LeaseState current;
+    synchronized (this) {
+      if (state != State.HELD) {
+        return;
+      }
+      round = null;
+      current = lease;
+      long now = engine.time().nanoTime();
+      if (current.end() - now > 0) {
+        if (current.renews() || !grant.lapses()) {
+          if (backoff == null) {
+            backoff = new Backoff(grant.certainFor());
+          }
+          planRenewal(now + backoff.nextNanos());
+        }
+        reschedule();
+        if (!atRisk && current.status() == HELD) {
+          atRisk = true;
+          Duration left = Duration.ofNanos(current.end() - now);
+          current.tell(new LockEvent.AtRisk(current.name(), current.token(), left, problem));
+        }
+        return;
+      }
+    }
+    loseIfEnded(current);
+  }
+
+  /** The current lease's own rules have changed: when it ends, and whether it is renewed. */
+  synchronized void settled() {
+    if (state == State.HELD) {
+      if (!lease.renews() && grant.lapses()) {
+        renewalPlanned = false;
+      }
+      reschedule();
+    }
+  }
+
+  // --- the end --------------------------------------------------------------------------------
+
+  /**
+   * Stops renewing a lease that its program has dropped, unless the turn has gone on without it.
+   */
+  void orphan(LeaseState dropped, String how) {
+    synchronized (this) {
+      if (state != State.HELD || lease != dropped || !dropped.abandon(validUntil)) {
+        return;
+      }
+      renewalPlanned = false;
+      reschedule();
+    }
+    engine.callSites().rememberAll(name());
+    Engine.log.warn(
+        "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
+        name(),
+        dropped.site(),
+        how);
+  }
+
+  private synchronized LeaseState lease() {
+    return lease;
+  }
+
+  /** Loses the lease if it is being served, and its end has come. */
+  private void loseIfEnded(LeaseState served) {
+    lose(() -> endOf(served));
+  }
+
+  /** Loses the lease if it is being served. */
+  void loseIfServing(LeaseState served, LossReason reason, String detail) {
+    lose(() -> serves(served) ? lossOf(reason, detail) : null);
+  }
+
+  /** Loses whatever lease is being served. */
+  void lose(LossReason reason, String detail) {
+    lose(() -> lossOf(reason, detail));
+  }
+
+  private LeaseLostException lossOf(LossReason reason, String detail) {
+    return new LeaseLostException(name(), reason, detail, null);
+  }
+
+  private synchronized boolean serves(LeaseState asked) {
+    return lease == asked && asked.status() == HELD;
+  }
+
+  private synchronized @Nullable LeaseLostException endOf(LeaseState asked) {
+    long now = engine.time().nanoTime();
+    long remaining = asked.end() - now;
+    long slept = engine.clockOffset(now) - clockOffset;
+    if (!serves(asked) || (remaining > 0 && slept <= remaining)) {
+      return null;
+    }
+    if (remaining > 0) {
+      return lossOf(
+          LossReason.SUSPENDED,
+          "the wall clock has advanced "
+              + Duration.ofNanos(slept).toMillis()
+              + " ms more than the monotonic clock; the machine slept");
+    }
+    if (asked.isAbandoned()) {
+      return lossOf(LossReason.ABANDONED, "it was dropped without being released");
+    }
+    if (asked.isAtMaxHold(now) && validUntil - now > 0) {
+      return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
+    }
+    return lossOf(
+        LossReason.EXPIRED,
+        asked.renews() ? "no renewal was confirmed in time" : "its term passed without renewal");
+  }
+
+  /**
+   * Ends the turn, and tells its lease.
+   *
+   * @param verdict asked under the monitor, so that it is about the lease that will be told; null
+   *     if it is not lost
+   */
+  private void lose(Supplier<@Nullable LeaseLostException> verdict) {
+    LeaseLostException found;
+    LeaseState loser;
+    boolean told;
+    boolean passes;
+    synchronized (this) {
+      if (state != State.HELD) {
+        return;
+      }
+      found = verdict.get();
+      if (found == null) {
+        return;
+      }
+      state = State.ENDED;
+      loss = found;
+      loser = lease;
+      told = loser.lose(found);
+      passes = !handingOver;
+    }
+    engine.remove(this);
+    try {
+      tidyServer(found.reason());
+      if (told) {
+        loser.runOnLoss(found);
+      }
+    } finally {
+      if (passes) {
+        engine.line().pass(name());
+      }
+    }
+  }
+
+  /** Releases whatever lease is being served. */
+  void releaseLease() {
+    lease().release();
+  }
+
+  private void tidyServer(LossReason reason) {
+    if (reason == LossReason.TAKEN || reason == LossReason.SESSION_ENDED) {
+      return;
+    }
+    if (!grant.lapses()) {
+      engine.cleanup().undoUntilConfirmed(grant.claim());
+    } else if (reason != LossReason.EXPIRED && reason != LossReason.ABANDONED) {
+      engine.cleanup().undo(grant.claim(), grant.effectiveTerm());
+    }
+  }
+
+  /**
+   * Ends the service of the current lease, which has left {@link LeaseState.Status#HELD} before:
+   * the turn goes on with the next local waiter, or is released on the server.
+   *
+   * @return what is known about it; already lost if the turn was lost meanwhile
+   */
+  ReleaseOutcome release() {
+    return handOver() ? ReleaseOutcome.RELEASED : releaseOnServer();
+  }
+
+  /** Serves the next local waiter, if there is one that fits and the turn has not had its share. */
+  private boolean handOver() {
+    if (!engine.line().mayBeWaitedFor(name())) {
+      return false;
+    }
+    synchronized (this) {
+      if (!mayHandOver(engine.time().nanoTime())) {
+        return false;
+      }
+      // From here on we are the ones who pass on the head of the line, also if the turn is lost.
+      handingOver = true;
+    }
+    boolean fifo = engine.backend().has(Capability.FIFO);
+    LocalLine.Waiter next =
+        engine
+            .line()
+            .takeNext(
+                name(),
+                waiter ->
+                    waiter.request().sharesTurnWith(request)
+                        && (!fifo || waiter.enteredAt() - startedAt <= 0));
+    LeaseState granted = null;
+    boolean lost;
+    synchronized (this) {
+      handingOver = false;
+      lost = state != State.HELD;
+      if (!lost && next != null && !engine.isClosed()) {
+        granted = serve(next.request());
+      }
+    }
+    if (granted != null && next != null) {
+      next.onHandOver(granted);
+      return true;
+    }
+    if (next != null && lost) {
+      next.onHead();
+    } else if (next != null) {
+      next.onClose();
+    } else if (lost) {
+      engine.line().pass(name());
+    }
+    return false;
+  }
+
+  @GuardedBy("this")
+  private LeaseState serve(Request next) {
+    lease.tellReleased(ReleaseOutcome.RELEASED);
+    handOvers++;
+    lease = new LeaseState(this, next, publicToken(handOvers));
+    lease.tellAcquired();
+    atRisk = false;
+    if (!renewalPlanned && round == null) {
+      // Its renewal came due while there was no lease to renew.
+      planRenewal(engine.time().nanoTime());
+    }
+    reschedule();
+    return lease;
+  }
+
+  @GuardedBy("this")
+  private boolean mayHandOver(long now) {
+    return state == State.HELD
+        && handOvers < MOST_HAND_OVERS
+        && request.options().autoRenew()
+        && now - startedAt < grant.effectiveTerm().toNanos() / 3
+        && validUntil - now > 2 * (grant.certainFor().toNanos() / 3);
+  }
+
+  /** Releases on the server, after a renewal under way has ended. */
+  private ReleaseOutcome releaseOnServer() {
+    LeaseState last;
+    Round underWay;
+    LeaseLostException before;
+    synchronized (this) {
+      last = lease;
+      before = loss;
+      underWay = round;
+      if (state == State.HELD) {
+        state = State.ENDING;
+        renewalPlanned = false;
+      }
+    }
+    if (before != null) {
+      last.foundLost(before);
+      return ReleaseOutcome.ALREADY_LOST;
+    }
+    ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
+    try {
+      if (underWay != null && !engine.isOutOfTime()) {
+        underWay.awaitUninterruptibly(engine.requestTimeout());
+      }
+      outcome = engine.releaseOnServer(grant);
+    } finally {
+      synchronized (this) {
+        state = State.ENDED;
+      }
+      engine.remove(this);
+      try {
+        if (outcome == ReleaseOutcome.ALREADY_LOST) {
+          last.foundLost(
+              lossOf(LossReason.TAKEN, "the store no longer had it when it was released"));
+        } else {
+          last.tellReleased(outcome);
+        }
+      } finally {
+        engine.line().pass(name());
+      }
+    }
+    return outcome;
+  }
+}

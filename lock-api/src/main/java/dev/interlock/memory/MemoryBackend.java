@@ -1,0 +1,175 @@
+package dev.interlock.memory;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** One client's view of a {@link MemoryStore}. */
+final class MemoryBackend implements QueueingBackend {
+
+  static final BackendInfo INFO =
+      new BackendInfo(
+          "memory",
+          "a table inside this JVM, first come first served",
+          Set.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.REVOKE),
+          Duration.ZERO,
+          Duration.ofMillis(1),
+          FailureModel.builder()
+              .under(
+                  Survives.NOT_APPLICABLE,
+                  Fault.CLIENT_KILLED,
+                  Fault.CONNECTION_LOST,
+                  Fault.PARTITION,
+                  Fault.SERVER_STOPPED,
+                  Fault.SERVER_RESTARTED,
+                  Fault.SERVER_RESTARTED_EMPTY,
+                  Fault.ASYNC_FAILOVER,
+                  Fault.MINORITY_LOST,
+                  Fault.LEADER_CHANGED,
+                  Fault.SERVER_CLOCK_STEPPED,
+                  Fault.EVICTION)
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
+              .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+              .build());
+
+  private final String storeName;
+  private final MemoryStore store;
+  private final BackendContext context;
+  private final MemoryStore.LossListener lossListener;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  MemoryBackend(String storeName, BackendContext context) {
+    this.storeName = storeName;
+    this.context = context;
+    this.lossListener = context::lost;
+    this.store = MemoryStore.open(storeName);
+  }
+
+  @Override
+  public BackendInfo info() {
+    return INFO;
+  }
+
+  @Override
+  public String endpoint() {
+    return storeName;
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) {
+    return answer(store.tryAcquire(place(claim), now()), deadline);
+  }
+
+  @Override
+  public Place join(Claim claim, Deadline deadline) {
+    MemoryStore.Place place = place(claim);
+    store.join(place, now());
+    return new Waiting(place);
+  }
+
+  private MemoryStore.Place place(Claim claim) {
+    return new MemoryStore.Place(claim, context.time(), lossListener);
+  }
+
+  private long now() {
+    return context.time().nanoTime();
+  }
+
+  /** Granted if the place is the holder; else busy until the holder's term is over. */
+  private Attempt answer(MemoryStore.Place place, Deadline lookAgain) {
+    if (!place.isGranted()) {
+      return new Attempt.Busy(lookAgain.remaining());
+    }
+    Duration term = place.claim().term();
+    return new Attempt.Granted(
+        Grant.lapsing(place.claim(), place.token(), place.grantedAt() + term.toNanos(), term));
+  }
+
+  private final class Waiting implements Place {
+    private final MemoryStore.Place place;
+    private volatile boolean left;
+
+    Waiting(MemoryStore.Place place) {
+      this.place = place;
+    }
+
+    @Override
+    public Attempt await(Deadline deadline) throws InterruptedException {
+      WakeUp wakeUp = place.wakeUp();
+      while (wakeUp != null && !place.isGranted() && !deadline.hasPassed()) {
+        if (left || closed.get()) {
+          throw new LockUnavailableException(INFO.name(), storeName, "closed", null);
+        }
+        // The holder's end makes no noise: whoever waits looks then, and moves the line on.
+        long end = store.settle(place.claim().name(), now());
+        if (!place.isGranted()) {
+          wakeUp.await(Deadline.at(context.time(), earlier(end, deadline.nanos())));
+        }
+      }
+      return answer(place, deadline);
+    }
+
+    private static long earlier(long a, long b) {
+      return a - b < 0 ? a : b;
+    }
+
+    @Override
+    public void close() {
+      left = true;
+      place.signal();
+    }
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) {
+    Claim claim = grant.claim();
+    long now = now();
+    return store.renew(claim, now)
+        ? new Renewal.Renewed(now + claim.term().toNanos())
+        : new Renewal.Gone(LossReason.TAKEN, "the store no longer has it");
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) {
+    return store.release(claim, now());
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) {
+    return store.inspect(name, now());
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) {
+    return store.forceRelease(name, now());
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) {
+    return store.revoke(name, now());
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      store.wakeAll();
+      store.close();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.interlock.memory;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import java.util.Set;
+
+/**
+ * Serves {@code memory:NAME}: all clients of this JVM that open the same name share its locks. The
+ * store exists from the first client's opening to the last one's closing.
+ */
+public final class MemoryProvider implements LockProvider {
+
+  /** For the service loader. */
+  public MemoryProvider() {}
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("memory");
+  }
+
+  @Override
+  public BackendInfo describe(String scheme) {
+    return MemoryBackend.INFO;
+  }
+
+  @Override
+  public String example(String scheme) {
+    return "memory:demo";
+  }
+
+  @Override
+  public LockBackend open(LockUri uri, BackendContext context) {
+    String name = uri.path();
+    if (name.isEmpty() || name.startsWith("/")) {
+      throw new LockConfigurationException(
+          "memory URI: the store's name is missing; write memory:NAME, such as memory:demo");
+    }
+    uri.requireAllRead();
+    return new MemoryBackend(name, context);
+  }
+}

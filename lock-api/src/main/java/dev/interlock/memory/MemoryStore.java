@@ -1,0 +1,337 @@
+package dev.interlock.memory;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LockState;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The locks of one {@code memory:} name: per lock the holder and a line of waiters. Expiry is
+ * exact: nothing is done at that moment, but whoever looks after it sees the lock free.
+ */
+final class MemoryStore {
+
+  /** Told when a holder loses its lock other than by its own release or its term. */
+  interface LossListener {
+    void lost(Claim claim, LossReason reason, String detail);
+  }
+
+  /** One claim on its way: in line, or holding. */
+  static final class Place {
+    private final Claim claim;
+    private final TimeSource time;
+    private final LossListener lossListener;
+
+    /** Made when it gets in line, as most places never have to. */
+    private volatile @Nullable WakeUp wakeUp;
+
+    private volatile boolean granted;
+    private long token;
+    private long grantedAt;
+
+    Place(Claim claim, TimeSource time, LossListener lossListener) {
+      this.claim = claim;
+      this.time = time;
+      this.lossListener = lossListener;
+    }
+
+    Claim claim() {
+      return claim;
+    }
+
+    /** What it is told by; null if it was granted at once. */
+    @Nullable WakeUp wakeUp() {
+      return wakeUp;
+    }
+
+    void signal() {
+      WakeUp waiting = wakeUp;
+      if (waiting != null) {
+        waiting.signal();
+      }
+    }
+
+    boolean isGranted() {
+      return granted;
+    }
+
+    /** The fencing token, once it is granted. */
+    long token() {
+      return token;
+    }
+
+    /** When it was granted. */
+    long grantedAt() {
+      return grantedAt;
+    }
+  }
+
+  private static final class Entry {
+    @Nullable Place holder;
+    long expiresAt;
+    boolean revoked;
+
+    /** Nobody, until somebody has to wait. */
+    Map<String, Place> line = Map.of();
+
+    void join(Place place) {
+      if (line.isEmpty()) {
+        line = new LinkedHashMap<>();
+      }
+      place.wakeUp = new WakeUp(place.time);
+      line.put(place.claim.id(), place);
+    }
+
+    void leave(Claim claim) {
+      if (!line.isEmpty()) {
+        line.remove(claim.id());
+      }
+    }
+  }
+
+  private static final int FEWEST_TO_SWEEP = 64;
+
+  // Of the JVM, so that tokens go on increasing when a store is closed and opened again.
+  private static final AtomicLong TOKENS = new AtomicLong();
+
+  @GuardedBy("STORES")
+  private static final Map<String, MemoryStore> STORES = new HashMap<>();
+
+  private final String storeName;
+  private final ConcurrentHashMap<String, Entry> entries = new ConcurrentHashMap<>();
+
+  @GuardedBy("STORES")
+  private int clients;
+
+  /** With more entries than this, those are looked for whose term is over. */
+  private volatile int sweepAbove = FEWEST_TO_SWEEP;
+
+  private MemoryStore(String storeName) {
+    this.storeName = storeName;
+  }
+
+  static MemoryStore open(String name) {
+    synchronized (STORES) {
+      MemoryStore store = STORES.computeIfAbsent(name, MemoryStore::new);
+      store.clients++;
+      return store;
+    }
+  }
+
+  void close() {
+    synchronized (STORES) {
+      if (--clients == 0) {
+        STORES.remove(storeName, this);
+      }
+    }
+  }
+
+  /** Grants the lock if it is free and nobody waits. */
+  Place tryAcquire(Place place, long now) {
+    forgetExpired(now);
+    entries.compute(
+        place.claim.name(),
+        (name, entry) -> {
+          Entry current = settled(entry, now);
+          if (current == null) {
+            current = new Entry();
+            grant(current, place, now);
+          }
+          return current;
+        });
+    return place;
+  }
+
+  /** Grants the lock if it is free and nobody waits; else gets in line. */
+  void join(Place place, long now) {
+    forgetExpired(now);
+    entries.compute(
+        place.claim.name(),
+        (name, entry) -> {
+          Entry current = settled(entry, now);
+          if (current == null) {
+            current = new Entry();
+            grant(current, place, now);
+          } else {
+            current.join(place);
+          }
+          return current;
+        });
+  }
+
+  /** Moves the line on if the holder's term is over; returns when the present one's will be. */
+  long settle(String name, long now) {
+    long[] end = {now};
+    entries.compute(
+        name,
+        (n, entry) -> {
+          Entry current = settled(entry, now);
+          if (current != null) {
+            end[0] = current.expiresAt;
+          }
+          return current;
+        });
+    return end[0];
+  }
+
+  boolean renew(Claim claim, long now) {
+    boolean[] renewed = new boolean[1];
+    entries.compute(
+        claim.name(),
+        (name, entry) -> {
+          Entry current = settled(entry, now);
+          if (current != null && holds(current, claim) && !current.revoked) {
+            current.expiresAt = now + claim.term().toNanos();
+            renewed[0] = true;
+          }
+          return current;
+        });
+    return renewed[0];
+  }
+
+  boolean release(Claim claim, long now) {
+    boolean[] held = new boolean[1];
+    entries.compute(
+        claim.name(),
+        (name, entry) -> {
+          Entry current = settled(entry, now);
+          if (current == null) {
+            return null;
+          }
+          current.leave(claim);
+          if (!holds(current, claim)) {
+            return current;
+          }
+          held[0] = true;
+          return moveOn(current, now);
+        });
+    return held[0];
+  }
+
+  LockState inspect(String name, long now) {
+    LockState[] state = {LockState.free(name)};
+    entries.compute(
+        name,
+        (n, entry) -> {
+          Entry current = settled(entry, now);
+          if (current != null && current.holder != null) {
+            state[0] =
+                LockState.held(
+                    name,
+                    current.holder.claim.holder(),
+                    current.holder.token(),
+                    Duration.ofNanos(current.expiresAt - now),
+                    current.line.values().stream().map(place -> place.claim.holder()).toList());
+          }
+          return current;
+        });
+    return state[0];
+  }
+
+  boolean forceRelease(String name, long now) {
+    Place[] holder = new Place[1];
+    entries.compute(
+        name,
+        (n, entry) -> {
+          Entry current = settled(entry, now);
+          if (current == null) {
+            return null;
+          }
+          holder[0] = current.holder;
+          return moveOn(current, now);
+        });
+    if (holder[0] == null) {
+      return false;
+    }
+    holder[0].lossListener.lost(holder[0].claim, LossReason.TAKEN, "its release was forced");
+    return true;
+  }
+
+  boolean revoke(String name, long now) {
+    boolean[] held = new boolean[1];
+    entries.compute(
+        name,
+        (n, entry) -> {
+          Entry current = settled(entry, now);
+          if (current != null) {
+            current.revoked = true;
+            held[0] = true;
+          }
+          return current;
+        });
+    return held[0];
+  }
+
+  void wakeAll() {
+    for (String name : entries.keySet()) {
+      entries.computeIfPresent(
+          name,
+          (n, entry) -> {
+            entry.line.values().forEach(Place::signal);
+            return entry;
+          });
+    }
+  }
+
+  /**
+   * A term that ends is noticed by whoever asks for the name next. For names that nobody asks for
+   * again, all are looked through whenever there are twice as many as were left the last time.
+   */
+  private void forgetExpired(long now) {
+    if (entries.size() > sweepAbove) {
+      for (String name : entries.keySet()) {
+        entries.computeIfPresent(name, (n, entry) -> settled(entry, now));
+      }
+      sweepAbove = Math.max(FEWEST_TO_SWEEP, 2 * entries.size());
+    }
+  }
+
+  int size() {
+    return entries.size();
+  }
+
+  private static boolean holds(Entry entry, Claim claim) {
+    return entry.holder != null && entry.holder.claim.id().equals(claim.id());
+  }
+
+  /** The entry as it is at the given time: null if the lock is free and nobody waits. */
+  private static @Nullable Entry settled(@Nullable Entry entry, long now) {
+    Entry current = entry;
+    while (current != null && current.expiresAt - now <= 0) {
+      current = moveOn(current, now);
+    }
+    return current;
+  }
+
+  /** Ends the present hold, and grants the lock to the next in line, if there is one. */
+  private static @Nullable Entry moveOn(Entry entry, long now) {
+    if (entry.line.isEmpty()) {
+      return null;
+    }
+    Iterator<Place> line = entry.line.values().iterator();
+    Place next = line.next();
+    line.remove();
+    grant(entry, next, now);
+    next.signal();
+    return entry;
+  }
+
+  private static void grant(Entry entry, Place place, long now) {
+    entry.holder = place;
+    entry.expiresAt = now + place.claim.term().toNanos();
+    entry.revoked = false;
+    place.token = TOKENS.incrementAndGet();
+    place.grantedAt = now;
+    place.granted = true; // last: whoever sees it sees the others
+  }
+}

@@ -1,0 +1,40 @@
+package dev.interlock.spi;
+
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Durations as people write them in URIs and on command lines: {@code 500ms}, {@code 10s}. */
+public final class DurationSyntax {
+
+  private static final Pattern SYNTAX = Pattern.compile("(\\d{1,12})(ms|s|m|h|d)");
+
+  private DurationSyntax() {}
+
+  /**
+   * Reads a whole number with one of the units {@code ms}, {@code s}, {@code m}, {@code h}, {@code
+   * d}.
+   *
+   * @param text such as {@code 10s}
+   * @return the duration; may be zero
+   * @throws IllegalArgumentException if the text is anything else; says what would be right
+   */
+  public static Duration parse(String text) {
+    Matcher matcher = SYNTAX.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(
+          "\""
+              + text
+              + "\" is not a duration; write a whole number and a unit, such as"
+              + " 500ms, 10s, 5m, 2h or 1d");
+    }
+    long amount = Long.parseLong(matcher.group(1));
+    return switch (matcher.group(2)) {
+      case "ms" -> Duration.ofMillis(amount);
+      case "s" -> Duration.ofSeconds(amount);
+      case "m" -> Duration.ofMinutes(amount);
+      case "h" -> Duration.ofHours(amount);
+      default -> Duration.ofDays(amount);
+    };
+  }
+}

@@ -1,0 +1,47 @@
+package dev.interlock.spi;
+
+import dev.interlock.BackendInfo;
+import java.util.Set;
+
+/**
+ * Makes a backend known by URI scheme. Found by {@link java.util.ServiceLoader}; needs a public
+ * constructor without parameters, and does nothing before {@link #open} is called.
+ */
+public interface LockProvider {
+
+  /**
+   * Returns the URI schemes that this provider serves, in lower case.
+   *
+   * @return at least one scheme
+   */
+  Set<String> schemes();
+
+  /**
+   * Describes what the backend of a scheme promises, without connecting.
+   *
+   * @param scheme one of {@link #schemes()}
+   * @return the description
+   */
+  BackendInfo describe(String scheme);
+
+  /**
+   * Shows what a URI of the scheme looks like, for help and error messages.
+   *
+   * @param scheme one of {@link #schemes()}
+   * @return an example that is complete, such as {@code redis://localhost:6379}
+   */
+  String example(String scheme);
+
+  /**
+   * Connects to the store at the URI. The engine has taken its own parameters out of it. What the
+   * provider does not read is refused by the engine afterwards, so it only has to read what it
+   * knows.
+   *
+   * @param uri where the store is
+   * @param context what the engine offers
+   * @return a backend for one client, which closes it
+   * @throws dev.interlock.LockConfigurationException if the URI cannot work
+   * @throws dev.interlock.LockUnavailableException if the store does not answer
+   */
+  LockBackend open(LockUri uri, BackendContext context);
+}

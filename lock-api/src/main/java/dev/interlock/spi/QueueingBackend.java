@@ -1,0 +1,45 @@
+package dev.interlock.spi;
+
+/**
+ * A backend whose store keeps waiters in line.
+ *
+ * <p>Here {@link #tryAcquire} never enters the line, and {@link #watch} is not used.
+ */
+public interface QueueingBackend extends LockBackend {
+
+  /**
+   * Enters the line for a lock. Whatever this leaves on the store is found and removed by {@link
+   * #release} of the same claim, also when this method fails.
+   *
+   * @param claim the identity of this place in line
+   * @param deadline when to give up entering, not waiting
+   * @return the place
+   * @throws InterruptedException see {@link LockBackend}
+   */
+  Place join(Claim claim, Deadline deadline) throws InterruptedException;
+
+  /** A place in line. Used by one thread at a time, but for {@link #close()}. */
+  interface Place extends AutoCloseable {
+
+    /**
+     * Waits until it is this place's turn.
+     *
+     * @param deadline when to give up waiting
+     * @return granted; or busy if the deadline passed, and then it may be called again
+     * @throws dev.interlock.LockUnavailableException if the place is lost or the store cannot be
+     *     reached; the engine then releases the claim, and enters the line anew with another
+     * @throws dev.interlock.LockConfigurationException if it will never work
+     * @throws InterruptedException if the thread is interrupted while waiting
+     */
+    Attempt await(Deadline deadline) throws InterruptedException;
+
+    /**
+     * Stops waiting: watches end, without blocking on the store. Unless the place was granted, the
+     * engine then releases the claim, which leaves the line. May be called more than once, and from
+     * another thread, when the client is being closed: an {@link #await} under way then ends, with
+     * busy or a {@link dev.interlock.LockUnavailableException}.
+     */
+    @Override
+    void close();
+  }
+}

@@ -1,0 +1,31 @@
+package dev.interlock.spi;
+
+import dev.interlock.LockException;
+import dev.interlock.LossReason;
+
+/** How the renewal of one grant ended. */
+public sealed interface Renewal {
+
+  /**
+   * The store confirmed it.
+   *
+   * @param validUntil until when the grant is certain now, counted from before the renewing request
+   *     was sent
+   */
+  record Renewed(long validUntil) implements Renewal {}
+
+  /**
+   * The store says that the grant no longer exists.
+   *
+   * @param reason why, as far as is known
+   * @param detail what the store said
+   */
+  record Gone(LossReason reason, String detail) implements Renewal {}
+
+  /**
+   * The store did not confirm it; the engine tries again while the grant is valid.
+   *
+   * @param problem why
+   */
+  record Failed(LockException problem) implements Renewal {}
+}

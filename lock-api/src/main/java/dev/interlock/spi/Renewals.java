@@ -1,0 +1,18 @@
+package dev.interlock.spi;
+
+import dev.interlock.LockException;
+
+/** Keeps the failure of one renewal in a batch from ending the others. */
+final class Renewals {
+
+  private Renewals() {}
+
+  static Renewal guarded(LockBackend backend, Grant grant, Deadline deadline)
+      throws InterruptedException {
+    try {
+      return backend.renew(grant, deadline);
+    } catch (LockException e) {
+      return new Renewal.Failed(e);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package dev.interlock.spi;
+
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The clocks that a client lives by. Everything that waits or measures goes through it, so that
+ * tests can put a client on a clock of their own.
+ */
+public interface TimeSource {
+
+  /**
+   * The JVM's clocks.
+   *
+   * @return the one instance
+   */
+  static TimeSource system() {
+    return SystemTime.INSTANCE;
+  }
+
+  /**
+   * Returns the monotonic time in nanoseconds; only differences mean anything. It may stand still
+   * while the machine sleeps.
+   *
+   * @return nanoseconds
+   */
+  long nanoTime();
+
+  /**
+   * Returns the wall-clock time in milliseconds since 1970. It may jump; used only to notice that
+   * the machine slept.
+   *
+   * @return milliseconds
+   */
+  long wallMillis();
+
+  /**
+   * Blocks the current thread until {@link #nanoTime()} reaches the given time, or it is unparked
+   * or interrupted, or for no reason, as {@link LockSupport#parkNanos(Object, long)} does.
+   *
+   * @param blocker what the thread waits for; for thread dumps
+   * @param untilNanos when to go on
+   */
+  void parkUntil(Object blocker, long untilNanos);
+}

@@ -1,0 +1,74 @@
+package dev.interlock.spi;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that one thread waits for and others signal. A signal that comes before the wait is
+ * kept; several count as one. {@link #signal()} never blocks and may come from any thread.
+ */
+public final class WakeUp {
+
+  private static final VarHandle SIGNALLED;
+
+  static {
+    try {
+      SIGNALLED = MethodHandles.lookup().findVarHandle(WakeUp.class, "signalled", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final TimeSource time;
+
+  @SuppressWarnings("UnusedVariable") // read and written through its handle
+  private volatile boolean signalled;
+
+  private volatile @Nullable Thread waiter;
+
+  /**
+   * Makes one that has not been signalled.
+   *
+   * @param time the clock that waits go by
+   */
+  public WakeUp(TimeSource time) {
+    this.time = time;
+  }
+
+  /** Ends the wait under way, or else the next one. */
+  public void signal() {
+    if (!(boolean) SIGNALLED.getAndSet(this, true)) {
+      LockSupport.unpark(waiter);
+    }
+  }
+
+  /**
+   * Waits for a signal, and consumes it. Only one thread may wait at a time.
+   *
+   * @param deadline when to give up
+   * @return whether it was signalled; false if the deadline passed first
+   * @throws InterruptedException if the thread is interrupted before or while waiting; a signal is
+   *     then kept
+   */
+  public boolean await(Deadline deadline) throws InterruptedException {
+    waiter = Thread.currentThread();
+    try {
+      while (true) {
+        if (Thread.interrupted()) {
+          throw new InterruptedException();
+        }
+        if (SIGNALLED.compareAndSet(this, true, false)) {
+          return true;
+        }
+        if (deadline.hasPassed()) {
+          return false;
+        }
+        time.parkUntil(this, deadline.nanos());
+      }
+    } finally {
+      waiter = null;
+    }
+  }
+}

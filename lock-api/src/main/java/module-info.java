@@ -1,0 +1,18 @@
+/**
+ * One distributed-lock API for the JVM; the backends are found by {@link java.util.ServiceLoader}.
+ */
+module dev.interlock.api {
+  requires transitive org.jspecify;
+  requires static transitive com.google.errorprone.annotations;
+  requires com.google.common;
+  requires org.slf4j;
+
+  exports dev.interlock;
+  exports dev.interlock.spi;
+  exports dev.interlock.memory;
+
+  uses dev.interlock.spi.LockProvider;
+
+  provides dev.interlock.spi.LockProvider with
+      dev.interlock.memory.MemoryProvider;
+}

@@ -1,0 +1,130 @@
+package dev.interlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LockClientTest {
+
+  @Test
+  void opensByScheme() throws Exception {
+    try (LockClient client = LockClient.open("memory:opens");
+        LockClient other = LockClient.open("MEMORY:opens?term=1m&holder=me")) {
+      try (Lease lease = other.lock("a").acquire()) {
+        assertEquals(Optional.empty(), client.lock("a").tryAcquire());
+        LockState state = client.inspect("a");
+        assertEquals(Optional.of("me"), state.holder());
+        assertEquals(lease.fencingToken(), state.fencingToken().orElseThrow());
+        assertEquals(Duration.ofMinutes(1), lease.effectiveTerm());
+      }
+      assertFalse(client.inspect("a").isHeld());
+    }
+  }
+
+  @Test
+  void anUnknownSchemeListsWhatThereIs() {
+    LockConfigurationException e =
+        assertThrows(LockConfigurationException.class, () -> LockClient.open("mysql://u:pw@h/db"));
+    assertTrue(e.getMessage().contains("memory:demo"), e.getMessage());
+    assertFalse(e.getMessage().contains("pw"), e.getMessage());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "memory:",
+        "memory:x?trem=5s",
+        "memory:x?term=5",
+        "memory:x?term=999d",
+        "memory:x?autoRenew=1",
+        "memory:x?holder="
+      })
+  void uriThatCannotWorkIsRefused(String uri) {
+    assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
+  }
+
+  @Test
+  void theDefaultHolderIsHostProcessAndThread() throws Exception {
+    try (LockClient client = LockClient.open("memory:holder")) {
+      Thread.currentThread().setName("ma\nin");
+      try (Lease lease = client.lock("a").acquire()) {
+        assertTrue(lease.isHeld());
+        String holder = client.inspect("a").holder().orElseThrow();
+        assertTrue(holder.endsWith("/" + ProcessHandle.current().pid() + "/ma?in"), () -> holder);
+      } finally {
+        Thread.currentThread().setName("main");
+      }
+    }
+  }
+
+  @Test
+  void namesAreCheckedBeforeAnythingElse() {
+    try (LockClient client = LockClient.open("memory:names")) {
+      String longest = "\uD83D\uDD12".repeat(255);
+      assertEquals(longest, client.lock(longest).name());
+      assertThrows(IllegalArgumentException.class, () -> client.lock(longest + "x"));
+      assertThrows(IllegalArgumentException.class, () -> client.lock(""));
+      assertThrows(IllegalArgumentException.class, () -> client.lock("a\uD83D"));
+      assertThrows(IllegalArgumentException.class, () -> client.lock("\uDD12a"));
+      assertThrows(IllegalArgumentException.class, () -> client.inspect(""));
+      assertThrows(IllegalArgumentException.class, () -> client.forceRelease(""));
+      assertThrows(IllegalArgumentException.class, () -> client.revoke(""));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, -1})
+  void timesToWaitMustBePositive(long millis) {
+    Duration timeout = Duration.ofMillis(millis);
+    try (LockClient client = LockClient.open("memory:times")) {
+      DistributedLock lock = client.lock("a");
+      MultiLock locks = client.lockAll(List.of("a"));
+      assertThrows(IllegalArgumentException.class, () -> lock.tryAcquire(timeout));
+      assertThrows(IllegalArgumentException.class, () -> lock.tryAcquireAsync(timeout));
+      assertThrows(IllegalArgumentException.class, () -> locks.tryAcquire(timeout));
+      assertThrows(IllegalArgumentException.class, () -> locks.tryAcquireAsync(timeout));
+      assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().term(timeout));
+    }
+  }
+
+  @Test
+  void optionsKeepWhatIsSet() {
+    LockOptions options =
+        LockOptions.builder()
+            .term(Duration.ofSeconds(5))
+            .autoRenew(false)
+            .maxHold(Duration.ofMinutes(1))
+            .requestTimeout(Duration.ofMillis(500))
+            .waitTimeout(Duration.ofSeconds(7))
+            .lookAgain(Duration.ofMillis(300))
+            .holder("me")
+            .build();
+    assertEquals(options, options.toBuilder().build());
+    assertEquals(options.hashCode(), options.toBuilder().build().hashCode());
+    assertFalse(options.equals(options.toBuilder().holder("you").build()));
+    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder("a\nb"));
+    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder(""));
+    assertThrows(
+        IllegalArgumentException.class, () -> LockOptions.builder().term(Duration.ofDays(366)));
+  }
+
+  @Test
+  void aForgottenPromiseOfAFailureModelIsNoPromise() {
+    FailureModel model =
+        FailureModel.builder()
+            .under(FailureModel.Survives.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
+            .build();
+    assertFalse(model.keepsExclusion(Fault.ASYNC_FAILOVER));
+    assertTrue(model.keepsTokenOrder(Fault.ASYNC_FAILOVER));
+    assertEquals(FailureModel.Survives.NOTHING, model.under(Fault.PARTITION));
+    assertEquals(Fault.values().length, model.table().size());
+  }
+}

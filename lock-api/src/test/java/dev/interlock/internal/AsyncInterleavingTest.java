@@ -1,0 +1,77 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.MultiLease;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Leases on their way to those who wait for them, against what happens to them on the way. */
+class AsyncInterleavingTest extends EngineFixture {
+
+  private final InterceptedTime intercepted = new InterceptedTime(time);
+
+  @Test
+  void aFutureThatItsUserCompletesLeavesTheLine() throws Exception {
+    Lease lease = acquire(RENEWED);
+    CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
+    future.completeExceptionally(new IllegalStateException("had enough"));
+    lease.close();
+    assertEquals(1, store.calls(FakeStore.Op.RELEASE));
+    assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
+    assertEquals(0, engine.residue());
+    assertEquals(0, engine.timer().size());
+  }
+
+  @Test
+  void aLeaseThatEndsOnItsWayToAFutureCountsAsNotGranted() throws Exception {
+    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+      Lease first = client.lock("a").acquire();
+      CompletableFuture<Lease> waiting = client.lock("a").acquireAsync();
+      intercepted.when("deliver", () -> time.pass(TERM));
+      first.close();
+      Lease second = get(waiting);
+      assertTrue(intercepted.steppedIn());
+      assertTrue(second.isHeld());
+      assertTrue(second.fencingToken() - first.fencingToken() >= Turn.TOKENS_PER_TURN);
+    }
+  }
+
+  @Test
+  void aLeaseThatEndsOnItsWayToAThreadCountsAsNotGranted() throws Exception {
+    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+      Lease first = client.lock("a").acquire();
+      Background<Lease> waiting = inBackground(() -> client.lock("a").acquire());
+      time.awaitAsleep(waiting.thread);
+      intercepted.when("accept", () -> time.pass(TERM));
+      first.close();
+      Lease second = waiting.get();
+      assertTrue(intercepted.steppedIn());
+      assertTrue(second.isHeld());
+      assertTrue(second.fencingToken() - first.fencingToken() >= Turn.TOKENS_PER_TURN);
+    }
+  }
+
+  @Test
+  void setsThatWaitInLineDoNotKeepAFutureAheadOfThemFromItsTurn() throws Exception {
+    Lease lease = acquire(RENEWED);
+    // Other settings, so that it is not handed over to but must ask the server on a thread.
+    CompletableFuture<Lease> ahead = engine.lock("a", FIXED).acquireAsync();
+    List<CompletableFuture<Void>> sets = new ArrayList<>();
+    for (int i = 0; i < 256; i++) {
+      sets.add(engine.lockAll(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
+    }
+    Waits.until("all threads to wait", () -> engine.line().waiting() == 257);
+    lease.close();
+    get(ahead).close();
+    for (CompletableFuture<Void> set : sets) {
+      get(set);
+    }
+    assertFalse(store.holds("a"));
+  }
+}

@@ -1,0 +1,51 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class CallSitesTest {
+
+  private static final int LATER = 200 * CallSites.SHARE;
+
+  private final CallSites sites = new CallSites();
+
+  private int lookedAt(String name, int acquisitions) {
+    int count = 0;
+    for (int i = 0; i < acquisitions; i++) {
+      if (sites.current(name) != null) {
+        count++;
+      }
+    }
+    return count;
+  }
+
+  @Test
+  void theFirstAcquisitionsOfANameAreAllLookedAt() {
+    for (int i = 0; i < CallSites.FIRST; i++) {
+      assertNotNull(sites.current("a"));
+    }
+    lookedAt("a", LATER);
+    for (int i = 0; i < CallSites.FIRST; i++) {
+      assertNotNull(sites.current("b"), "the acquisitions of one name count for another");
+    }
+  }
+
+  @Test
+  void aShareOfTheLaterOnesIsLookedAt() {
+    lookedAt("a", CallSites.FIRST);
+    int count = lookedAt("a", LATER);
+    // About 200; a chance of less than one in a million of being this far from it.
+    assertTrue(count > 100 && count < 300, () -> "looked at " + count);
+  }
+
+  @Test
+  void allAreLookedAtOnceALeaseOfTheNameWasForgotten() {
+    lookedAt("a", LATER);
+    sites.rememberAll("a");
+    for (int i = 0; i < LATER; i++) {
+      assertNotNull(sites.current("a"));
+    }
+  }
+}

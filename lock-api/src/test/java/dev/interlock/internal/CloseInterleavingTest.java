@@ -1,0 +1,216 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.ReleaseOutcome;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+/** Closing a client, against what is under way in it. */
+class CloseInterleavingTest extends EngineFixture {
+
+  /** A server that takes so long over a release that the client has no time left to close. */
+  private final FakeStore.Fate tooSlow =
+      new FakeStore.Fate() {
+        @Override
+        public void before() {
+          time.pass(REQUEST_TIMEOUT.multipliedBy(2));
+          throw FakeStore.noAnswer();
+        }
+      };
+
+  @Test
+  void aLeaseForWhoseReleaseNoTimeIsLeftEndsAllTheSame() throws Exception {
+    Lease first = acquire(RENEWED);
+    Lease second = engine.lock("b").acquire();
+    store.next(FakeStore.Op.RELEASE, tooSlow);
+    engine.close();
+    assertFalse(first.isHeld());
+    assertFalse(second.isHeld());
+    assertEquals(ReleaseOutcome.UNKNOWN, first.release());
+    assertEquals(ReleaseOutcome.UNKNOWN, second.release());
+    // What was under way in the background when the time was over still has to come to its end.
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aTimerThatIsClosedTakesEventsOut() {
+    Timer timer = new Timer(time, "interlock-fake-timer", () -> {});
+    Timer.Event event =
+        new Timer.Event() {
+          @Override
+          void fire(long now) {}
+        };
+    timer.schedule(event, time.nanoTime() + 1);
+    timer.close();
+    assertDoesNotThrow(() -> timer.cancel(event));
+  }
+
+  @Test
+  void aReleaseThatHandsOverMeanwhileEndsOnTheServer() throws Exception {
+    Lease lease = acquire(RENEWED);
+    Waiting waiter = new Waiting();
+    engine.line().enter("a", waiter);
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    waiter.closing.get();
+    assertFalse(store.holds("a"));
+    assertTrue(waiter.closed || !waiter.lease.isHeld());
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void anAttemptThatIsGrantedMeanwhileIsReleasedBeforeTheConnectionEnds() throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Optional<Lease>> attempt = inBackground(() -> engine.lock("a").tryAcquire());
+    gate.awaitArrival();
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              engine.close();
+              return store.holds("a");
+            });
+    Waits.until("the client to be closing", engine::isClosed);
+    gate.open();
+    assertInstanceOf(
+        IllegalStateException.class,
+        assertThrows(ExecutionException.class, () -> attempt.result.get()).getCause());
+    assertFalse(closing.get());
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aContestThatIsAboutToWaitEndsWithTheClient() throws Exception {
+    store.occupy("a", TERM);
+    store.watchesFail(true); // or else the watch that is set up would end the wait
+    InterceptedTime intercepted = new InterceptedTime(time);
+    Engine client = new Engine(store::open, RENEWED, intercepted);
+    Background<Lease> contest =
+        inBackground(
+            () -> {
+              intercepted.whenCalledHere("hasPassed", () -> closeUpToItsWaitForContests(client));
+              return client.lock("a").acquire();
+            });
+    assertInstanceOf(
+        IllegalStateException.class,
+        assertThrows(ExecutionException.class, contest::get).getCause());
+    assertTrue(intercepted.steppedIn());
+    Waits.until("nothing to be left", () -> client.residue() == 0);
+  }
+
+  /** By then it has told all contests to stop. */
+  private static void closeUpToItsWaitForContests(Engine client) {
+    Thread closing = new Thread(client::close, "closing");
+    closing.setDaemon(true);
+    closing.start();
+    Waits.until(
+        "the client to wait for its contests",
+        () -> closing.getState() == Thread.State.TIMED_WAITING);
+  }
+
+  @Test
+  void anInterruptedThreadClosesAsAnyOther() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.down(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    Waits.until("the first try in the background", () -> engine.timer().size() == 1);
+    store.down(false);
+    store.next(
+        FakeStore.Op.RELEASE,
+        () -> {
+          if (Thread.interrupted()) {
+            throw new InterruptedException();
+          }
+        });
+    Thread.currentThread().interrupt();
+    engine.close();
+    assertTrue(Thread.interrupted());
+    assertFalse(store.holds("a"));
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void closingInTheMiddleOfAcquisitionsLeavesNothing() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      Engine client = anotherClient();
+      Background<Object> acquiring =
+          inBackground(
+              () -> {
+                while (true) {
+                  client.lock("a").acquire().close();
+                }
+              });
+      Background<Object> trying =
+          inBackground(
+              () -> {
+                while (true) {
+                  client.lock("a").tryAcquire().ifPresent(Lease::close);
+                }
+              });
+      Background<Object> async =
+          inBackground(
+              () -> {
+                while (true) {
+                  client.lock("a").acquireAsync().get().close();
+                }
+              });
+      Waits.until("some work", () -> store.calls(FakeStore.Op.ACQUIRE) > 3);
+      client.close();
+      for (Background<Object> worker : List.of(acquiring, trying, async)) {
+        Throwable failure = assertThrows(ExecutionException.class, () -> worker.get()).getCause();
+        if (failure instanceof ExecutionException) {
+          failure = failure.getCause();
+        }
+        assertInstanceOf(IllegalStateException.class, failure);
+      }
+      assertFalse(store.holds("a"));
+      Waits.until("the line to end", () -> client.residue() == 0);
+    }
+  }
+
+  /** Lets the client be closed while a lease that is being released is handed over to it. */
+  private final class Waiting implements LocalLine.Waiter {
+    private Background<Boolean> closing;
+    private LeaseState lease;
+    private boolean closed;
+
+    @Override
+    public Request request() {
+      closing =
+          inBackground(
+              () -> {
+                engine.close();
+                return true;
+              });
+      Waits.until("the client to be closing", engine::isClosed);
+      return engine.request("a", RENEWED, false, null);
+    }
+
+    @Override
+    public long enteredAt() {
+      return time.nanoTime();
+    }
+
+    @Override
+    public void onHead() {
+      throw new AssertionError("was handed over, or closed");
+    }
+
+    @Override
+    public void onHandOver(LeaseState granted) {
+      lease = granted;
+    }
+
+    @Override
+    public void onClose() {
+      closed = true;
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+
+/** Attempts on the server, against what it says and does at awkward moments. */
+class ContestInterleavingTest extends EngineFixture {
+
+  private static final Duration LONG = Duration.ofDays(1);
+
+  private final FakeStore.Fate noAnswer =
+      () -> {
+        throw FakeStore.noAnswer();
+      };
+
+  /** The server takes the lock back, and says so, before the client has read the grant. */
+  private final FakeStore.Fate takenBack =
+      new FakeStore.Fate() {
+        @Override
+        public void before() {}
+
+        @Override
+        public void after() {
+          store.tellLoss("a", LossReason.TAKEN);
+        }
+      };
+
+  @Test
+  void aLossThatIsToldBeforeTheGrantHasArrivedIsNotForgotten() throws Exception {
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    engine.onEvent(events::add);
+    store.next(FakeStore.Op.ACQUIRE, takenBack);
+    Lease lease = engine.lock("a", FIXED).tryAcquire().orElseThrow();
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    next(events, LockEvent.Acquired.class);
+    next(events, LockEvent.Lost.class);
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+    assertEquals(0, engine.timer().size());
+  }
+
+  @Test
+  void theTroubleOfAnEarlierHeadIsForgottenWhenTheServerAnswersTheNext() throws Exception {
+    store.occupy("a", LONG);
+    store.down(true);
+    Background<Optional<Lease>> first =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(1)));
+    time.awaitAsleep(first.thread);
+    Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(second.thread);
+    store.down(false);
+    store.next(FakeStore.Op.ACQUIRE, noAnswer);
+    time.advance(Duration.ofSeconds(1));
+    assertThrows(ExecutionException.class, first::get);
+    Waits.until("the second to watch", () -> store.watchers() == 1);
+    time.awaitAsleep(second.thread);
+    assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    store.free("a");
+    try (Lease lease = second.get()) {
+      assertTrue(lease.isHeld());
+      assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    }
+  }
+
+  @Test
+  void theTroubleOfAnEarlierHeadIsForgottenWhenTheNextIsGrantedTheLock() throws Exception {
+    store.down(true);
+    Background<Optional<Lease>> first =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(1)));
+    time.awaitAsleep(first.thread);
+    Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(second.thread);
+    store.down(false);
+    store.next(FakeStore.Op.ACQUIRE, noAnswer);
+    time.advance(Duration.ofSeconds(1));
+    assertThrows(ExecutionException.class, first::get);
+    try (Lease lease = second.get()) {
+      assertTrue(lease.isHeld());
+      assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    }
+  }
+
+  @Test
+  void aWatchThatCannotBeSetUpIsSetUpLater() throws Exception {
+    store.occupy("a", LONG);
+    store.watchesFail(true);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    store.watchesFail(false);
+    time.advance(RENEWED.lookAgain().multipliedBy(2));
+    Waits.until("the watch", () -> store.watchers() == 1);
+    store.free("a");
+    waiter.get().close();
+    assertEquals(0, store.watchers());
+  }
+
+  @Test
+  void aWatchThatFailsToEndDoesNotSwallowTheLease() throws Exception {
+    store.occupy("a", LONG);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    store.unwatchingFails(true);
+    store.free("a");
+    waiter.get().close();
+    assertFalse(store.holds("a"));
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aServerThatSaysToLookAgainInAThousandYearsIsLookedAtBefore() throws Exception {
+    store.occupy("a", LONG);
+    store.hint(Duration.ofDays(365_000));
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    store.delete("a");
+    time.advance(RENEWED.lookAgain().multipliedBy(2));
+    waiter.get().close();
+  }
+
+  @Test
+  void whoWaitsForTheEndOfAContestLearnsOfItAlsoWhenItHasEndedBefore() throws Exception {
+    Contest waitedFor = new Contest(engine, engine.request("a", RENEWED, false, null));
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<LeaseState> attempt = inBackground(waitedFor::tryOnce);
+    gate.awaitArrival();
+    CompletableFuture<?> ended = waitedFor.ended();
+    assertFalse(ended.isDone());
+    gate.open();
+    assertTrue(attempt.get().isHeld());
+    get(ended);
+    Contest alone = new Contest(engine, engine.request("b", RENEWED, false, null));
+    assertTrue(alone.tryOnce().isHeld());
+    assertTrue(alone.ended().isDone());
+  }
+}

@@ -1,0 +1,97 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+
+/** An engine on a clock that stands still, in front of a server that does as it is told. */
+abstract class EngineFixture {
+
+  static final Duration TERM = Duration.ofSeconds(9);
+  static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
+  static final LockOptions RENEWED =
+      LockOptions.builder().term(TERM).requestTimeout(REQUEST_TIMEOUT).build();
+  static final LockOptions FIXED = RENEWED.toBuilder().autoRenew(false).build();
+
+  final ManualTime time = new ManualTime();
+  final FakeStore store = new FakeStore(time);
+  final Engine engine = new Engine(store::open, RENEWED, time);
+  private final List<Engine> others = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    store.down(false);
+    engine.close();
+    others.forEach(Engine::close);
+  }
+
+  Engine anotherClient() {
+    Engine other = new Engine(store::open, RENEWED, time);
+    others.add(other);
+    return other;
+  }
+
+  Lease acquire(LockOptions options) throws InterruptedException {
+    return engine.lock("a", options).acquire();
+  }
+
+  static BlockingQueue<LockEvent> eventsOf(Lease lease) {
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    lease.onEvent(events::add);
+    return events;
+  }
+
+  static LockEvent next(BlockingQueue<LockEvent> events) throws InterruptedException {
+    LockEvent event = events.poll(30, TimeUnit.SECONDS);
+    assertTrue(event != null, "no event came");
+    return event;
+  }
+
+  static <E> E next(BlockingQueue<LockEvent> events, Class<E> type) throws InterruptedException {
+    return type.cast(next(events));
+  }
+
+  static <T> T get(CompletableFuture<T> future) throws Exception {
+    return future.get(30, TimeUnit.SECONDS);
+  }
+
+  /** Something that blocks, on a thread of its own. */
+  static final class Background<T> {
+    final CompletableFuture<T> result = new CompletableFuture<>();
+    final Thread thread;
+
+    Background(Callable<T> task) {
+      thread =
+          new Thread(
+              () -> {
+                try {
+                  result.complete(task.call());
+                } catch (Throwable e) {
+                  result.completeExceptionally(e);
+                }
+              },
+              "background");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    T get() throws Exception {
+      return result.get(30, TimeUnit.SECONDS);
+    }
+  }
+
+  static <T> Background<T> inBackground(Callable<T> task) {
+    return new Background<>(task);
+  }
+}

@@ -1,0 +1,391 @@
+package dev.interlock.internal;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server without a queue, for one JVM, that does what a test tells it: fail, lose replies, be
+ * slow, stop in the middle of a call.
+ */
+final class FakeStore {
+
+  enum Op {
+    ACQUIRE,
+    RENEW,
+    RELEASE
+  }
+
+  /** What happens to a call. */
+  interface Fate {
+    /** Called before the server does anything. */
+    void before() throws InterruptedException;
+
+    /** Called when it has done it, before the reply. */
+    default void after() {}
+  }
+
+  /** Stops one call until it is let go. */
+  static final class Gate implements Fate {
+    private final CountDownLatch arrived = new CountDownLatch(1);
+    private final CountDownLatch opened = new CountDownLatch(1);
+
+    @Override
+    public void before() throws InterruptedException {
+      arrived.countDown();
+      opened.await();
+    }
+
+    void awaitArrival() throws InterruptedException {
+      if (!arrived.await(30, TimeUnit.SECONDS)) {
+        throw new AssertionError("nobody came to the gate");
+      }
+    }
+
+    boolean hasArrival() {
+      return arrived.getCount() == 0;
+    }
+
+    void open() {
+      opened.countDown();
+    }
+  }
+
+  private record Hold(String id, long until, long token, String label) {}
+
+  private final ManualTime time;
+  private final Map<String, Hold> holds = new HashMap<>();
+  private final Map<String, List<WakeUp>> watchers = new HashMap<>();
+  private final Map<String, Consumer<LossReason>> holders = new HashMap<>();
+  private final Map<Op, Fate> next = new EnumMap<>(Op.class);
+  private final Map<Op, AtomicInteger> calls = new EnumMap<>(Op.class);
+  private final List<Integer> batches = new ArrayList<>();
+  private final AtomicInteger renewing = new AtomicInteger();
+  private int mostRenewing;
+  private long tokens;
+  private volatile @Nullable Claim lastClaim;
+  private boolean down;
+  private boolean onSessions;
+  private @Nullable Duration certainFor;
+  private boolean watchesFail;
+  private boolean unwatchingFails;
+  private Duration hint;
+
+  FakeStore(ManualTime time) {
+    this.time = time;
+    for (Op op : Op.values()) {
+      calls.put(op, new AtomicInteger());
+    }
+  }
+
+  static LockUnavailableException noAnswer() {
+    return new LockUnavailableException("fake", "nowhere:1", "no answer", null);
+  }
+
+  synchronized void down(boolean isDown) {
+    down = isDown;
+  }
+
+  /** From now on grants hang on sessions: nothing ends them on the server while those live. */
+  synchronized void onSessions() {
+    onSessions = true;
+  }
+
+  /** The same, and each answer makes a session certain for only so long. */
+  synchronized void onSessionsCertainFor(Duration duration) {
+    onSessions = true;
+    certainFor = duration;
+  }
+
+  private synchronized Duration certainFor(Claim claim) {
+    return certainFor == null ? claim.term() : certainFor;
+  }
+
+  synchronized void watchesFail(boolean fail) {
+    watchesFail = fail;
+  }
+
+  /** Has the fault of failing when it should end a watch. */
+  synchronized void unwatchingFails(boolean fails) {
+    unwatchingFails = fails;
+  }
+
+  /** What a busy server answers from now on for when to look again. */
+  synchronized void hint(Duration lookAgain) {
+    hint = lookAgain;
+  }
+
+  /** Decides over the next call of the kind. */
+  synchronized void next(Op op, Fate fate) {
+    next.put(op, fate);
+  }
+
+  /** Carries the next call of the kind out, and loses the reply. */
+  void loseReply(Op op) {
+    next(
+        op,
+        new Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            throw noAnswer();
+          }
+        });
+  }
+
+  Gate gate(Op op) {
+    Gate gate = new Gate();
+    next(op, gate);
+    return gate;
+  }
+
+  /** The claim of the last attempt. */
+  @Nullable Claim lastClaim() {
+    return lastClaim;
+  }
+
+  int calls(Op op) {
+    return calls.get(op).get();
+  }
+
+  synchronized List<Integer> batches() {
+    return List.copyOf(batches);
+  }
+
+  synchronized int mostRenewing() {
+    return mostRenewing;
+  }
+
+  synchronized boolean holds(String name) {
+    Hold hold = holds.get(name);
+    return hold != null && hold.until() - time.nanoTime() > 0;
+  }
+
+  /** Somebody deletes the lock behind the holder's back. */
+  synchronized void delete(String name) {
+    holds.remove(name);
+  }
+
+  /** Takes the lock away from whoever got it last, and tells them. */
+  void tellLoss(String name, LossReason reason) {
+    Consumer<LossReason> holder;
+    synchronized (this) {
+      holds.remove(name);
+      holder = holders.get(name);
+    }
+    holder.accept(reason);
+  }
+
+  /** Somebody else holds the lock. */
+  synchronized void occupy(String name, Duration term) {
+    holds.put(name, new Hold("somebody", time.nanoTime() + term.toNanos(), ++tokens, "somebody"));
+  }
+
+  synchronized void free(String name) {
+    holds.remove(name);
+    watchers.getOrDefault(name, List.of()).forEach(WakeUp::signal);
+  }
+
+  synchronized int watchers() {
+    return watchers.values().stream().mapToInt(List::size).sum();
+  }
+
+  LockBackend open(BackendContext context) {
+    return new Backend(context);
+  }
+
+  private Fate arrive(Op op) throws InterruptedException {
+    Fate fate;
+    synchronized (this) {
+      calls.get(op).incrementAndGet();
+      fate = next.remove(op);
+    }
+    if (fate != null) {
+      fate.before();
+    }
+    synchronized (this) {
+      if (down) {
+        throw noAnswer();
+      }
+    }
+    return fate == null ? () -> {} : fate;
+  }
+
+  private final class Backend implements LockBackend {
+    private final BackendContext context;
+    private volatile boolean closed;
+
+    Backend(BackendContext context) {
+      this.context = context;
+    }
+
+    private Fate arriveOpen(Op op) throws InterruptedException {
+      Fate fate = arrive(op);
+      if (closed) {
+        throw noAnswer();
+      }
+      return fate;
+    }
+
+    @Override
+    public BackendInfo info() {
+      return new BackendInfo(
+          "fake",
+          "for tests",
+          Set.of(Capability.FENCING),
+          Duration.ZERO,
+          Duration.ofMillis(1),
+          FailureModel.builder().build());
+    }
+
+    @Override
+    public String endpoint() {
+      return "nowhere:1";
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      lastClaim = claim;
+      Fate fate = arriveOpen(Op.ACQUIRE);
+      Attempt attempt;
+      synchronized (FakeStore.this) {
+        long now = time.nanoTime();
+        Hold hold = holds.get(claim.name());
+        if (hold != null && hold.until() - now > 0) {
+          attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(hold.until() - now) : hint);
+        } else {
+          long until = now + claim.term().toNanos();
+          holds.put(claim.name(), new Hold(claim.id(), until, ++tokens, claim.holder()));
+          holders.put(claim.name(), reason -> context.lost(claim, reason, "told by the server"));
+          // Counted from here, which is too late: the engine must put it right.
+          attempt =
+              new Attempt.Granted(
+                  onSessions
+                      ? Grant.onSession(claim, tokens, now, certainFor(claim), claim.term())
+                      : Grant.lapsing(claim, tokens, until, claim.term()));
+        }
+      }
+      fate.after();
+      return attempt;
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      return renewAll(List.of(grant), deadline).get(0);
+    }
+
+    @Override
+    public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
+        throws InterruptedException {
+      synchronized (FakeStore.this) {
+        batches.add(grants.size());
+        mostRenewing = Math.max(mostRenewing, renewing.incrementAndGet());
+      }
+      try {
+        Fate fate = arriveOpen(Op.RENEW);
+        List<Renewal> outcomes = new ArrayList<>();
+        synchronized (FakeStore.this) {
+          long now = time.nanoTime();
+          for (Grant grant : grants) {
+            Claim claim = grant.claim();
+            Hold hold = holds.get(claim.name());
+            if (hold == null || !hold.id().equals(claim.id()) || hold.until() - now <= 0) {
+              outcomes.add(new Renewal.Gone(LossReason.TAKEN, "not there"));
+            } else {
+              long until = now + claim.term().toNanos();
+              holds.put(claim.name(), new Hold(hold.id(), until, hold.token(), hold.label()));
+              outcomes.add(new Renewal.Renewed(now + certainFor(claim).toNanos()));
+            }
+          }
+        }
+        fate.after();
+        return outcomes;
+      } finally {
+        renewing.decrementAndGet();
+      }
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      Fate fate = arriveOpen(Op.RELEASE);
+      boolean held;
+      synchronized (FakeStore.this) {
+        Hold hold = holds.get(claim.name());
+        held = hold != null && hold.id().equals(claim.id()) && hold.until() - time.nanoTime() > 0;
+        if (held) {
+          free(claim.name());
+        }
+      }
+      fate.after();
+      return held;
+    }
+
+    @Override
+    public Watch watch(String name, WakeUp wakeUp) {
+      synchronized (FakeStore.this) {
+        if (watchesFail) {
+          throw noAnswer();
+        }
+        watchers.computeIfAbsent(name, n -> new ArrayList<>()).add(wakeUp);
+      }
+      wakeUp.signal();
+      return () -> {
+        synchronized (FakeStore.this) {
+          watchers.get(name).remove(wakeUp);
+          if (unwatchingFails) {
+            throw new IllegalArgumentException("a bug of the backend's");
+          }
+        }
+      };
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) {
+      synchronized (FakeStore.this) {
+        Hold hold = holds.get(name);
+        return hold == null
+            ? LockState.free(name)
+            : LockState.held(name, hold.label(), hold.token(), null, List.of());
+      }
+    }
+
+    @Override
+    public boolean forceRelease(String name, Deadline deadline) {
+      synchronized (FakeStore.this) {
+        boolean held = holds.containsKey(name);
+        free(name);
+        return held;
+      }
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+    }
+  }
+}

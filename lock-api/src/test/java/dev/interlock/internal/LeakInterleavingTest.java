@@ -1,0 +1,84 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.Test;
+
+/** What must not stay behind, and must not go missing, when things end in an unusual order. */
+class LeakInterleavingTest extends EngineFixture {
+
+  @Test
+  void theHoldOfAThreadThatEndsAfterItsLossIsForgotten() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      String name = "lost" + i;
+      Background<Boolean> owner =
+          inBackground(
+              () -> {
+                engine.lock(name).asLock().lock();
+                store.tellLoss(name, LossReason.TAKEN);
+                return true;
+              });
+      assertTrue(owner.get());
+      owner.thread.join();
+    }
+    Lock lock = engine.lock("a").asLock();
+    lock.lock();
+    try {
+      assertEquals(1, engine.threadHolds().size());
+    } finally {
+      lock.unlock();
+    }
+    assertEquals(0, engine.threadHolds().size());
+  }
+
+  @Test
+  void aSetWhoseLossIsFoundWhenItIsReleasedIsToldSo() throws Exception {
+    MultiLease lease = engine.lockAll(List.of("a", "b", "c")).acquire();
+    CompletableFuture<?> lost = lease.lost();
+    store.delete("b");
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    get(lost);
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    Waits.until("the others to be free", () -> !store.holds("a") && !store.holds("c"));
+    Waits.until("the end", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aReleaseThatRunsOutOfStackIsMadeUpFor() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.next(
+        FakeStore.Op.RELEASE,
+        () -> {
+          throw new StackOverflowError("as in a deep recursion");
+        });
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    Waits.until("the lock to be free", () -> !store.holds("a"));
+    Waits.until("the end", () -> engine.residue() == 0);
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void anAcquisitionThatRunsOutOfStackBeforeItContendsLeavesNoHead() {
+    InterceptedTime intercepted = new InterceptedTime(time);
+    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+      intercepted.whenCalledHere(
+          "run",
+          () -> {
+            throw new StackOverflowError("as in a deep recursion");
+          });
+      assertThrows(StackOverflowError.class, () -> client.lock("a").acquire());
+      assertTrue(intercepted.steppedIn());
+      assertEquals(0, client.residue());
+    }
+  }
+}

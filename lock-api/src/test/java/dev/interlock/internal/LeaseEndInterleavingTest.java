@@ -1,0 +1,119 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+
+/** When a lease ends, against what else may move its end at the same time. */
+class LeaseEndInterleavingTest extends EngineFixture {
+
+  private static final Duration MAX_HOLD = Duration.ofSeconds(1);
+  private static final Duration INTERVAL = TERM.dividedBy(3);
+
+  @Test
+  void theMaximumHoldOfASetIsToldAtOnce() throws Exception {
+    LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
+    MultiLease lease = engine.lockAll(List.of("a", "b"), options).acquire();
+    time.advance(MAX_HOLD);
+    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+  }
+
+  @Test
+  void theMaximumHoldCutsAFixedTermShortOnASession() throws Exception {
+    store.onSessions();
+    LockOptions options = FIXED.toBuilder().maxHold(MAX_HOLD).build();
+    assertEquals(
+        MAX_HOLD, engine.lockAll(List.of("a", "b"), options).acquire().remainingValidity());
+    assertEquals(MAX_HOLD, engine.lock("c", options).acquire().remainingValidity());
+  }
+
+  @Test
+  void aFixedTermOnASessionIsExtendedUpToTheMaximumHold() throws Exception {
+    store.onSessions();
+    Duration maxHold = TERM.plus(INTERVAL);
+    Lease lease = acquire(FIXED.toBuilder().maxHold(maxHold).build());
+    time.advance(INTERVAL);
+    lease.renew();
+    assertEquals(TERM, lease.remainingValidity());
+    time.advance(INTERVAL);
+    lease.renew();
+    assertEquals(TERM.minus(INTERVAL), lease.remainingValidity());
+  }
+
+  @Test
+  void theMaximumHoldOfAFixedTermFreesTheLock() throws Exception {
+    Lease lease = acquire(FIXED.toBuilder().maxHold(MAX_HOLD).build());
+    time.advance(MAX_HOLD);
+    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    Waits.until("the lock to be free", () -> !store.holds("a"));
+  }
+
+  @Test
+  void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
+    LeaseState dropped = engine.acquire(engine.request("a", RENEWED, false, null));
+    Lease other = engine.lock("b").acquire();
+    BlockingQueue<LockEvent> events = eventsOf(other);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    dropped.forsaken("the test dropped it");
+    gate.open();
+    next(events, LockEvent.Renewed.class);
+    time.advance(INTERVAL);
+    next(events, LockEvent.Renewed.class);
+    assertEquals(List.of(2, 1), store.batches());
+  }
+
+  @Test
+  void droppingALeaseDoesNotPutItsMaximumHoldOff() throws Exception {
+    LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
+    LeaseState lease = engine.acquire(engine.request("a", options, false, null));
+    lease.forsaken("the test dropped it");
+    assertEquals(MAX_HOLD, lease.remaining());
+  }
+
+  @Test
+  void listenersLearnOfAReleaseBeforeTheAcquisitionThatFollows() throws Exception {
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    engine.onEvent(events::add);
+    Lease first = acquire(RENEWED);
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    CompletableFuture<Lease> third = engine.lock("a", FIXED).acquireAsync();
+    first.close();
+    get(second).close();
+    get(third).close();
+    for (int i = 0; i < 3; i++) {
+      long token = next(events, LockEvent.Acquired.class).token();
+      assertEquals(token, next(events, LockEvent.Released.class).token());
+    }
+  }
+
+  @Test
+  void nothingIsHeardOfTheRenewalOfALeaseThatIsBeingReleased() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    Background<?> release = inBackground(lease::release);
+    Waits.until("the release", () -> !lease.isHeld());
+    assertFalse(release.result.isDone());
+    assertTrue(store.holds("a"));
+    gate.open();
+    release.get();
+    next(events, LockEvent.Released.class);
+    assertTrue(events.isEmpty());
+  }
+}

@@ -1,0 +1,86 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Test;
+
+/** The lease's states under concurrent release, loss, renewal and looks: as if one by one. */
+class LeaseLincheckTest {
+
+  private static final LockOptions OPTIONS =
+      LockOptions.builder().term(Duration.ofHours(1)).build();
+  private static final AtomicReference<BackendContext> CONTEXT = new AtomicReference<>();
+  private static final ManualTime TIME = new ManualTime();
+  private static final FakeStore STORE = new FakeStore(TIME);
+  private static final Engine ENGINE = engine();
+
+  private static Engine engine() {
+    return new Engine(
+        context -> {
+          CONTEXT.set(context);
+          return STORE.open(context);
+        },
+        OPTIONS,
+        TIME);
+  }
+
+  /** A lease of its own for each scenario; the engine is shared, since its threads are. */
+  public static class OneLease {
+    private final LeaseState lease;
+    private final Claim claim;
+
+    /** Acquires the lease. */
+    public OneLease() {
+      String name = UUID.randomUUID().toString();
+      lease = Objects.requireNonNull(ENGINE.tryAcquire(ENGINE.request(name, OPTIONS, false, null)));
+      claim = Objects.requireNonNull(STORE.lastClaim());
+    }
+
+    @Operation
+    public boolean isHeld() {
+      return lease.isHeld();
+    }
+
+    @Operation
+    public ReleaseOutcome release() {
+      return lease.release();
+    }
+
+    @Operation
+    public void lose() {
+      Objects.requireNonNull(CONTEXT.get()).lost(claim, LossReason.TAKEN, "says the store");
+    }
+
+    @Operation
+    public String renew() throws InterruptedException {
+      try {
+        lease.renew();
+        return "renewed";
+      } catch (LeaseLostException e) {
+        return "lost";
+      } catch (IllegalStateException e) {
+        return "released";
+      }
+    }
+  }
+
+  @Test
+  void transitionsAreAtomic() {
+    new StressOptions()
+        .iterations(30)
+        .invocationsPerIteration(500)
+        .threads(3)
+        .actorsPerThread(3)
+        .check(OneLease.class);
+  }
+}

@@ -1,0 +1,121 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import org.junit.jupiter.api.Test;
+
+class LeaseValidityTest extends EngineFixture {
+
+  @Test
+  void validityIsCountedFromBeforeTheGrantingRequestWasSent() throws Exception {
+    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(Duration.ofMillis(300)));
+    try (Lease lease = acquire(FIXED)) {
+      assertEquals(TERM.minusMillis(300), lease.remainingValidity());
+    }
+  }
+
+  @Test
+  void validityIsCountedFromBeforeTheRenewingRequestWasSent() throws Exception {
+    try (Lease lease = acquire(FIXED)) {
+      time.advance(Duration.ofSeconds(5));
+      store.next(FakeStore.Op.RENEW, () -> time.pass(Duration.ofMillis(300)));
+      lease.renew();
+      assertEquals(TERM.minusMillis(300), lease.remainingValidity());
+    }
+  }
+
+  @Test
+  void aGrantThatComesAfterItsTermIsUndoneAndCountsAsNotGranted() {
+    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(TERM));
+    LockUnavailableException e =
+        assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
+    assertTrue(e.getMessage().contains("came after its term"), e.getMessage());
+    awaitCalls(FakeStore.Op.RELEASE, 1);
+    awaitFree("a");
+  }
+
+  @Test
+  void aLeaseThatIsNotRenewedEndsAtItsTermAndSaysSoOnce() throws Exception {
+    Lease lease = acquire(FIXED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    time.advance(TERM.minusNanos(1));
+    assertTrue(lease.isHeld());
+    assertFalse(lease.lost().isDone());
+    time.advance(Duration.ofNanos(1));
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    time.advance(TERM);
+    assertTrue(events.isEmpty(), () -> "also told " + events);
+    assertThrows(LeaseLostException.class, lease::ensureHeld);
+    assertThrows(LeaseLostException.class, lease::renew);
+    assertEquals(0, store.calls(FakeStore.Op.RENEW));
+  }
+
+  @Test
+  void isHeldTurnsFalseByTheClockAloneBeforeAnyTimerHasRun() throws Exception {
+    Lease lease = acquire(FIXED);
+    // As in a process that was stopped and continues: the clock has moved, no thread has run.
+    time.pass(TERM);
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+  }
+
+  @Test
+  void aMachineThatSleptLosesWhatTheWallClockHasOutrun() throws Exception {
+    Lease lease = acquire(FIXED);
+    time.sleepMachine(TERM.minusMillis(1));
+    assertTrue(lease.isHeld());
+    time.sleepMachine(Duration.ofMillis(2));
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+    awaitFree("a");
+  }
+
+  @Test
+  void sleepBetweenRequestAndReplyOfTheGrantCountsToo() {
+    store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TERM.plusMillis(1)));
+    assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
+    awaitFree("a");
+  }
+
+  @Test
+  void theMaximumHoldTimeEndsALeaseThatIsRenewed() throws Exception {
+    LockOptions options = RENEWED.toBuilder().maxHold(Duration.ofSeconds(20)).build();
+    Lease lease = acquire(options);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    for (int renewal = 1; renewal <= 6; renewal++) {
+      time.advance(TERM.dividedBy(3));
+      next(events, LockEvent.Renewed.class);
+      assertTrue(lease.isHeld(), "after renewal " + renewal);
+    }
+    assertEquals(Duration.ofSeconds(2), lease.remainingValidity());
+    time.advance(Duration.ofSeconds(1));
+    assertTrue(lease.isHeld());
+    time.advance(Duration.ofSeconds(1));
+    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    awaitFree("a");
+  }
+
+  private void awaitCalls(FakeStore.Op op, int count) {
+    Waits.until(count + " calls of " + op, () -> store.calls(op) >= count);
+  }
+
+  private void awaitFree(String name) {
+    Waits.until(name + " to be free on the server", () -> !store.holds(name));
+  }
+}

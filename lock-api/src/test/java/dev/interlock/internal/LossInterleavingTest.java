@@ -1,0 +1,156 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What ends a lease, against a release or a hand-over that takes place between two of its lines.
+ */
+class LossInterleavingTest {
+
+  private static final Duration MAX_HOLD = Duration.ofSeconds(1);
+  private static final LockOptions BRIEF =
+      EngineFixture.RENEWED.toBuilder().maxHold(MAX_HOLD).build();
+
+  private final ManualTime time = new ManualTime();
+  private final InterceptedTime intercepted = new InterceptedTime(time);
+  private final FakeStore store = new FakeStore(time);
+  private final Engine engine = new Engine(store::open, EngineFixture.RENEWED, intercepted);
+
+  @AfterEach
+  void close() {
+    engine.close();
+  }
+
+  private Lease acquire(LockOptions options) throws InterruptedException {
+    return engine.lock("a", options).acquire();
+  }
+
+  @Test
+  void aLeaseThatIsHandedOverAndEndsInTheMiddleOfIsHeldIsNotHeld() throws Exception {
+    Lease first = acquire(BRIEF);
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    EngineFixture.Background<Boolean> asking =
+        EngineFixture.inBackground(
+            () -> {
+              intercepted.whenCalledHere(
+                  "isCertain",
+                  () -> {
+                    first.release();
+                    time.pass(MAX_HOLD);
+                  });
+              return first.isHeld();
+            });
+    assertFalse(asking.get());
+    assertTrue(intercepted.steppedIn());
+    assertTrue(EngineFixture.get(second).isHeld());
+  }
+
+  @Test
+  void theTimerLivesOnWhenALeaseIsHandedOverAndEndsWhileItIsLookedAt() throws Exception {
+    Duration maxHold = EngineFixture.TERM.dividedBy(2);
+    Lease first = acquire(EngineFixture.RENEWED.toBuilder().maxHold(maxHold).build());
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    intercepted.when(
+        "fire",
+        () -> {
+          first.release();
+          time.pass(maxHold);
+        });
+    time.advance(EngineFixture.TERM.dividedBy(3).minusMillis(1));
+    assertTrue(intercepted.steppedIn());
+    Lease lease = EngineFixture.get(second);
+    store.delete("a");
+    time.advance(EngineFixture.TERM.dividedBy(3));
+    EngineFixture.get(lease.lost());
+  }
+
+  @Test
+  void theSleepOfTheMachineIsHeldAgainstTheLeaseThatWasAskedAlone() throws Exception {
+    Lease first = acquire(BRIEF);
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    EngineFixture.Background<Boolean> asking =
+        EngineFixture.inBackground(
+            () -> {
+              intercepted.whenCalledHere(
+                  "isCertain",
+                  () -> {
+                    first.release();
+                    time.sleepMachine(MAX_HOLD.plusSeconds(1));
+                  });
+              return first.isHeld();
+            });
+    assertFalse(asking.get());
+    assertTrue(intercepted.steppedIn());
+    // 7 s of its 9 s are left, and the machine slept for 2 s.
+    assertTrue(EngineFixture.get(second).isHeld());
+  }
+
+  @Test
+  void aReleaseThatBeganBeforeTheEndIsARelease() throws Exception {
+    Lease lease = acquire(BRIEF);
+    CompletableFuture<?> lost = lease.lost();
+    Bystander bystander = new Bystander(() -> time.advance(MAX_HOLD));
+    engine.line().enter("a", bystander);
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    assertTrue(bystander.asked);
+    assertFalse(store.holds("a"));
+    assertFalse(lost.isDone());
+    assertEquals(0, engine.line().size());
+  }
+
+  @Test
+  void aLossWhileTheLeaseIsBeingReleasedIsToldWithItsOwnReason() throws Exception {
+    Lease lease = acquire(BRIEF);
+    Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
+    engine.line().enter("a", bystander);
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.lost()).reason());
+    assertEquals(0, engine.line().size());
+  }
+
+  /** Stands in line so as to step in when a lease that is being released looks for a successor. */
+  private final class Bystander implements LocalLine.Waiter {
+    private final Runnable action;
+    private boolean asked;
+
+    Bystander(Runnable action) {
+      this.action = action;
+    }
+
+    @Override
+    public Request request() {
+      asked = true;
+      action.run();
+      return engine.request("a", EngineFixture.FIXED, false, null);
+    }
+
+    @Override
+    public long enteredAt() {
+      return time.nanoTime();
+    }
+
+    @Override
+    public void onHead() {
+      engine.line().pass("a");
+    }
+
+    @Override
+    public void onHandOver(LeaseState lease) {
+      throw new AssertionError("does not fit");
+    }
+
+    @Override
+    public void onClose() {}
+  }
+}

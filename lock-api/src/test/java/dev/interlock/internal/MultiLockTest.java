@@ -1,0 +1,156 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+class MultiLockTest extends EngineFixture {
+
+  private static final Duration LONG = TERM.multipliedBy(100);
+
+  @Test
+  void namesAreTakenOnceInTheOrderOfTheirCodePoints() throws Exception {
+    // U+1F512 sorts after U+FB01 by code point, and before it by UTF-16 unit.
+    List<String> names = List.of("\uD83D\uDD12", "\uFB01", "b", "a", "b");
+    try (MultiLease lease = engine.lockAll(names).acquire()) {
+      assertEquals(List.of("a", "b", "\uFB01", "\uD83D\uDD12"), lease.names());
+      assertTrue(lease.fencingToken("a") < lease.fencingToken("b"));
+      assertThrows(IllegalArgumentException.class, () -> lease.fencingToken("c"));
+      assertThrows(UnsupportedOperationException.class, lease::fencingToken);
+      assertTrue(lease.isHeld());
+    }
+    assertFalse(store.holds("a") || store.holds("b"));
+  }
+
+  @Test
+  void givingUpReleasesAll() throws Exception {
+    store.occupy("b", LONG);
+    assertEquals(Optional.empty(), engine.lockAll(List.of("a", "b")).tryAcquire());
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void thoseAlreadyHeldAreRenewedWhileTheRestIsWaitedForAndOnceBeforeTheGrant() throws Exception {
+    store.occupy("b", LONG);
+    Background<MultiLease> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).acquire());
+    Waits.until("the watch", () -> store.watchers() == 1);
+    for (int i = 0; i < 9; i++) {
+      int renewals = store.calls(FakeStore.Op.RENEW);
+      time.advance(TERM.dividedBy(3));
+      Waits.until("a renewal", () -> store.calls(FakeStore.Op.RENEW) > renewals);
+      assertTrue(store.holds("a"));
+    }
+    time.advance(Duration.ofSeconds(1));
+    store.free("b");
+    MultiLease lease = waiter.get();
+    assertEquals(TERM, lease.remainingValidity());
+    int renewals = store.calls(FakeStore.Op.RENEW);
+    time.advance(TERM.minusMillis(1));
+    assertTrue(lease.isHeld());
+    assertEquals(renewals, store.calls(FakeStore.Op.RENEW), "fixed terms are not renewed");
+    time.advance(Duration.ofMillis(1));
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+  }
+
+  @Test
+  void oneThatIsLostWhileTheRestIsWaitedForIsTakenAgain() throws Exception {
+    store.occupy("b", LONG);
+    Background<MultiLease> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b"), RENEWED).acquire());
+    Waits.until("the watch", () -> store.watchers() == 1);
+    store.delete("a");
+    store.free("b");
+    Waits.until(
+        "the set",
+        () -> {
+          time.advance(Duration.ofMillis(10)); // there is a pause before it begins again
+          return waiter.result.isDone();
+        });
+    try (MultiLease lease = waiter.get()) {
+      assertTrue(store.holds("a") && store.holds("b"));
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void oneThatIsLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
+    store.occupy("b", LONG);
+    Background<Optional<MultiLease>> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire(TERM));
+    Waits.until("the watch", () -> store.watchers() == 1);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    store.delete("a");
+    store.free("b");
+    gate.awaitArrival();
+    time.advance(TERM);
+    gate.open();
+    ExecutionException failure = assertThrows(ExecutionException.class, waiter::get);
+    assertEquals(LockUnavailableException.class, failure.getCause().getClass());
+    Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
+  }
+
+  @Test
+  void losingOneLosesAllAndReleasesTheRest() throws Exception {
+    MultiLease lease = engine.lockAll(List.of("a", "b", "c")).acquire();
+    store.delete("b");
+    time.advance(TERM.dividedBy(3));
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertFalse(lease.isHeld());
+    Waits.until("the rest to be free", () -> !store.holds("a") && !store.holds("c"));
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+  }
+
+  @Test
+  void overlappingSetsNeverDeadlock() throws Exception {
+    CompletableFuture<?>[] workers = new CompletableFuture<?>[4];
+    for (int i = 0; i < workers.length; i++) {
+      Engine client = i % 2 == 0 ? engine : anotherClient();
+      List<String> names = i < 2 ? List.of("x", "y", "z") : List.of("z", "y", "w");
+      workers[i] =
+          inBackground(
+                  () -> {
+                    for (int round = 0; round < 50; round++) {
+                      client.lockAll(names).acquire().close();
+                    }
+                    return null;
+                  })
+              .result;
+    }
+    CompletableFuture<Void> all = CompletableFuture.allOf(workers);
+    Waits.until(
+        "all to be done",
+        () -> {
+          time.advance(Duration.ofMillis(10));
+          return all.isDone();
+        });
+    get(all);
+  }
+
+  @Test
+  void releaseIsIdempotentAndSignalsNoLoss() throws Exception {
+    MultiLease lease = engine.lockAll(List.of("a", "b")).tryAcquire().orElseThrow();
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    assertFalse(lease.lost().isDone());
+  }
+
+  @Test
+  void namesAreChecked() {
+    assertThrows(IllegalArgumentException.class, () -> engine.lockAll(List.of()));
+    assertThrows(IllegalArgumentException.class, () -> engine.lockAll(List.of("a", "")));
+  }
+}

@@ -1,0 +1,109 @@
+package dev.interlock.internal;
+
+import static dev.interlock.internal.EngineFixture.RENEWED;
+import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.inBackground;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.FailureModel;
+import dev.interlock.Lease;
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Grants of a store with a queue that count from the request to get in line. */
+class QueueValidityTest {
+
+  private final ManualTime time = new ManualTime();
+  private final AtomicInteger joined = new AtomicInteger();
+  private final Queue<Claim> released = new ConcurrentLinkedQueue<>();
+
+  /** The machine sleeps while the answer to the first request is on its way. */
+  private final class Sleepy implements QueueingBackend {
+    @Override
+    public Place join(Claim claim, Deadline deadline) {
+      long sentAt = time.nanoTime();
+      if (joined.incrementAndGet() == 1) {
+        time.sleepMachine(TERM.plusMillis(1));
+      }
+      return new Place() {
+        @Override
+        public Attempt await(Deadline limit) {
+          return new Attempt.Granted(Grant.forTerm(claim, joined.get(), sentAt));
+        }
+
+        @Override
+        public void close() {}
+      };
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) {
+      return released.add(claim);
+    }
+
+    @Override
+    public BackendInfo info() {
+      return new BackendInfo(
+          "sleepy", "", Set.of(), Duration.ZERO, Duration.ZERO, FailureModel.builder().build());
+    }
+
+    @Override
+    public String endpoint() {
+      return "here";
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean forceRelease(String name, Deadline deadline) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void sleepBetweenGettingInLineAndTheGrantCountsToo() throws Exception {
+    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+      EngineFixture.Background<Optional<Lease>> waiter =
+          inBackground(() -> engine.lock("a").tryAcquire(TERM.multipliedBy(2)));
+      time.awaitAsleep(waiter.thread);
+      assertFalse(waiter.result.isDone(), "a grant from before the machine slept was taken");
+      Waits.until("the late grant to be given back", () -> released.size() == 1);
+      time.advance(TERM);
+      Lease lease = waiter.get().orElseThrow();
+      assertEquals(2, joined.get());
+      assertTrue(lease.isHeld());
+      lease.release();
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import org.junit.jupiter.api.Test;
+
+class ReleaseTest extends EngineFixture {
+
+  @Test
+  void releaseIsIdempotentAndNeverTouchesTheSuccessor() throws Exception {
+    Lease first = acquire(RENEWED);
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    Lease second = acquire(RENEWED);
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    first.close();
+    assertTrue(second.isHeld());
+    assertTrue(store.holds("a"));
+    assertThrows(IllegalStateException.class, first::ensureHeld);
+    assertThrows(IllegalStateException.class, first::renew);
+    assertFalse(first.lost().isDone());
+    second.close();
+  }
+
+  @Test
+  void anUnreachableServerMakesTheOutcomeUnknownAndIsAskedAgainBehindTheScenes() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    store.down(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    assertEquals(ReleaseOutcome.UNKNOWN, next(events, LockEvent.Released.class).outcome());
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    assertFalse(lease.isHeld());
+    store.down(false);
+    Waits.until(
+        "the lock to be free",
+        () -> {
+          time.advance(Duration.ofMillis(100));
+          return !store.holds("a");
+        });
+    Waits.until("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    assertFalse(lease.lost().isDone());
+  }
+
+  @Test
+  void aReleaseWhoseReplyIsLostDoesNotTouchTheSuccessorWhenRepeated() throws Exception {
+    Lease first = acquire(RENEWED);
+    store.loseReply(FakeStore.Op.RELEASE);
+    assertEquals(ReleaseOutcome.UNKNOWN, first.release());
+    try (Lease second = acquire(RENEWED)) {
+      Waits.until("the repetition", () -> engine.cleanup().pending() == 0);
+      assertTrue(second.isHeld());
+      assertTrue(store.holds("a"));
+    }
+  }
+
+  @Test
+  void aLeaseThatTurnsOutToBeGoneWhenReleasedIsToldAsLost() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.delete("a");
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+  }
+
+  @Test
+  void threadsThatReleaseAtTheSameTimeLearnOneOutcome() throws Exception {
+    Map<ReleaseOutcome, Runnable> meanwhile =
+        Map.of(
+            ReleaseOutcome.RELEASED, () -> {},
+            ReleaseOutcome.ALREADY_LOST, () -> store.delete("a"),
+            ReleaseOutcome.UNKNOWN, () -> store.down(true));
+    for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+      Lease lease = acquire(RENEWED);
+      FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
+      Background<ReleaseOutcome> first = inBackground(lease::release);
+      gate.awaitArrival();
+      int requests = store.calls(FakeStore.Op.RELEASE);
+      Background<ReleaseOutcome> second = inBackground(lease::release);
+      Background<ReleaseOutcome> third = inBackground(lease::release);
+      try {
+        awaitRest(second);
+        awaitRest(third);
+        meanwhile.get(outcome).run();
+      } finally {
+        gate.open();
+      }
+      for (Background<ReleaseOutcome> one : List.of(first, second, third)) {
+        assertEquals(outcome, one.get());
+      }
+      assertEquals(outcome, lease.release());
+      // What is not known is asked again, but not by those who only released it as well.
+      if (outcome != ReleaseOutcome.UNKNOWN) {
+        assertEquals(requests, store.calls(FakeStore.Op.RELEASE));
+      }
+      store.down(false);
+      store.delete("a");
+    }
+  }
+
+  private static void awaitRest(Background<?> other) {
+    Waits.until(
+        "the other to wait",
+        () -> other.result.isDone() || other.thread.getState() == Thread.State.WAITING);
+  }
+
+  @Test
+  void anInterruptedThreadCanReleaseAndKeepsItsInterruptStatus() throws Exception {
+    Lease lease = acquire(RENEWED);
+    Thread.currentThread().interrupt();
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    assertTrue(Thread.interrupted());
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void anAcquisitionWhoseReplyIsLostIsUndone() throws Exception {
+    store.loseReply(FakeStore.Op.ACQUIRE);
+    assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
+    Waits.until("the undo", () -> !store.holds("a") && engine.cleanup().pending() == 0);
+  }
+
+  @Test
+  void theUndoOfAnEarlierAttemptNeverTouchesALaterOneOfTheSameClient() throws Exception {
+    store.loseReply(FakeStore.Op.ACQUIRE);
+    FakeStore.Gate undo = store.gate(FakeStore.Op.RELEASE);
+    assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
+    undo.awaitArrival();
+    // The orphan has lapsed, and the same client has the lock again, when the undo gets through.
+    time.advance(TERM);
+    try (Lease lease = acquire(RENEWED)) {
+      undo.open();
+      Waits.until("the undo", () -> engine.cleanup().pending() == 0);
+      assertTrue(store.holds("a"));
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void closingTheClientReleasesItsLeasesAndEndsItsWaits() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.occupy("b", TERM.multipliedBy(100));
+    Background<Lease> local = inBackground(() -> engine.lock("a").acquire());
+    Background<Lease> remote = inBackground(() -> engine.lock("b").acquire());
+    time.awaitAsleep(local.thread);
+    time.awaitAsleep(remote.thread);
+    engine.close();
+    assertFalse(lease.isHeld());
+    assertFalse(store.holds("a"));
+    assertFalse(lease.lost().isDone());
+    for (Background<Lease> waiter : java.util.List.of(local, remote)) {
+      Throwable e =
+          assertThrows(java.util.concurrent.ExecutionException.class, waiter::get).getCause();
+      assertEquals(IllegalStateException.class, e.getClass());
+    }
+    assertThrows(IllegalStateException.class, () -> engine.lock("a"));
+    assertEquals(0, store.watchers());
+    engine.close();
+  }
+}

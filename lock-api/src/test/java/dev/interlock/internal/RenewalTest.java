@@ -1,0 +1,189 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import org.junit.jupiter.api.Test;
+
+class RenewalTest extends EngineFixture {
+
+  private static final Duration INTERVAL = TERM.dividedBy(3);
+
+  @Test
+  void anAutoRenewedLeaseOutlivesItsTermManyTimes() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      BlockingQueue<LockEvent> events = eventsOf(lease);
+      for (int i = 0; i < 60; i++) {
+        time.advance(INTERVAL);
+        next(events, LockEvent.Renewed.class);
+        assertTrue(lease.isHeld());
+        assertTrue(store.holds("a"));
+      }
+    }
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void aServerThatIsDownPutsTheLeaseAtRiskAndThenLosesItAtTheEndOfItsValidity() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    store.down(true);
+    time.advance(INTERVAL);
+    LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
+    assertEquals(TERM.minus(INTERVAL), risk.remaining());
+    time.advance(TERM.minus(INTERVAL).minusNanos(1));
+    assertTrue(lease.isHeld());
+    time.advance(Duration.ofNanos(1));
+    assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void aServerThatComesBackInTimeKeepsTheLease() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    store.down(true);
+    time.advance(INTERVAL);
+    next(events, LockEvent.AtRisk.class);
+    store.down(false);
+    // Retries come at most a tenth of a term apart.
+    time.advance(TERM.dividedBy(10));
+    next(events, LockEvent.Renewed.class);
+    assertTrue(lease.remainingValidity().compareTo(TERM.multipliedBy(8).dividedBy(10)) > 0);
+    lease.close();
+    next(events, LockEvent.Released.class);
+  }
+
+  @Test
+  void aLeaseThatTheServerNoLongerHasIsLostAtTheNextRenewal() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.delete("a");
+    time.advance(INTERVAL);
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void aConfirmationThatComesAfterTheEndDoesNotBringTheLeaseBack() throws Exception {
+    Lease lease = acquire(RENEWED);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    time.advance(TERM.minus(INTERVAL));
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    gate.open();
+    assertFalse(lease.isHeld());
+    assertThrows(LeaseLostException.class, lease::renew);
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void explicitRenewalOfALostLeaseFailsEvenIfTheLockIsFree() throws Exception {
+    Lease lease = acquire(FIXED);
+    store.delete("a");
+    assertThrows(LeaseLostException.class, lease::renew);
+    assertFalse(store.holds("a"));
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+  }
+
+  @Test
+  void explicitRenewalThatFailsLeavesTheValidityAsItWas() throws Exception {
+    try (Lease lease = acquire(FIXED)) {
+      time.advance(Duration.ofSeconds(1));
+      store.down(true);
+      assertThrows(LockUnavailableException.class, lease::renew);
+      assertEquals(TERM.minusSeconds(1), lease.remainingValidity());
+      store.down(false);
+    }
+  }
+
+  @Test
+  void releaseJoinsARenewalUnderWayAndNoneFollows() throws Exception {
+    Lease lease = acquire(RENEWED);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    FakeStore.Gate released = store.gate(FakeStore.Op.RELEASE);
+    Background<ReleaseOutcome> release = inBackground(lease::release);
+    Waits.until("the release to begin", () -> !lease.isHeld());
+    assertFalse(released.hasArrival(), "the release must wait for the renewal");
+    gate.open();
+    released.awaitArrival();
+    released.open();
+    assertEquals(ReleaseOutcome.RELEASED, release.get());
+    int renewals = store.calls(FakeStore.Op.RENEW);
+    time.advance(TERM.multipliedBy(3));
+    assertEquals(renewals, store.calls(FakeStore.Op.RENEW));
+    assertFalse(lease.lost().isDone());
+  }
+
+  @Test
+  void manyLeasesAreRenewedInBatchesWithAtMostTwoRequestsUnderWay() throws Exception {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      leases.add(engine.lock("n" + i, RENEWED).tryAcquire().orElseThrow());
+    }
+    BlockingQueue<LockEvent> last = eventsOf(leases.get(leases.size() - 1));
+    time.advance(INTERVAL);
+    next(last, LockEvent.Renewed.class);
+    Waits.until(
+        "all to be renewed",
+        () -> store.batches().stream().mapToInt(Integer::intValue).sum() == leases.size());
+    assertEquals(8, store.batches().size(), () -> "batches " + store.batches());
+    assertTrue(store.mostRenewing() <= 2);
+    leases.forEach(lease -> assertTrue(lease.isHeld()));
+  }
+
+  @Test
+  void aLeaseThatTheProgramForgotIsNoLongerRenewed() throws Exception {
+    BlockingQueue<LockEvent> events = new java.util.concurrent.LinkedBlockingQueue<>();
+    engine.onEvent(events::add);
+    forget();
+    next(events, LockEvent.Acquired.class);
+    Waits.until(
+        "the collector to find the lease",
+        () -> {
+          System.gc();
+          time.advance(TERM.dividedBy(9));
+          return events.stream().anyMatch(LockEvent.Lost.class::isInstance);
+        });
+    LockEvent.Lost lost =
+        (LockEvent.Lost) events.stream().filter(LockEvent.Lost.class::isInstance).findAny().get();
+    assertEquals(LossReason.ABANDONED, lost.loss().reason());
+    for (int i = 0; i < 50 * CallSites.SHARE; i++) {
+      assertNotNull(
+          engine.callSites().current("a"), "a name that was forgotten once is not looked at");
+    }
+  }
+
+  private void forget() throws InterruptedException {
+    assertTrue(acquire(RENEWED).isHeld());
+  }
+
+  @Test
+  void aHoldWhoseThreadHasEndedIsNoLongerRenewed() throws Exception {
+    BlockingQueue<LockEvent> events = new java.util.concurrent.LinkedBlockingQueue<>();
+    engine.onEvent(events::add);
+    Background<Boolean> owner = inBackground(() -> engine.lock("a").asLock().tryLock());
+    assertTrue(owner.get());
+    owner.thread.join();
+    next(events, LockEvent.Acquired.class);
+    time.advance(INTERVAL);
+    time.advance(TERM);
+    assertEquals(LossReason.ABANDONED, next(events, LockEvent.Lost.class).loss().reason());
+    Waits.until("the hold to be forgotten", () -> engine.threadHolds().size() == 0);
+  }
+}

@@ -1,0 +1,112 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Locks that hang on a session of which each answer promises less than a term. */
+class SessionTest extends EngineFixture {
+
+  private static final Duration CERTAIN = Duration.ofSeconds(3);
+  private static final Duration INTERVAL = CERTAIN.dividedBy(3);
+
+  @BeforeEach
+  void onSessions() {
+    store.onSessionsCertainFor(CERTAIN);
+  }
+
+  @Test
+  void aLeaseIsRenewedInTimeForWhatTheSessionPromises() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      assertEquals(CERTAIN, lease.remainingValidity());
+      BlockingQueue<LockEvent> events = eventsOf(lease);
+      for (int i = 0; i < 30; i++) {
+        time.advance(INTERVAL);
+        next(events, LockEvent.Renewed.class);
+        assertTrue(lease.isHeld());
+      }
+    }
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void aFixedTermIsKeptToItsEndByTheEngineAndFreedThere() throws Exception {
+    Lease lease = acquire(FIXED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+      time.advance(INTERVAL);
+      next(events, LockEvent.Renewed.class);
+      Duration left = TERM.minus(past);
+      assertEquals(left.compareTo(CERTAIN) < 0 ? left : CERTAIN, lease.remainingValidity());
+    }
+    time.advance(INTERVAL);
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    Waits.until("the lock to be free", () -> !store.holds("a"));
+  }
+
+  @Test
+  void aFixedTermThatItsProgramRenewsBeginsAnew() throws Exception {
+    Lease lease = acquire(FIXED);
+    time.advance(INTERVAL.dividedBy(2));
+    lease.renew();
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+      time.advance(INTERVAL);
+      next(events, LockEvent.Renewed.class);
+    }
+    assertTrue(lease.isHeld());
+    time.advance(INTERVAL);
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void aSessionThatIsNotConfirmedLosesItsLeasesBeforeTheirTerm() throws Exception {
+    Lease lease = acquire(RENEWED);
+    Lease fixed = engine.lock("b", FIXED).acquire();
+    store.down(true);
+    time.advance(CERTAIN.minusNanos(1));
+    assertTrue(lease.isHeld());
+    assertTrue(fixed.isHeld());
+    time.advance(Duration.ofNanos(1));
+    assertFalse(lease.isHeld());
+    assertFalse(fixed.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(fixed.lost()).reason());
+  }
+
+  @Test
+  void aLeaseIsHandedOverWhileTheSessionIsFresh() throws Exception {
+    Lease first = acquire(RENEWED);
+    CompletableFuture<Lease> second = engine.lock("a", RENEWED).acquireAsync();
+    first.close();
+    try (Lease lease = get(second)) {
+      assertEquals(first.fencingToken() + 1, lease.fencingToken());
+    }
+  }
+
+  @Test
+  void aSetOfFixedTermsLastsForItsTerm() throws Exception {
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    Lease set = engine.lockAll(List.of("a", "b"), FIXED).acquire();
+    engine.onEvent(events::add);
+    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+      time.advance(INTERVAL);
+      next(events, LockEvent.Renewed.class);
+      next(events, LockEvent.Renewed.class);
+      assertTrue(set.isHeld());
+    }
+    time.advance(INTERVAL);
+    assertFalse(set.isHeld());
+  }
+}

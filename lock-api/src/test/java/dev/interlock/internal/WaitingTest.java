@@ -1,0 +1,226 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockOptions;
+import dev.interlock.LockTimeoutException;
+import dev.interlock.LockUnavailableException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+class WaitingTest extends EngineFixture {
+
+  private static final Duration LONG = TERM.multipliedBy(100);
+
+  @Test
+  void tryAcquireDoesNotWaitForTheHolder() {
+    store.occupy("a", LONG);
+    assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
+  }
+
+  @Test
+  void tryAcquireBehindALeaseOfTheSameClientAsksNobody() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+      assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void aTimedAttemptGivesUpNeitherEarlierNorLater() throws Exception {
+    store.occupy("a", LONG);
+    Background<Optional<Lease>> waiter =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
+    advanceInSteps(waiter, Duration.ofMillis(4_999));
+    assertFalse(waiter.result.isDone());
+    time.advance(Duration.ofMillis(1));
+    assertEquals(Optional.empty(), waiter.get());
+    assertEquals(0, store.watchers());
+    assertEquals(0, engine.line().size());
+  }
+
+  @Test
+  void aTimedAttemptRetriesAServerThatIsDownAndThenSaysSo() throws Exception {
+    store.down(true);
+    Background<Optional<Lease>> waiter =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
+    advanceInSteps(waiter, Duration.ofMillis(4_999));
+    assertFalse(waiter.result.isDone());
+    int tries = store.calls(FakeStore.Op.ACQUIRE);
+    assertTrue(tries > 3, () -> "tried " + tries + " times");
+    time.advance(Duration.ofMillis(1));
+    assertInstanceOf(
+        LockUnavailableException.class,
+        assertThrows(ExecutionException.class, waiter::get).getCause());
+  }
+
+  @Test
+  void aTimedAttemptSucceedsWhenTheServerComesBack() throws Exception {
+    store.down(true);
+    Background<Optional<Lease>> waiter =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
+    advanceInSteps(waiter, Duration.ofSeconds(2));
+    store.down(false);
+    advanceInSteps(waiter, Duration.ofSeconds(2));
+    assertTrue(waiter.get().isPresent());
+  }
+
+  @Test
+  void anUnlimitedAttemptFailsWhenTheServerHasBeenDownForATerm() throws Exception {
+    store.down(true);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    advanceInSteps(waiter, TERM.minusMillis(1));
+    assertFalse(waiter.result.isDone());
+    advanceInSteps(waiter, Duration.ofSeconds(2));
+    assertInstanceOf(
+        LockUnavailableException.class,
+        assertThrows(ExecutionException.class, waiter::get).getCause());
+  }
+
+  @Test
+  void theWaitTimeoutIsAFailure() throws Exception {
+    store.occupy("a", LONG);
+    LockOptions options = RENEWED.toBuilder().waitTimeout(Duration.ofSeconds(3)).build();
+    Background<Lease> waiter = inBackground(() -> engine.lock("a", options).acquire());
+    advanceInSteps(waiter, Duration.ofSeconds(3));
+    assertInstanceOf(
+        LockTimeoutException.class, assertThrows(ExecutionException.class, waiter::get).getCause());
+  }
+
+  @Test
+  void aReleaseElsewhereWakesTheWaiter() throws Exception {
+    store.occupy("a", LONG);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    Waits.until("the watch", () -> store.watchers() == 1);
+    store.free("a");
+    assertTrue(waiter.get().isHeld());
+    assertEquals(0, store.watchers());
+  }
+
+  @Test
+  void aWaiterLooksAgainByItselfWhenNobodySignals() throws Exception {
+    store.occupy("a", LONG);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    Waits.until("the watch", () -> store.watchers() == 1);
+    time.awaitAsleep(waiter.thread);
+    store.delete("a");
+    advanceInSteps(waiter, Duration.ofMillis(1_100));
+    assertTrue(waiter.get().isHeld());
+  }
+
+  @Test
+  void anInterruptEndsTheWaitAndLeavesNothing() throws Exception {
+    store.occupy("a", LONG);
+    Background<Lease> contender = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(contender.thread);
+    Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(behind.thread);
+    behind.thread.interrupt();
+    assertInterrupted(behind);
+    contender.thread.interrupt();
+    assertInterrupted(contender);
+    assertEquals(0, store.watchers());
+    assertEquals(0, engine.line().size());
+  }
+
+  @Test
+  void anInterruptInTheMiddleOfARequestUndoesIt() throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    gate.awaitArrival();
+    waiter.thread.interrupt();
+    assertInterrupted(waiter);
+    Waits.until("the undo", () -> store.calls(FakeStore.Op.RELEASE) == 1);
+  }
+
+  private static void assertInterrupted(Background<Lease> waiter) {
+    assertInstanceOf(
+        InterruptedException.class, assertThrows(ExecutionException.class, waiter::get).getCause());
+  }
+
+  @Test
+  void cancellingAFutureLeavesTheLine() throws Exception {
+    Lease lease = acquire(RENEWED);
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    CompletableFuture<Lease> third = engine.lock("a").acquireAsync();
+    assertTrue(second.cancel(false));
+    lease.close();
+    assertTrue(get(third).isHeld());
+  }
+
+  @Test
+  void cancellingAFutureThatContendsEndsTheContest() throws Exception {
+    store.occupy("a", LONG);
+    CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
+    Waits.until("the watch", () -> store.watchers() == 1);
+    assertTrue(future.cancel(false));
+    Waits.until("the end of the contest", () -> engine.line().size() == 0);
+    assertEquals(0, store.watchers());
+    store.free("a");
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void aCancelThatComesWithTheGrantGivesTheLockUp() throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
+    gate.awaitArrival();
+    gate.open();
+    if (future.cancel(false)) {
+      Waits.until("the lock to be free", () -> !store.holds("a") && engine.line().size() == 0);
+    } else {
+      get(future).close();
+    }
+  }
+
+  @Test
+  void aFutureTimesOutInTheLocalLine() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      CompletableFuture<Optional<Lease>> future =
+          engine.lock("a").tryAcquireAsync(Duration.ofSeconds(1));
+      time.advance(Duration.ofSeconds(1));
+      assertEquals(Optional.empty(), get(future));
+      assertTrue(lease.isHeld());
+    }
+    assertEquals(0, engine.line().size());
+  }
+
+  @Test
+  void aThousandFuturesWaitForOneNameWithoutAThreadEach() throws Exception {
+    Lease lease = acquire(RENEWED);
+    CompletableFuture<?>[] waiters = new CompletableFuture<?>[1_000];
+    int before = Thread.activeCount();
+    for (int i = 0; i < waiters.length; i++) {
+      waiters[i] = engine.lock("a").acquireAsync().thenAccept(Lease::close);
+    }
+    assertTrue(Thread.activeCount() <= before + 1);
+    lease.close();
+    get(CompletableFuture.allOf(waiters));
+  }
+
+  private void advanceInSteps(Background<?> waiter, Duration total) {
+    Duration left = total;
+    Duration step = Duration.ofMillis(100);
+    while (!left.isZero() && !waiter.result.isDone()) {
+      awaitAsleepOrDone(waiter);
+      Duration next = left.compareTo(step) < 0 ? left : step;
+      time.advance(next);
+      left = left.minus(next);
+    }
+    awaitAsleepOrDone(waiter);
+  }
+
+  private void awaitAsleepOrDone(Background<?> waiter) {
+    Waits.until("the waiter to wait", () -> waiter.result.isDone() || time.isAsleep(waiter.thread));
+  }
+}

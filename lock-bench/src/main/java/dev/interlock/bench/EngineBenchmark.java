@@ -1,0 +1,93 @@
+package dev.interlock.bench;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/** What the engine itself costs, on the backend that costs the least. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(2)
+@Warmup(iterations = 4, time = 1)
+@Measurement(iterations = 6, time = 1)
+public class EngineBenchmark {
+  private final ReentrantLock bare = new ReentrantLock();
+  private final LockClient client = LockClient.open("memory:engine-benchmark");
+  private final DistributedLock free = client.lock("free");
+  private final DistributedLock ofFixedTerm =
+      client.lock("fixed", LockOptions.builder().autoRenew(false).build());
+  private final DistributedLock busy = client.lock("busy");
+  private @Nullable Lease held;
+
+  /** Takes what the benchmark of a busy lock finds taken. */
+  @Setup
+  public void hold() throws InterruptedException {
+    held = busy.acquire();
+  }
+
+  /** Gives back what is held. */
+  @TearDown
+  public void close() {
+    client.close();
+  }
+
+  /** To compare with: a lock within the JVM, without a lease, a term or a token. */
+  @Benchmark
+  public void reentrantLock() {
+    bare.lock();
+    bare.unlock();
+  }
+
+  /** Acquires and releases, renewal on. */
+  @Benchmark
+  public long pair() throws InterruptedException {
+    try (Lease lease = free.acquire()) {
+      return lease.fencingToken();
+    }
+  }
+
+  /** Acquires and releases, without renewal. */
+  @Benchmark
+  public long pairOfFixedTerm() throws InterruptedException {
+    try (Lease lease = ofFixedTerm.acquire()) {
+      return lease.fencingToken();
+    }
+  }
+
+  /** Makes the lock object for every pair. */
+  @Benchmark
+  public long pairFromTheClient() throws InterruptedException {
+    try (Lease lease = client.lock("named").acquire()) {
+      return lease.fencingToken();
+    }
+  }
+
+  /** Tries a lock that somebody else holds. */
+  @Benchmark
+  public Optional<Lease> tryOfABusyLock() throws InterruptedException {
+    return busy.tryAcquire();
+  }
+
+  /** Asks a lease whether it is held, as a loop does before each step. */
+  @Benchmark
+  public boolean isHeld() {
+    return held != null && held.isHeld();
+  }
+}

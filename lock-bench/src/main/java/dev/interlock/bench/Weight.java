@@ -1,0 +1,140 @@
+package dev.interlock.bench;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.RedisServer;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+/**
+ * What a client weighs that holds 10,000 renewed leases, and one of whose names 1,000 wait for:
+ * heap after collection beyond what it was before, threads beyond those of the client, the
+ * processor time of three renewals of every lease, and what a single Redis is asked meanwhile.
+ *
+ * <p>Arguments: backends, all if none is said.
+ */
+public final class Weight {
+  private static final int LEASES = 10_000;
+  private static final int WAITERS = 1_000;
+  private static final int WARM_UP = 500;
+
+  /** Three times the renewal interval of the default term. */
+  private static final Duration RENEWALS = Duration.ofSeconds(30);
+
+  private static final Duration REST = Duration.ofSeconds(10);
+
+  private Weight() {}
+
+  /** Runs it. */
+  public static void main(String[] arguments) throws Exception {
+    List<String> backends =
+        arguments.length == 0 ? List.copyOf(Servers.BY_BACKEND.keySet()) : List.of(arguments);
+    if (!Servers.BY_BACKEND.keySet().containsAll(backends)) {
+      System.err.println("usage: weight " + String.join("|", Servers.BY_BACKEND.keySet()) + " ...");
+      System.exit(2);
+    }
+    System.out.println(
+        "| | heap per held lease | threads more | processor time, of one core | requests a second"
+            + " | heap per waiter | requests a second |");
+    System.out.println("|---|---:|---:|---:|---:|---:|---:|");
+    for (Map.Entry<String, Supplier<Deployment>> each : Servers.BY_BACKEND.entrySet()) {
+      if (backends.contains(each.getKey())) {
+        try (Deployment servers = each.getValue().get()) {
+          System.out.println("| " + each.getKey() + held(servers) + waiting(servers) + " |");
+        }
+      }
+    }
+  }
+
+  private static String held(Deployment servers) throws IOException, InterruptedException {
+    try (LockClient client = LockClient.open(servers.uri())) {
+      release(hold(client, "warm-up", WARM_UP));
+      long heap = Heap.inUse();
+      int threads = ManagementFactory.getThreadMXBean().getThreadCount();
+      List<Lease> leases = hold(client, "held", LEASES);
+      long perLease = (Heap.inUse() - heap) / LEASES;
+      int more = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
+      Thread.sleep(RENEWALS.toMillis()); // until what renews is compiled
+      long commands = commands(servers);
+      long processor = ProcessorTime.nanos();
+      Thread.sleep(RENEWALS.toMillis());
+      double share = (double) (ProcessorTime.nanos() - processor) / RENEWALS.toNanos();
+      String requests = perSecond(servers, commands, RENEWALS);
+      long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
+      release(leases);
+      return String.format(
+          Locale.ROOT,
+          " | %,d bytes | %d | %.1f %%%s | %s",
+          perLease,
+          more,
+          share * 100,
+          lost == 0 ? "" : ", " + lost + " lost",
+          requests);
+    }
+  }
+
+  private static List<Lease> hold(LockClient client, String prefix, int count)
+      throws InterruptedException {
+    List<Lease> leases = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      leases.add(client.lock(prefix + "/" + i).acquire());
+    }
+    return leases;
+  }
+
+  private static void release(List<Lease> leases) {
+    leases.forEach(Lease::release);
+  }
+
+  private static String waiting(Deployment servers) throws IOException, InterruptedException {
+    try (LockClient holder = LockClient.open(servers.uri());
+        LockClient client = LockClient.open(servers.uri());
+        Lease held = holder.lock("hot").acquire()) {
+      cancel(wait(client, WARM_UP));
+      long heap = Heap.inUse();
+      List<CompletableFuture<Lease>> waiters = wait(client, WAITERS);
+      long perWaiter = (Heap.inUse() - heap) / WAITERS;
+      long commands = commands(servers);
+      Thread.sleep(REST.toMillis());
+      String requests = perSecond(servers, commands, REST);
+      held.ensureHeld();
+      cancel(waiters);
+      return String.format(Locale.ROOT, " | %,d bytes | %s", perWaiter, requests);
+    }
+  }
+
+  private static List<CompletableFuture<Lease>> wait(LockClient client, int count) {
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      waiters.add(client.lock("hot").acquireAsync());
+    }
+    return waiters;
+  }
+
+  private static void cancel(List<CompletableFuture<Lease>> waiters) {
+    waiters.forEach(waiter -> waiter.cancel(true));
+  }
+
+  /** How many a single Redis has been asked; 0 for others, which do not tell in this way. */
+  private static long commands(Deployment servers) throws IOException {
+    return servers instanceof RedisServer redis
+        ? Long.parseLong(redis.info("stats", "total_commands_processed"))
+        : 0;
+  }
+
+  private static String perSecond(Deployment servers, long before, Duration duration)
+      throws IOException {
+    return servers instanceof RedisServer
+        ? String.format(
+            Locale.ROOT, "%.1f", (commands(servers) - before) * 1e9 / duration.toNanos())
+        : "–";
+  }
+}

@@ -1,0 +1,48 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.Testbed;
+import java.util.Locale;
+import java.util.function.Supplier;
+
+/** The stores, how their servers are had, and what is measured on them. */
+enum Backend {
+  REDIS("Redis", () -> Testbed.redis().start(), RedisRows::measure),
+  REDLOCK("Redlock", () -> Testbed.redlockNodes().start(), RedlockRows::measure),
+  ZOOKEEPER("ZooKeeper", () -> Testbed.zookeeper().start(), ZooKeeperRows::measure),
+  ETCD("etcd", () -> Testbed.etcd().start(), EtcdRows::measure);
+
+  private final String title;
+  private final Supplier<Deployment> servers;
+  private final Rows rows;
+
+  /** Measures what the targets ask of one store. */
+  @FunctionalInterface
+  private interface Rows {
+    void measure(Bench bench) throws InterruptedException;
+  }
+
+  Backend(String title, Supplier<Deployment> servers, Rows rows) {
+    this.title = title;
+    this.servers = servers;
+    this.rows = rows;
+  }
+
+  String title() {
+    return title;
+  }
+
+  Deployment start() {
+    return servers.get();
+  }
+
+  void measure(Bench bench) throws InterruptedException {
+    rows.measure(bench);
+  }
+
+  /** As it is written on the command line. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,59 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.compare.RedlockDriver;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * The algorithm of Redlock's description on the bare calls, and no more: ask all nodes, have a
+ * majority, else give back and try again after a random pause.
+ *
+ * @param nodes the servers
+ * @param shortest the shortest pause, in milliseconds
+ * @param longest the longest, not included
+ */
+record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest)
+    implements WaitingContender {
+
+  /** With pauses about as long as a try, as whoever looks for a short wait would have them. */
+  static Entrant<WaitingContender> prompt() {
+    return entrant("bare Redlock, pauses below 3 ms", 0, 3);
+  }
+
+  /** With the pauses that libraries for Redlock have as their default. */
+  static Entrant<WaitingContender> patient() {
+    return entrant("bare Redlock, pauses of 100 to 300 ms", 100, 300);
+  }
+
+  private static Entrant<WaitingContender> entrant(String name, long shortest, long longest) {
+    return new Entrant<>(
+        name,
+        (uri, threads) ->
+            new BareRedlock(new RedlockDriver().open(uri, threads), shortest, longest));
+  }
+
+  @Override
+  public Optional<AutoCloseable> acquire(String name, Duration atMost) throws Exception {
+    String owner = UUID.randomUUID().toString();
+    long end = System.nanoTime() + atMost.toNanos();
+    while (true) {
+      if (nodes.take(name, owner) > nodes.size() / 2) {
+        return Optional.of(() -> nodes.giveBack(name, owner));
+      }
+      nodes.giveBack(name, owner);
+      long left = (end - System.nanoTime()) / 1_000_000;
+      if (left <= 0) {
+        return Optional.empty();
+      }
+      ThreadLocalRandom random = ThreadLocalRandom.current();
+      Thread.sleep(Math.min(left, random.nextLong(shortest, longest)));
+    }
+  }
+
+  @Override
+  public void close() {
+    nodes.close();
+  }
+}

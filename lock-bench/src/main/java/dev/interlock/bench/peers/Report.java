@@ -1,0 +1,97 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.LockClient;
+import dev.interlock.compare.Machine;
+import io.etcd.jetcd.Client;
+import io.lettuce.core.RedisClient;
+import java.lang.management.ManagementFactory;
+import java.net.URI;
+import java.nio.file.Path;
+import java.security.CodeSource;
+import java.time.LocalDateTime;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.zookeeper.ZooKeeper;
+import org.redisson.Redisson;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import redis.clients.jedis.UnifiedJedis;
+
+/** What was measured, in Markdown; made at the beginning, so that it knows when that was. */
+final class Report {
+  private final Effort effort;
+  private final Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
+  private final LocalDateTime began = LocalDateTime.now().truncatedTo(ChronoUnit.MINUTES);
+  private final List<Section> sections = new ArrayList<>();
+
+  Report(Effort effort) {
+    this.effort = effort;
+  }
+
+  void add(Section section) {
+    sections.add(section);
+  }
+
+  String markdown() {
+    StringBuilder text = new StringBuilder();
+    sections.forEach(section -> text.append(section.markdown()).append('\n'));
+    text.append("### The machine\n\n");
+    facts().forEach((what, value) -> text.append("- " + what + ": " + value + "\n"));
+    return text.toString();
+  }
+
+  private Map<String, String> facts() {
+    Map<String, String> facts = new LinkedHashMap<>();
+    facts.put("date", began.toString().replace('T', ' '));
+    facts.put(
+        "rounds",
+        effort.rounds()
+            + ", after at least "
+            + effort.warmUps()
+            + " until an entrant has had "
+            + effort.warm()
+            + " locks or "
+            + effort.warmUpLimit().toSeconds()
+            + " s to warm up; "
+            + effort.pairs().toMillis()
+            + " ms of pairs or "
+            + effort.contest().toMillis()
+            + " ms of a contest in each; "
+            + effort.starts()
+            + " starts of clients");
+    facts.putAll(machine);
+    facts.put(
+        "load at the end",
+        String.format("%.2f", ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage()));
+    sections.forEach(section -> facts.put(section.title(), section.servers()));
+    facts.put("ours, and the drivers", jars(LockClient.class, UnifiedJedis.class, ZooKeeper.class));
+    facts.put(
+        "peers",
+        jars(
+            Redisson.class,
+            RedisLockRegistry.class,
+            RedisClient.class,
+            InterProcessMutex.class,
+            Client.class));
+    return facts;
+  }
+
+  /** The files that classes come from, which have the versions in their names. */
+  private static String jars(Class<?>... types) {
+    return Stream.of(types).map(Report::jar).collect(Collectors.joining(", "));
+  }
+
+  private static String jar(Class<?> type) {
+    CodeSource source = type.getProtectionDomain().getCodeSource();
+    if (source == null) {
+      return type.getName();
+    }
+    Path file = Path.of(URI.create(source.getLocation().toString()));
+    return String.valueOf(file.getFileName()).replaceAll("\\.jar$", "");
+  }
+}

@@ -1,0 +1,49 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.spi.LockUri;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
+
+/**
+ * Spring Integration's registry of locks on Redis, over Lettuce. Told to wait by pub/sub; all else
+ * is as it comes: locks expire after a minute, and nobody renews them.
+ */
+final class SpringRegistry implements WaitingContender {
+  private static final int DEFAULT_PORT = 6379;
+
+  private final LettuceConnectionFactory connections;
+  private final RedisLockRegistry registry;
+
+  private SpringRegistry(LockUri.Endpoint server) {
+    this.connections = new LettuceConnectionFactory(server.host(), server.port());
+    connections.afterPropertiesSet();
+    connections.start();
+    this.registry = new RedisLockRegistry(connections, "spring");
+    registry.setRedisLockType(RedisLockType.PUB_SUB_LOCK);
+  }
+
+  static Entrant<WaitingContender> lock() {
+    return new Entrant<>(
+        "Spring Integration",
+        (uri, threads) -> new SpringRegistry(LockUri.parse(uri).endpoints(DEFAULT_PORT).get(0)));
+  }
+
+  @Override
+  public Optional<AutoCloseable> acquire(String name, Duration atMost) throws InterruptedException {
+    Lock lock = registry.obtain(name);
+    return lock.tryLock(atMost.toMillis(), TimeUnit.MILLISECONDS)
+        ? Optional.of(lock::unlock)
+        : Optional.empty();
+  }
+
+  @Override
+  public void close() {
+    registry.destroy();
+    connections.destroy();
+  }
+}

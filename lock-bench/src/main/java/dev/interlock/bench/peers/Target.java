@@ -1,0 +1,29 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.compare.Unit;
+
+/**
+ * What is to be reached.
+ *
+ * @param atLeast whether more is better
+ * @param bound the limit, which itself is good enough
+ * @param unit what it counts
+ */
+record Target(boolean atLeast, double bound, Unit unit) {
+
+  static Target atMost(double bound, Unit unit) {
+    return new Target(false, bound, unit);
+  }
+
+  static Target atLeast(double bound, Unit unit) {
+    return new Target(true, bound, unit);
+  }
+
+  boolean isMetBy(double measured) {
+    return atLeast ? measured >= bound : measured <= bound;
+  }
+
+  String format() {
+    return (atLeast ? "≥ " : "≤ ") + unit.format(bound);
+  }
+}

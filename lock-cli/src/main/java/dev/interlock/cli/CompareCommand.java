@@ -1,0 +1,129 @@
+package dev.interlock.cli;
+
+import dev.interlock.compare.Comparison;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Measures backends side by side. */
+@Command(
+    name = "compare",
+    description = {
+      "Measure what each backend costs, side by side on this machine.",
+      "",
+      "Without a URI it starts a disposable server of its own for every backend, on free ports of"
+          + " this machine, and ends it afterwards. With URIs it measures on those stores, which"
+          + " nobody else should need meanwhile.",
+      "",
+      "It takes less than five minutes, and less than one with --quick. Control-C ends it with"
+          + " what there is."
+    },
+    footer = {
+      "",
+      "@|bold Exit codes:|@",
+      "    0  everything was measured that can be",
+      "    1  something could not be measured; the report says what",
+      "    2  wrong usage, or nothing could be measured"
+    })
+final class CompareCommand implements Callable<Integer> {
+
+  /** For {@code --help}. */
+  static final class ScenarioNames implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return Comparison.scenarioNames().iterator();
+    }
+  }
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private CommandSpec spec;
+
+  @Parameters(paramLabel = "URI", arity = "0..*", description = "Stores to measure on.")
+  private List<String> uris = new ArrayList<>();
+
+  @Option(
+      names = "--backends",
+      paramLabel = "NAME",
+      split = ",",
+      description = "Start servers for these only, such as redis,zookeeper. Default: all.")
+  private List<String> backends = new ArrayList<>();
+
+  @Option(
+      names = "--scenarios",
+      paramLabel = "NAME",
+      split = ",",
+      completionCandidates = ScenarioNames.class,
+      description = "Run only some of ${COMPLETION-CANDIDATES}. Default: all.")
+  private List<String> scenarios = new ArrayList<>();
+
+  @Option(names = "--quick", description = "Take less than a minute, with fewer, shorter rounds.")
+  private boolean quick;
+
+  @Option(
+      names = "--clusters",
+      description = "Start ensembles, clusters and sentinels as well as single servers.")
+  private boolean clusters;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write index.html, results.json and results.md there.")
+  private @Nullable Path directory;
+
+  @Option(
+      names = "--tck",
+      paramLabel = "DIR",
+      split = ",",
+      description = "Show the results that 'interlock tck --report DIR' has written there, too.")
+  private List<Path> kitReports = new ArrayList<>();
+
+  @Override
+  public Integer call() throws Exception {
+    Comparison comparison =
+        new Comparison(spec.commandLine().getOut(), spec.commandLine().getErr())
+            .uris(uris)
+            .backends(backends)
+            .scenarios(scenarios)
+            .kitReports(kitReports)
+            .quick(quick)
+            .clusters(clusters)
+            .terminal(Terminal.isOne())
+            .version(new Version().getVersion()[0]);
+    if (directory != null) {
+      comparison.directory(directory);
+    }
+    AtomicReference<@Nullable TerminationSignal> received = new AtomicReference<>();
+    Thread measuring = Thread.currentThread();
+    TerminationSignal.handle(
+        signal -> {
+          if (received.compareAndSet(null, signal)) {
+            measuring.interrupt();
+          } else { // twice: now, without a report; shutdown hooks still end the servers
+            System.exit(signal.exitCode());
+          }
+        });
+    try {
+      return switch (comparison.run()) {
+        case COMPLETE -> 0;
+        case PARTIAL -> ExitCode.PARTIAL;
+        case NOTHING -> ExitCode.USAGE;
+        case STOPPED ->
+            Optional.ofNullable(received.get()).orElse(TerminationSignal.INT).exitCode();
+      };
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+    }
+  }
+}

@@ -1,0 +1,18 @@
+package dev.interlock.cli;
+
+import dev.interlock.spi.DurationSyntax;
+import java.time.Duration;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/** Durations as in lock URIs, such as {@code 500ms} or {@code 10s}. */
+final class DurationConverter implements ITypeConverter<Duration> {
+  @Override
+  public Duration convert(String text) {
+    try {
+      return DurationSyntax.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new TypeConversionException(e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.interlock.cli;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockTimeoutException;
+import dev.interlock.LockUnavailableException;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.ServiceConfigurationError;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/**
+ * Turns whatever went wrong into one line on stderr and an exit code. The stack trace is for those
+ * who ask for it.
+ */
+final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
+
+  /** What comes before the host in a URI: from the slashes to the last @ that could end it. */
+  private static final Pattern LOGIN = Pattern.compile("://.*@", Pattern.DOTALL);
+
+  private static final Pattern LINE_BREAKS = Pattern.compile("\\s*\\R\\s*");
+
+  private final BooleanSupplier debug;
+
+  Failures(BooleanSupplier debug) {
+    this.debug = debug;
+  }
+
+  @Override
+  public int handleParseException(ParameterException failure, String[] arguments) {
+    CommandLine command = failure.getCommandLine();
+    String message = String.valueOf(failure.getMessage());
+    if (failure instanceof UnmatchedArgumentException unmatched) {
+      message += right(unmatched, command.getCommandSpec());
+    }
+    return say(
+        command,
+        message + "; see " + command.getCommandSpec().qualifiedName() + " --help",
+        failure,
+        ExitCode.USAGE);
+  }
+
+  /** What could have been meant. */
+  private static String right(UnmatchedArgumentException unmatched, CommandSpec spec) {
+    if (unmatched.isUnknownOption()) {
+      return spec.options().stream()
+          .filter(option -> !option.hidden())
+          .map(OptionSpec::longestName)
+          .collect(Collectors.joining(", ", "; the options are ", ""));
+    }
+    List<String> suggestions = unmatched.getSuggestions();
+    return suggestions.isEmpty() ? "" : "; did you mean " + String.join(" or ", suggestions);
+  }
+
+  @Override
+  public int handleExecutionException(
+      Exception failure, CommandLine command, @Nullable ParseResult parsed) {
+    return report(failure, command);
+  }
+
+  /** Reports errors of the JVM as well, for instance of a provider that cannot be loaded. */
+  int report(Throwable failure, CommandLine command) {
+    if (failure instanceof ParameterException wrongArgument) {
+      return handleParseException(wrongArgument, new String[0]);
+    }
+    int exitCode = exitCode(failure);
+    String message = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    if (exitCode == ExitCode.INTERNAL && !(failure instanceof CommandFailure)) {
+      message = "unexpected " + failure + "; please report this with the output of --debug";
+    }
+    return say(command, message, failure, exitCode);
+  }
+
+  private static int exitCode(Throwable failure) {
+    if (failure instanceof CommandFailure known) {
+      return known.exitCode();
+    } else if (failure instanceof LockConfigurationException
+        || failure instanceof ServiceConfigurationError) {
+      return ExitCode.USAGE;
+    } else if (failure instanceof LockUnavailableException) {
+      return ExitCode.UNAVAILABLE;
+    } else if (failure instanceof LockTimeoutException) {
+      return ExitCode.NOT_HAD;
+    } else if (failure instanceof LeaseLostException) {
+      return ExitCode.LOST;
+    } else {
+      return ExitCode.INTERNAL;
+    }
+  }
+
+  private int say(CommandLine command, String message, Throwable failure, int exitCode) {
+    PrintWriter err = command.getErr();
+    err.println("interlock: " + oneLine(message));
+    if (debug.getAsBoolean()) {
+      failure.printStackTrace(err);
+    }
+    err.flush();
+    return exitCode;
+  }
+
+  /** One line without the login of any URI, in case an argument found its way into a message. */
+  private static String oneLine(String message) {
+    String line = LINE_BREAKS.matcher(message.strip()).replaceAll(" ");
+    return LOGIN.matcher(Text.printable(line)).replaceAll("://***@");
+  }
+}

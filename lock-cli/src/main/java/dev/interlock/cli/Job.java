@@ -1,0 +1,207 @@
+package dev.interlock.cli;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * A child process and what it has started in its turn, which may outlive it.
+ *
+ * <p>The members are found in two ways, because neither is enough: as descendants of the child
+ * while the processes between are alive, and on Linux by a variable that every process inherits
+ * from the child with its environment, whoever its parent is by then. What escapes is a process
+ * that has cleared its environment <em>and</em> lost its parent.
+ *
+ * <p>Terminal, standard input and output, working directory and process group are the caller's own,
+ * so that an interactive program works as it does without this one in between.
+ */
+final class Job {
+  /** Marks the members; its value is unique to the job. */
+  static final String MARK = "INTERLOCK_EXEC";
+
+  private static final long LOOK_AGAIN_MILLIS = 50;
+
+  private final Process child;
+  private final String mark;
+  private final Consumer<String> report;
+
+  /** Whether a signal was passed on: it is meant for what the child leaves behind, too. */
+  private volatile boolean asked;
+
+  @GuardedBy("this")
+  private final Set<ProcessHandle> known = new LinkedHashSet<>();
+
+  private Job(Process child, String mark, Consumer<String> report) {
+    this.child = child;
+    this.mark = mark;
+    this.report = report;
+  }
+
+  /**
+   * Starts the child.
+   *
+   * @param environment what to set, on top of this process's own
+   * @param unset what to leave out
+   * @param report takes lines for the user
+   * @throws IOException if the program cannot be started
+   */
+  static Job start(
+      List<String> command,
+      Map<String, String> environment,
+      Set<String> unset,
+      Consumer<String> report)
+      throws IOException {
+    String id = UUID.randomUUID().toString();
+    ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+    builder.environment().keySet().removeAll(unset);
+    builder.environment().putAll(environment);
+    builder.environment().put(MARK, id);
+    return new Job(builder.start(), MARK + "=" + id, report);
+  }
+
+  /** Completes when the child itself has ended. */
+  CompletableFuture<?> childEnded() {
+    return child.onExit();
+  }
+
+  /** The exit code of the child, which must have ended; 128 + n if signal n ended it. */
+  int exitCode() {
+    return child.exitValue();
+  }
+
+  /** The members that are alive, the child first. */
+  synchronized List<ProcessHandle> alive() {
+    if (child.isAlive()) {
+      known.add(child.toHandle());
+      known.addAll(child.descendants().toList());
+    }
+    known.addAll(Procfs.startedWith(mark));
+    known.removeIf(process -> !isAlive(process));
+    return new ArrayList<>(known);
+  }
+
+  private static boolean isAlive(ProcessHandle process) {
+    // Where no init process reaps orphans, as in many containers, they stay zombies for ever.
+    return process.isAlive() && !Procfs.isZombie(process);
+  }
+
+  /**
+   * Waits until all members have ended, or the future completes.
+   *
+   * @return whether all have ended
+   */
+  boolean awaitEnd(CompletableFuture<?> orElse) {
+    CompletableFuture.anyOf(child.onExit(), orElse).join();
+    List<ProcessHandle> left = alive();
+    if (!left.isEmpty() && !orElse.isDone()) {
+      report.accept(
+          "the command has ended and left processes "
+              + pids(left)
+              + " behind; the lock is kept until they end");
+      if (asked) {
+        left.forEach(ProcessHandle::destroy);
+      }
+    }
+    while (!left.isEmpty() && !orElse.isDone()) {
+      pause();
+      if (left.stream().noneMatch(Job::isAlive)) {
+        left = alive();
+      }
+    }
+    return left.isEmpty();
+  }
+
+  /**
+   * Ends all members: SIGTERM, and SIGKILL for those that are alive after the grace. Returns when
+   * none is.
+   *
+   * <p>Members that are started during the grace get no SIGTERM: they may be how the others clean
+   * up.
+   */
+  void stop(Duration grace) {
+    long start = System.nanoTime();
+    Set<ProcessHandle> killed = new HashSet<>();
+    List<ProcessHandle> left = alive();
+    left.forEach(ProcessHandle::destroy);
+    while (!left.isEmpty()) {
+      if (System.nanoTime() - start >= grace.toNanos()) {
+        left.stream().filter(killed::add).forEach(this::kill);
+      }
+      pause();
+      left = alive();
+    }
+  }
+
+  private void kill(ProcessHandle process) {
+    boolean sent = process.destroyForcibly();
+    if (!sent && isAlive(process)) {
+      report.accept("process " + process.pid() + " cannot be killed; waiting for its end");
+    } else if (sent) {
+      report.accept("process " + process.pid() + " did not end in time and was killed");
+    }
+  }
+
+  /** Passes on a signal that this process got, unless the terminal has sent it to the job too. */
+  void signal(TerminationSignal signal) {
+    boolean typed = signal == TerminationSignal.INT && Procfs.inForeground();
+    if (!typed || !child.isAlive()) {
+      send(signal);
+    }
+  }
+
+  /**
+   * Sends a signal to the child, or, when it has ended, SIGTERM to what it left behind: background
+   * processes ignore the others more often than not.
+   */
+  void send(TerminationSignal signal) {
+    asked = true;
+    if (!child.isAlive()) {
+      alive().forEach(ProcessHandle::destroy);
+    } else if (signal == TerminationSignal.TERM) {
+      child.destroy();
+    } else {
+      // Java sends no other signals; kill is built into every shell.
+      try {
+        new ProcessBuilder(
+                "/bin/sh", "-c", "kill -s \"$0\" \"$1\"", signal.name(), Long.toString(child.pid()))
+            .start();
+      } catch (IOException e) {
+        report.accept("signal " + signal + " could not be passed on: " + e.getMessage());
+      }
+    }
+  }
+
+  private static String pids(List<ProcessHandle> processes) {
+    StringBuilder list = new StringBuilder();
+    for (ProcessHandle process : processes) {
+      list.append(list.length() == 0 ? "" : ", ").append(process.pid());
+    }
+    return list.toString();
+  }
+
+  /** Nothing but time ends this wait: the caller must not go on while a member is alive. */
+  private static void pause() {
+    boolean interrupted = false;
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_AGAIN_MILLIS);
+    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+      try {
+        TimeUnit.NANOSECONDS.sleep(left);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,135 @@
+package dev.interlock.cli;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintWriter;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.RunLast;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+/** The {@code interlock} command: what is common to all subcommands. */
+@Command(
+    name = "interlock",
+    description = "Distributed locks from the command line.",
+    versionProvider = Version.class,
+    mixinStandardHelpOptions = true,
+    synopsisSubcommandLabel = "COMMAND",
+    scope = ScopeType.INHERIT,
+    usageHelpAutoWidth = true,
+    sortOptions = false,
+    subcommands = {
+      BackendsCommand.class,
+      ExecCommand.class,
+      InspectCommand.class,
+      ReleaseCommand.class,
+      TckCommand.class,
+      CompareCommand.class,
+      StormCommand.class,
+      CommandLine.HelpCommand.class
+    },
+    footer = {
+      "",
+      "A lock URI says where the locks are kept, such as redis://localhost:6379 or memory:demo;"
+          + " '@|bold interlock backends|@' shows what there is. Durations are a whole number and a"
+          + " unit: 500ms, 10s, 5m, 2h, 1d.",
+      "",
+      "Errors are one line on stderr. Exit codes: 0 done; 2 wrong usage, URI or setting; 69 the"
+          + " store cannot be reached or cannot serve; 70 a bug in interlock."
+    })
+public final class Main implements Runnable {
+
+  private static final char REPLACEMENT = '\uFFFD';
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private CommandSpec spec;
+
+  @Option(
+      names = "--classpath",
+      paramLabel = "PATH",
+      split = ":",
+      scope = ScopeType.INHERIT,
+      description = "Jars or directories with further backends, separated by colons.")
+  private List<Path> classPath = new ArrayList<>();
+
+  @Option(
+      names = "--debug",
+      scope = ScopeType.INHERIT,
+      description = "Show stack traces, and the log of library and driver.")
+  private boolean debug;
+
+  private Main() {}
+
+  /**
+   * Runs the command and ends the process.
+   *
+   * @param arguments see {@code interlock --help}
+   */
+  public static void main(String[] arguments) {
+    System.exit(run(arguments));
+  }
+
+  private static int run(String[] arguments) {
+    Main main = new Main();
+    Failures failures = new Failures(() -> main.debug);
+    CommandLine command =
+        new CommandLine(main)
+            .setOut(writer(FileDescriptor.out, StandardCharsets.UTF_8))
+            .setErr(writer(FileDescriptor.err, Charset.defaultCharset()))
+            // A child's arguments are its own: neither @files nor quotes are ours to interpret.
+            .setExpandAtFiles(false)
+            .setExecutionExceptionHandler(failures)
+            .setParameterExceptionHandler(failures);
+    command.setExecutionStrategy(
+        parsed -> {
+          main.prepare(arguments);
+          return new RunLast().execute(parsed);
+        });
+    try {
+      return command.execute(arguments);
+    } catch (Throwable e) { // picocli passes on errors, such as those of the service loader
+      return failures.report(e, command);
+    } finally {
+      command.getOut().flush(); // what goes to stderr is written line by line
+    }
+  }
+
+  private static PrintWriter writer(FileDescriptor descriptor, Charset charset) {
+    return new PrintWriter(new FileOutputStream(descriptor), true, charset);
+  }
+
+  private void prepare(String[] arguments) {
+    for (String argument : arguments) {
+      if (argument.indexOf(REPLACEMENT) >= 0) {
+        // The JVM has already replaced what it could not read; two names would become one lock.
+        throw new ParameterException(
+            spec.commandLine(),
+            "an argument holds characters that the locale cannot express ("
+                + System.getProperty("sun.jnu.encoding")
+                + "); set LC_ALL=C.UTF-8");
+      }
+    }
+    Logging.configure(debug);
+    if (!classPath.isEmpty()) {
+      ExtraClassPath.install(classPath, spec.commandLine());
+    }
+  }
+
+  /** Without a subcommand. */
+  @Override
+  public void run() {
+    throw new ParameterException(
+        spec.commandLine(),
+        "say what to do: backends, exec, inspect, release, tck, compare or storm");
+  }
+}

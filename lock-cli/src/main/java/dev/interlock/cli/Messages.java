@@ -1,0 +1,59 @@
+package dev.interlock.cli;
+
+import java.io.PrintWriter;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Lines for the user, on stderr. They are written by a thread of their own: a terminal that is
+ * stopped, or a pipe that nobody reads, must not keep a command alive whose lease is lost.
+ */
+final class Messages implements AutoCloseable {
+  private static final long LAST_LINES_SECONDS = 1;
+
+  private final Supplier<PrintWriter> err;
+  private final ExecutorService writer =
+      new ThreadPoolExecutor(
+          1,
+          1,
+          0,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          task -> {
+            Thread thread = new Thread(task, "interlock-messages");
+            thread.setDaemon(true);
+            return thread;
+          },
+          new ThreadPoolExecutor.DiscardPolicy()); // after the last lines there are none
+
+  /** Asks for the stream when there is something to write. */
+  Messages(Supplier<PrintWriter> err) {
+    this.err = err;
+  }
+
+  /** Writes a line soon, after those before it. */
+  void say(String line) {
+    writer.execute(() -> err.get().println("interlock: " + line));
+  }
+
+  /** Waits for the last lines, though not for ever. */
+  @Override
+  public void close() {
+    writer.shutdown();
+    boolean interrupted = Thread.interrupted();
+    try {
+      if (!writer.awaitTermination(LAST_LINES_SECONDS, TimeUnit.SECONDS)) {
+        return; // nobody reads them
+      }
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

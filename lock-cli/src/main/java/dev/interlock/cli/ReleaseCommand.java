@@ -1,0 +1,77 @@
+package dev.interlock.cli;
+
+import dev.interlock.Capability;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Takes a lock away from its holder. */
+@Command(
+    name = "release",
+    description = "Take a lock away from whoever holds it.",
+    footer = {
+      "",
+      "Without --force the holder can no longer renew its lease, and nobody else gets the lock"
+          + " before that lease has certainly ended: exclusion is kept. Not every backend can do"
+          + " this (REVOKE in 'interlock backends').",
+      "",
+      "With --force the lock is free at once. The holder goes on until it notices, so two may work"
+          + " at the same time; only a store that checks fencing tokens is safe from the former"
+          + " one.",
+      "",
+      "The exit code is 0 also if nobody held the lock."
+    })
+final class ReleaseCommand implements Runnable {
+
+  @Mixin private final LockTarget target = new LockTarget();
+
+  @Option(
+      names = "--force",
+      description = "Free the lock at once, although its holder may still be at work.")
+  private boolean force;
+
+  @Override
+  public void run() {
+    try (LockClient client = target.open(LockOptions.defaults())) {
+      if (!force && !client.backend().has(Capability.REVOKE)) {
+        throw new CommandFailure(
+            ExitCode.USAGE,
+            client.backend().name()
+                + " cannot take a lock away and keep exclusion; wait for the holder's term to end,"
+                + " or use --force if the holder is certainly gone");
+      }
+      LockState before = target.onName(client::inspect);
+      boolean held = target.onName(force ? client::forceRelease : client::revoke);
+      PrintWriter out = target.command().getOut();
+      String lock = "lock \"" + Text.printable(target.name()) + "\"";
+      if (!held) {
+        out.println("nobody held " + lock + "; nothing was done");
+      } else if (force) {
+        out.println(lock + " is free; " + holder(before) + " may still be at work");
+      } else {
+        LockState after = client.inspect(target.name());
+        out.println(
+            lock
+                + " is revoked; "
+                + holder(before)
+                + " can no longer renew it"
+                + after
+                    .remaining()
+                    .map(remaining -> ", and it becomes free in " + Text.of(remaining))
+                    .orElse(""));
+      }
+    }
+  }
+
+  /** As it was just before; somebody else may have got in between the two requests. */
+  private static String holder(LockState before) {
+    String label = before.holder().map(Text::printable).orElse("its holder");
+    return before.fencingToken().isPresent()
+        ? label + " (token " + before.fencingToken().getAsLong() + ")"
+        : label;
+  }
+}

@@ -1,0 +1,129 @@
+package dev.interlock.cli;
+
+import dev.interlock.storm.Storms;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Hurts backends for a while, and says what held. */
+@Command(
+    name = "storm",
+    description = {
+      "Hurt clients, networks and servers for as long as you like, and say what held.",
+      "",
+      "Without a URI it starts disposable servers of its own for every backend, on free ports of"
+          + " this machine, and stops, kills, empties and restarts them. With URIs the servers are"
+          + " left alone: only the storm's own clients are hurt, and the way between them and the"
+          + " store. It takes locks of names that nobody else uses.",
+      "",
+      "Control-C ends it early, with a verdict on what there was."
+    },
+    footer = {
+      "",
+      "@|bold Exit codes:|@",
+      "    0  nothing was found that must not be",
+      "    1  a rule of the contract was broken; the output says which, and how",
+      "    2  wrong usage, or at least one storm could not take place"
+    })
+final class StormCommand implements Callable<Integer> {
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private CommandSpec spec;
+
+  @Parameters(paramLabel = "URI", arity = "0..*", description = "Stores to go over.")
+  private List<String> uris = new ArrayList<>();
+
+  @Option(
+      names = "--backends",
+      paramLabel = "NAME",
+      split = ",",
+      description = "Start servers for these only, such as redis,zookeeper-3. Default: all.")
+  private List<String> backends = new ArrayList<>();
+
+  @Option(
+      names = "--clusters",
+      description = "Start ensembles, clusters and sentinels as well as single servers.")
+  private boolean clusters;
+
+  @Option(
+      names = "--for",
+      paramLabel = "DURATION",
+      converter = DurationConverter.class,
+      description = "For how long to make faults, from 5s to 7d. Default: 1m.")
+  private Duration lasting = Duration.ofMinutes(1);
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "Repeat the schedule of the storm that had this seed. Default: a new one.")
+  private @Nullable Long seed;
+
+  @Option(
+      names = "--within-model",
+      description =
+          "Leave out what a backend does not promise to survive. Default: it comes in the last"
+              + " third, where tokens have to expose every overlap.")
+  private boolean withinModel;
+
+  @Option(
+      names = "--at-once",
+      paramLabel = "N",
+      description = "How many backends have their storm at the same time. Default: 5.")
+  private int atOnce = 5;
+
+  @Option(
+      names = "--report",
+      paramLabel = "DIR",
+      description =
+          "Write index.html, results.json and results.md there, and the histories of storms in"
+              + " which a rule was broken.")
+  private @Nullable Path directory;
+
+  @Override
+  public Integer call() throws Exception {
+    AtomicBoolean stopped = new AtomicBoolean();
+    Storms storms =
+        new Storms(spec.commandLine().getOut(), spec.commandLine().getErr())
+            .uris(uris)
+            .backends(backends)
+            .clusters(clusters)
+            .lasting(lasting)
+            .withinModel(withinModel)
+            .atOnce(atOnce)
+            .stopped(stopped::get)
+            .terminal(Terminal.isOne())
+            .version(new Version().getVersion()[0]);
+    if (seed != null) {
+      storms.seed(seed);
+    }
+    if (directory != null) {
+      storms.directory(directory);
+    }
+    TerminationSignal.handle(
+        signal -> {
+          if (stopped.getAndSet(true)) { // twice: now; shutdown hooks still end the servers
+            System.exit(signal.exitCode());
+          }
+        });
+    try {
+      return switch (storms.run()) {
+        case KEPT -> 0;
+        case BROKEN -> ExitCode.BROKEN;
+        case PARTIAL, NOTHING -> ExitCode.USAGE;
+      };
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+    }
+  }
+}

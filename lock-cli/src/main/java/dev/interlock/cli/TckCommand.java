@@ -1,0 +1,64 @@
+package dev.interlock.cli;
+
+import dev.interlock.tck.Tck;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Holds a backend to the contract. */
+@Command(
+    name = "tck",
+    description = {
+      "Hold a backend to the lock contract.",
+      "",
+      "Takes, loses and breaks locks on the store at the URI for some minutes, through a proxy of"
+          + " its own that cuts and delays the connections, and says rule by rule what came out."
+          + " Use a store that nobody else needs meanwhile."
+    },
+    footer = {
+      "",
+      "@|bold Exit codes:|@",
+      "    0  no rule failed; the last line says whether all could be tested",
+      "    1  at least one rule failed",
+      "    2  could not run: no such backend, no server, no such rule"
+    })
+final class TckCommand implements Callable<Integer> {
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private CommandSpec spec;
+
+  @Parameters(paramLabel = "URI", description = "The store to test on.")
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private String uri;
+
+  @Option(
+      names = "--rules",
+      paramLabel = "RULE",
+      split = ",",
+      description =
+          "Test only these rules of docs/contract.md, such as 'EXCL-*,WAIT-03'. Default: all.")
+  private List<String> rules = new ArrayList<>();
+
+  @Option(
+      names = "--report",
+      paramLabel = "DIR",
+      description = "Write report.md, report.json and a JUnit XML file there.")
+  private @Nullable Path report;
+
+  @Override
+  public Integer call() {
+    Tck tck = new Tck(uri, spec.commandLine().getOut(), spec.commandLine().getErr()).rules(rules);
+    if (report != null) {
+      tck.report(report);
+    }
+    return tck.run();
+  }
+}

@@ -1,0 +1,32 @@
+package dev.interlock.cli;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How things are written for people. */
+final class Text {
+  private Text() {}
+
+  /** What others wrote, without what a terminal would obey. */
+  static String printable(String text) {
+    StringBuilder printable = new StringBuilder(text.length());
+    text.codePoints()
+        .map(c -> Character.isISOControl(c) ? '?' : c)
+        .forEach(printable::appendCodePoint);
+    return printable.toString();
+  }
+
+  /** Milliseconds below a second, tenths of seconds below a minute, and so on. */
+  static String of(Duration duration) {
+    long millis = Math.max(0, duration.toMillis());
+    if (millis < 1_000) {
+      return millis + " ms";
+    } else if (millis < 60_000) {
+      return String.format(Locale.ROOT, "%.1f s", millis / 1_000.0);
+    } else if (millis < 3_600_000) {
+      return millis / 60_000 + " min " + millis / 1_000 % 60 + " s";
+    } else {
+      return millis / 3_600_000 + " h " + millis / 60_000 % 60 + " min";
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** The {@code interlock} command. It knows no backend: all are found at run time. */
+@NullMarked
+package dev.interlock.cli;
+
+import org.jspecify.annotations.NullMarked;

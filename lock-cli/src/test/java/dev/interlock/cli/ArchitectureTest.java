@@ -1,0 +1,269 @@
+package dev.interlock.cli;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaCodeUnit;
+import com.tngtech.archunit.core.domain.JavaField;
+import com.tngtech.archunit.core.domain.JavaMember;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.w3c.dom.NodeList;
+
+/**
+ * Which part of the project may know which. Here, because the command line is the one module that
+ * has all the others on its class path.
+ */
+class ArchitectureTest {
+
+  private static final String[] API = {
+    "dev.interlock", "dev.interlock.spi", "dev.interlock.memory", "dev.interlock.internal"
+  };
+  private static final String[] EXPORTED = {
+    "dev.interlock", "dev.interlock.spi", "dev.interlock.memory"
+  };
+  private static final String[] BACKENDS = {
+    "dev.interlock.redis..",
+    "dev.interlock.redlock..",
+    "dev.interlock.zookeeper..",
+    "dev.interlock.etcd.."
+  };
+  private static final String TCK = "dev.interlock.tck..";
+  private static final String TESTBED = "dev.interlock.testbed..";
+  private static final String COMPARE = "dev.interlock.compare..";
+  private static final String STORM = "dev.interlock.storm..";
+  private static final String CLI = "dev.interlock.cli..";
+
+  private static JavaClasses project;
+
+  @BeforeAll
+  static void readTheProject() {
+    project =
+        new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("dev.interlock");
+  }
+
+  @Test
+  void everyModuleIsLookedAt() throws Exception {
+    Set<String> modules = new TreeSet<>();
+    NodeList named =
+        DocumentBuilderFactory.newInstance()
+            .newDocumentBuilder()
+            .parse(Path.of("..", "pom.xml").toFile())
+            .getElementsByTagName("module");
+    for (int i = 0; i < named.getLength(); i++) {
+      modules.add(named.item(i).getTextContent());
+    }
+    assertFalse(modules.isEmpty(), "no <module> in the parent POM");
+
+    Set<String> missing = new TreeSet<>(modules);
+    missing.remove("lock-bench"); // is no part of what is run or published
+    for (JavaClass type : project) {
+      String location = type.getSource().orElseThrow().getUri().toString();
+      missing.removeIf(module -> location.contains("/" + module + "/target/"));
+    }
+    assertEquals(Set.of(), missing, "modules with no class on this class path");
+  }
+
+  @Test
+  void theEngineIsKnownInsideItsModuleOnly() {
+    check(
+        noClasses()
+            .that(resideOutsideOf(API))
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("dev.interlock.internal.."));
+  }
+
+  @Test
+  void thePublicApiSpeaksOnlyOfItselfAndTheJdk() {
+    check(
+        classes()
+            .that()
+            .resideInAnyPackage(EXPORTED)
+            .and(areOpenToOthers())
+            .should(haveOnlyInSignatures(jdkOr(EXPORTED))));
+  }
+
+  @Test
+  void theApiModuleNeedsNoLibraryButLoggingAndGuava() {
+    check(
+        classes()
+            .that()
+            .resideInAnyPackage(API)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(API)
+                    .or(
+                        resideInAnyPackage(
+                            "org.slf4j..",
+                            "com.google.common..",
+                            "com.google.errorprone.annotations..",
+                            "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void aBackendKnowsTheApiAndNoOtherBackend() {
+    for (String backend : BACKENDS) {
+      String[] others =
+          Stream.of(BACKENDS)
+              .filter(other -> !other.equals(backend))
+              // Redlock is several independent Redis servers, each asked with the same scripts.
+              .filter(other -> !(backend.contains("redlock") && other.contains(".redis.")))
+              .toArray(String[]::new);
+      check(
+          noClasses()
+              .that()
+              .resideInAPackage(backend)
+              .should()
+              .dependOnClassesThat(resideInAnyPackage(others).or(resideInAnyPackage(TCK, TESTBED)))
+              .allowEmptyShould(true));
+    }
+  }
+
+  @Test
+  void theKitKnowsNoBackendAndNoServer() {
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(TCK)
+            .should()
+            .dependOnClassesThat(resideInAnyPackage(BACKENDS).or(resideInAPackage(TESTBED))));
+  }
+
+  @Test
+  void theTestbedKnowsNothingOfLocks() {
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(TESTBED)
+            .should()
+            .dependOnClassesThat(
+                resideInAPackage("dev.interlock..").and(not(resideInAPackage(TESTBED)))));
+  }
+
+  @Test
+  void theCommandLineFindsBackendsByServiceLoaderOnly() {
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(CLI)
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(BACKENDS));
+  }
+
+  @Test
+  void theComparisonAndTheStormKnowNoBackend() {
+    check(
+        noClasses()
+            .that()
+            .resideInAnyPackage(COMPARE, STORM)
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(BACKENDS));
+  }
+
+  @Test
+  void nobodyKnowsTheCommandLine() {
+    check(
+        noClasses()
+            .that(resideOutsideOf(CLI))
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(CLI));
+  }
+
+  private static void check(ArchRule rule) {
+    rule.check(project);
+  }
+
+  private static DescribedPredicate<JavaClass> resideOutsideOf(String... packages) {
+    return not(resideInAnyPackage(packages));
+  }
+
+  private static DescribedPredicate<JavaClass> jdkOr(String... packages) {
+    return DescribedPredicate.describe(
+        "are of the JDK or of " + String.join(", ", packages),
+        type -> {
+          JavaClass base = type.getBaseComponentType();
+          return base.isPrimitive()
+              || resideInAnyPackage("java..", "javax..").test(base)
+              || resideInAnyPackage(packages).test(base);
+        });
+  }
+
+  private static DescribedPredicate<JavaClass> areOpenToOthers() {
+    return DescribedPredicate.describe(
+        "are public or protected, with all that enclose them",
+        type -> {
+          for (JavaClass at = type; at != null; at = at.getEnclosingClass().orElse(null)) {
+            if (!isOpen(at.getModifiers())) {
+              return false;
+            }
+          }
+          return true;
+        });
+  }
+
+  private static boolean isOpen(Set<JavaModifier> modifiers) {
+    return modifiers.contains(JavaModifier.PUBLIC) || modifiers.contains(JavaModifier.PROTECTED);
+  }
+
+  private static ArchCondition<JavaClass> haveOnlyInSignatures(
+      DescribedPredicate<JavaClass> allowed) {
+    return new ArchCondition<>("have in their public signatures only types that " + allowed) {
+      @Override
+      public void check(JavaClass type, ConditionEvents events) {
+        Stream.concat(type.getRawSuperclass().stream(), type.getRawInterfaces().stream())
+            .forEach(used -> report(type, type.getFullName(), used, events));
+        type.getTypeParameters().stream()
+            .flatMap(parameter -> parameter.getAllInvolvedRawTypes().stream())
+            .forEach(used -> report(type, type.getFullName(), used, events));
+        type.getMembers().stream()
+            .filter(member -> isOpen(member.getModifiers()))
+            .forEach(
+                member ->
+                    typesOf(member)
+                        .forEach(used -> report(type, member.getFullName(), used, events)));
+      }
+
+      private void report(JavaClass type, String where, JavaClass used, ConditionEvents events) {
+        if (!allowed.test(used)) {
+          events.add(SimpleConditionEvent.violated(type, where + " mentions " + used.getName()));
+        }
+      }
+    };
+  }
+
+  private static Stream<JavaClass> typesOf(JavaMember member) {
+    if (member instanceof JavaField field) {
+      return field.getAllInvolvedRawTypes().stream();
+    }
+    JavaCodeUnit unit = (JavaCodeUnit) member;
+    return Stream.concat(
+        unit.getAllInvolvedRawTypes().stream(),
+        unit.getThrowsClause().stream().map(thrown -> thrown.getRawType()));
+  }
+}

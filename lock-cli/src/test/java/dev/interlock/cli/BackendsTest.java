@@ -1,0 +1,101 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.spi.LockProvider;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What {@code backends} tells is what the backends declare. */
+class BackendsTest {
+  private final Interlock interlock = new Interlock();
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @Test
+  void theJsonFormTellsAllThatTheBackendsDeclare() throws Exception {
+    String out = interlock.run("backends", "--json").assertDone().out();
+    JsonArray backends = JsonParser.parseString(out).getAsJsonObject().getAsJsonArray("backends");
+    Set<String> told = new TreeSet<>();
+    for (JsonElement element : backends) {
+      JsonObject backend = element.getAsJsonObject();
+      String scheme = backend.get("scheme").getAsString();
+      told.add(scheme);
+      LockProvider provider = provider(scheme);
+      BackendInfo info = provider.describe(scheme);
+      assertEquals(info.name(), backend.get("name").getAsString());
+      assertEquals(info.summary(), backend.get("summary").getAsString());
+      assertEquals(provider.example(scheme), backend.get("example").getAsString());
+      assertEquals(info.minTerm().toMillis(), backend.get("minTermMillis").getAsLong());
+      assertEquals(info.granularity().toMillis(), backend.get("granularityMillis").getAsLong());
+      assertEquals(info.capabilities(), capabilities(backend.getAsJsonArray("capabilities")));
+      assertEquals(
+          info.failureModel().table(), failureModel(backend.getAsJsonObject("failureModel")));
+    }
+    Set<String> there = new TreeSet<>();
+    ServiceLoader.load(LockProvider.class).forEach(provider -> there.addAll(provider.schemes()));
+    assertEquals(there, told);
+    assertTrue(told.contains("memory"), told::toString);
+    assertTrue(told.contains("redis"), told::toString);
+  }
+
+  @Test
+  void theTableShowsEverySchemeAndFault() throws Exception {
+    String out = interlock.run("backends").assertDone().out();
+    for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
+      for (String scheme : provider.schemes()) {
+        assertTrue(out.contains(provider.example(scheme)), out);
+      }
+    }
+    assertTrue(out.contains("capabilities         fencing"), out);
+    String unbroken = out.replaceAll("\\s+", " ");
+    assertTrue(unbroken.contains("only tokens under forced release"), out);
+    out.lines()
+        .filter(line -> !line.contains("://")) // a URI is not broken
+        .forEach(line -> assertTrue(line.length() <= 80, line));
+  }
+
+  private static LockProvider provider(String scheme) {
+    return ServiceLoader.load(LockProvider.class).stream()
+        .map(ServiceLoader.Provider::get)
+        .filter(provider -> provider.schemes().contains(scheme))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Set<Capability> capabilities(JsonArray names) {
+    Set<Capability> capabilities = EnumSet.noneOf(Capability.class);
+    names.forEach(name -> capabilities.add(Capability.valueOf(name.getAsString())));
+    return capabilities;
+  }
+
+  private static Map<Fault, Survives> failureModel(JsonObject faults) {
+    Map<Fault, Survives> model = new EnumMap<>(Fault.class);
+    faults
+        .entrySet()
+        .forEach(
+            entry ->
+                model.put(
+                    Fault.valueOf(entry.getKey()),
+                    Survives.valueOf(entry.getValue().getAsString())));
+    return model;
+  }
+}

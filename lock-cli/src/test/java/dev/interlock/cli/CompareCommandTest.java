@@ -1,0 +1,129 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.interlock.cli.Interlock.Result;
+import dev.interlock.cli.Interlock.Run;
+import dev.interlock.cli.extra.TinyProvider;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** That the comparison is within reach; what it measures is tested where it is made. */
+class CompareCommandTest {
+  @TempDir private Path directory;
+
+  private final Interlock interlock = new Interlock();
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @Test
+  void backendsOfOthersAppearBesideOurs() throws Exception {
+    Result result =
+        interlock.run(
+            "compare",
+            "--quick",
+            "--classpath",
+            ExtraJar.in(directory, TinyProvider.class).toString(),
+            "--backends",
+            "memory,tiny",
+            "--scenarios",
+            "uncontended",
+            "--out",
+            directory.resolve("report").toString());
+    assertEquals(0, result.exitCode(), result::toString);
+    assertTrue(result.out().contains("\n  tiny "), result::out);
+    JsonObject json =
+        JsonParser.parseString(Files.readString(directory.resolve("report/results.json")))
+            .getAsJsonObject();
+    assertEquals(2, json.getAsJsonArray("backends").size());
+    assertTrue(json.get("interlock").getAsString().startsWith("interlock "));
+    assertTrue(Files.exists(directory.resolve("report/index.html")));
+    assertTrue(Files.exists(directory.resolve("report/results.md")));
+  }
+
+  @Test
+  void whatTheKitFoundOutIsShown() throws Exception {
+    Path kit = directory.resolve("kit");
+    interlock.run("tck", "memory:x", "--rules", "EXCL-06", "--report", kit.toString());
+    Result result =
+        interlock.run(
+            "compare",
+            "memory:x",
+            "--quick",
+            "--scenarios",
+            "uncontended",
+            "--tck",
+            kit.toString(),
+            "--out",
+            directory.toString());
+    assertEquals(0, result.exitCode(), result::toString);
+    assertTrue(
+        Files.readString(directory.resolve("index.html")).contains("Compatibility kit"),
+        "no result of the kit on the page");
+  }
+
+  @Test
+  void controlCEndsItWithWhatThereIs() throws Exception {
+    Run run =
+        interlock.start(
+            "compare",
+            "memory:x",
+            "--scenarios",
+            "uncontended,many-locks",
+            "--out",
+            directory.toString());
+    run.err().await("2/2 many-locks");
+    run.signal("INT");
+    Result result = run.await();
+    assertEquals(130, result.exitCode(), result::toString);
+    assertTrue(result.out().contains("was stopped early"), result::out);
+    JsonObject json =
+        JsonParser.parseString(Files.readString(directory.resolve("results.json")))
+            .getAsJsonObject();
+    assertFalse(json.get("complete").getAsBoolean());
+  }
+
+  @Test
+  void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    String uri = "redis://:s3cret@127.0.0.1:" + port;
+    interlock.run("compare", uri).assertFailed(2, "127.0.0.1:" + port);
+    Result partial =
+        interlock.run("compare", "--quick", "--scenarios", "uncontended", uri, "memory:x");
+    assertEquals(1, partial.exitCode(), partial::toString);
+    assertTrue(partial.out().contains("\n  memory "), partial::out);
+    assertFalse((partial.out() + partial.err()).contains("s3cret"), partial::toString);
+  }
+
+  @Test
+  void whatCannotWorkIsOneLine() throws Exception {
+    interlock.run("compare", "nosuch:x").assertFailed(2, "memory");
+    interlock.run("compare", "memory:x?tern=1s").assertFailed(2, "tern");
+    interlock
+        .run("compare", "memory:x", "--scenarios", "speed")
+        .assertFailed(2, "the scenarios are uncontended, many-locks");
+    interlock.run("compare", "--backends", "nosuch").assertFailed(2, "the backends are memory");
+    interlock
+        .run("compare", "memory:x", "--tck", directory.toString())
+        .assertFailed(2, "report.json");
+    Path file = Files.writeString(directory.resolve("file"), "");
+    interlock
+        .run("compare", "memory:x", "--out", file.resolve("report").toString())
+        .assertFailed(2, "cannot write to");
+  }
+}

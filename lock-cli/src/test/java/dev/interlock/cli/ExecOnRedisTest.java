@@ -1,0 +1,253 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.cli.Interlock.Result;
+import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Several shells, one lock. */
+class ExecOnRedisTest {
+  /** Holds until something is typed, and says so. */
+  private static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
+
+  private static RedisServer redis;
+
+  private final Interlock interlock = new Interlock();
+  private final String name = "job-" + UUID.randomUUID();
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @Test
+  void ofTwoShellsOnlyOneIsInside() throws Exception {
+    Run first = interlock.start(exec(HOLD));
+    long firstToken = token(first);
+    Run second = interlock.start(exec(HOLD, "--verbose"));
+    second.err().await("waiting");
+    interlock.run(exec("true", "--wait", "0s")).assertFailed(75, "was not had");
+    assertTrue(second.out().soFar().isEmpty());
+    first.type("go");
+    first.out().await("out");
+    long secondToken = token(second);
+    assertTrue(secondToken > firstToken, firstToken + " and then " + secondToken);
+    second.type("go");
+    assertEquals(0, first.await().exitCode());
+    assertEquals(0, second.await().exitCode());
+  }
+
+  @Test
+  void ofManyShellsNeverTwoAreInside(@TempDir Path directory) throws Exception {
+    String inside = directory.resolve("inside").toString();
+    List<Run> runs = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      // Whoever finds the directory there is not alone.
+      runs.add(
+          interlock.start(
+              exec("mkdir " + inside + " && sleep 0.2 && rmdir " + inside + " && echo alone")));
+    }
+    for (Run run : runs) {
+      assertEquals(new Result(0, "alone", ""), run.await());
+    }
+  }
+
+  @Test
+  void whenTheHolderIsKilledTheNextIsInWithinTheTermPlusTwoSeconds() throws Exception {
+    Duration term = Duration.ofSeconds(3);
+    Run holder = interlock.start(exec(HOLD, "--term", "3s"));
+    token(holder);
+    Run next = interlock.start(exec(HOLD, "--term", "3s", "--verbose"));
+    next.err().await("waiting");
+    long killed = System.nanoTime();
+    holder.signal("KILL");
+    token(next);
+    Duration waited = Duration.ofNanos(System.nanoTime() - killed);
+    assertTrue(waited.compareTo(term.plusSeconds(2)) <= 0, waited::toString);
+    next.type("go");
+    assertEquals(0, next.await().exitCode());
+  }
+
+  @Test
+  void whenTheHolderIsKilledItsChildGoesOnWithALowerToken() throws Exception {
+    Run holder = interlock.start(exec(HOLD, "--term", "1s"));
+    long token = token(holder);
+    holder.signal("KILL");
+    Run next = interlock.start(exec(HOLD));
+    assertTrue(token(next) > token);
+    holder.type("go");
+    holder.out().await("out");
+  }
+
+  @Test
+  void aHolderThatStoodStillForLongerThanItsTermEndsItsChildWith76() throws Exception {
+    Run holder = interlock.start(exec("echo in; read go; echo not reached", "--term", "1s"));
+    holder.out().await("in");
+    holder.signal("STOP");
+    interlock.run(exec("true")).assertDone();
+    holder.signal("CONT");
+    Result result = holder.await();
+    assertEquals(new Result(76, "in", result.err()), result);
+    assertTrue(result.err().contains("lease of \"" + name + "\" lost"), result::err);
+  }
+
+  @Test
+  void gives75WhenTheLockIsNotHadInTime() throws Exception {
+    Run holder = interlock.start(exec(HOLD));
+    token(holder);
+    interlock
+        .run(exec("echo in", "--wait", "300ms"))
+        .assertFailed(75, "was not had within 300 ms; it is held by ");
+    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "/" + holder.pid() + "/");
+    Result result =
+        interlock.run("exec", redis.uri() + "?waitTimeout=300ms", name, "--", "echo", "in");
+    result.assertFailed(75, name);
+  }
+
+  @Test
+  void aSignalEndsTheWaitingAndLeavesNothingBehind() throws Exception {
+    Run holder = interlock.start(exec(HOLD));
+    token(holder);
+    Run interrupted = interlock.start(exec("echo in", "--verbose"));
+    Run terminated = interlock.start(exec("echo in", "--verbose", "--wait", "10m"));
+    interrupted.err().await("waiting");
+    terminated.err().await("waiting");
+    interrupted.signal("INT");
+    terminated.signal("TERM");
+    assertEquals(130, interrupted.await().exitCode());
+    assertEquals(143, terminated.await().exitCode());
+    assertEquals("", interrupted.out().all() + terminated.out().all());
+    holder.type("go");
+    assertEquals(0, holder.await().exitCode());
+    assertFree();
+  }
+
+  @Test
+  void releasesTheLockWhenTheChildCannotBeStarted() throws Exception {
+    interlock
+        .run("exec", redis.uri(), name, "--", "no-such-program")
+        .assertFailed(127, "was not found");
+    assertFree();
+  }
+
+  @Test
+  void releasesTheLockOnlyWhenAnInterruptedChildHasEnded() throws Exception {
+    Run holder =
+        interlock.start(
+            exec(
+                "trap 'echo ending; read go; exit 3' TERM; echo ready; while :; do sleep 0.1;"
+                    + " done"));
+    holder.out().await("ready");
+    holder.signal("TERM");
+    holder.out().await("ending");
+    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "was not had");
+    holder.type("go");
+    assertEquals(3, holder.await().exitCode());
+    assertFree();
+  }
+
+  @Test
+  void releasesTheLockOnlyWhenWhatTheChildLeftBehindHasEnded() throws Exception {
+    Run holder =
+        interlock.start(exec("exec 3<&0; (setsid sh -c 'read go <&3; echo over' &); echo left"));
+    holder.err().await("left processes");
+    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "was not had");
+    holder.type("go");
+    assertEquals(0, holder.await().exitCode());
+    assertFree();
+  }
+
+  @Test
+  void aLockThatIsDeletedBehindItsBackEndsTheChildWith76() throws Exception {
+    Run holder =
+        interlock.start(
+            exec(
+                "trap 'echo asked; exit 0' TERM; echo in; while :; do sleep 0.1; done",
+                "--term",
+                "2s"));
+    holder.out().await("in");
+    assertEquals(1L, redis.call("DEL", lockKey()));
+    holder.err().await("SIGTERM now");
+    Result result = holder.await();
+    assertEquals(76, result.exitCode());
+    assertTrue(result.out().endsWith("asked"), result::out);
+    assertTrue(result.err().contains("lease of \"" + name + "\" lost (TAKEN)"), result::err);
+  }
+
+  @Test
+  void aLockThatIsForcedEndsTheChildWith76AndKillsWhatStays() throws Exception {
+    Run holder =
+        interlock.start(
+            exec(
+                "trap '' TERM; echo in $$; while :; do sleep 0.1; done",
+                "--term",
+                "2s",
+                "--grace",
+                "300ms"));
+    long child = Long.parseLong(holder.out().await("in").substring(3));
+    Result forced = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    assertTrue(forced.out().contains("/" + holder.pid() + "/"), forced::out);
+    Result result = holder.await();
+    assertEquals(76, result.exitCode());
+    assertTrue(
+        result.err().contains("process " + child + " did not end in time and was killed"),
+        result::err);
+    assertTrue(ProcessHandle.of(child).isEmpty());
+  }
+
+  @Test
+  void aChildThatEndsUnderALockTakenFromItIsReportedToo() throws Exception {
+    Run holder = interlock.start(exec("echo in; read go; exit 0", "--term", "10m"));
+    holder.out().await("in");
+    assertEquals(1L, redis.call("DEL", lockKey()));
+    holder.type("go");
+    Result result = holder.await();
+    assertEquals(76, result.exitCode());
+    assertTrue(result.err().contains("was no longer held"), result::err);
+  }
+
+  private String lockKey() {
+    return "interlock:{" + name + "}";
+  }
+
+  private static long token(Run run) throws InterruptedException {
+    return Long.parseLong(run.out().await("in ").substring("in ".length()));
+  }
+
+  private void assertFree() throws Exception {
+    Result result = interlock.run("inspect", redis.uri(), name).assertDone();
+    assertTrue(result.out().contains("nobody"), result::out);
+    assertFalse(redis.call("EXISTS", lockKey()).equals(1L));
+  }
+
+  private String[] exec(String script, String... options) {
+    List<String> arguments = new ArrayList<>(List.of("exec"));
+    arguments.addAll(List.of(options));
+    arguments.addAll(List.of(redis.uri(), name, "--", "sh", "-c", script));
+    return arguments.toArray(String[]::new);
+  }
+}

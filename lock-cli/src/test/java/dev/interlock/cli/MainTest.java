@@ -1,0 +1,110 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.cli.Interlock.Result;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What all commands have in common. */
+class MainTest {
+  private final Interlock interlock = new Interlock();
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"backends", "exec", "inspect", "release", "tck", "compare"})
+  void everyCommandExplainsItself(String command) throws Exception {
+    Result result = interlock.run(command, "--help").assertDone();
+    assertTrue(result.out().startsWith("Usage: interlock " + command), result::out);
+    result.out().lines().forEach(line -> assertTrue(line.length() <= 80, line));
+  }
+
+  @Test
+  void helpListsTheCommandsAndTheExitCodes() throws Exception {
+    String help = interlock.run("--help").assertDone().out();
+    for (String expected :
+        new String[] {"backends", "exec", "inspect", "release", "tck", "compare", "69", "70"}) {
+      assertTrue(help.contains(expected), help);
+    }
+  }
+
+  @Test
+  void tellsItsVersion() throws Exception {
+    String version = interlock.run("--version").assertDone().out();
+    assertTrue(version.matches("(?s)interlock \\d+\\.\\d+\\.\\d+\\S*\nJava .*"), version);
+  }
+
+  @Test
+  void wrongUsageIsOneLineThatSaysWhatWouldBeRight() throws Exception {
+    interlock
+        .run()
+        .assertFailed(2, "say what to do: backends, exec, inspect, release, tck, compare or storm");
+    interlock.run("exce").assertFailed(2, "exec");
+    interlock
+        .run("exec", "--wiat", "1s", "memory:x", "job", "--", "true")
+        .assertFailed(2, "--wait");
+    interlock.run("exec", "memory:x").assertFailed(2, "NAME");
+    interlock.run("exec", "memory:x", "job").assertFailed(2, "COMMAND");
+    interlock.run("inspect", "memory:x").assertFailed(2, "NAME");
+    interlock
+        .run("exec", "--wait", "soon", "memory:x", "job", "--", "true")
+        .assertFailed(2, "\"soon\" is not a duration");
+  }
+
+  @Test
+  void aNameThatCannotBeIsRefused() throws Exception {
+    interlock.run("inspect", "memory:x", "").assertFailed(2, "must not be empty");
+    interlock.run("exec", "memory:x", "a".repeat(256), "--", "true").assertFailed(2, "255");
+  }
+
+  @Test
+  void aUriThatCannotWorkIsRefused() throws Exception {
+    interlock.run("inspect", "nosuch://host", "job").assertFailed(2, "memory:demo");
+    interlock.run("inspect", "memory:x?trem=1s", "job").assertFailed(2, "trem");
+    interlock.run("inspect", "no uri at all", "job").assertFailed(2, "scheme");
+  }
+
+  @Test
+  void noMessageRepeatsAPassword() throws Exception {
+    for (String[] arguments :
+        new String[][] {
+          {"backends", "redis://user:s3cret@host"},
+          {"redis://user:s3cret@host"},
+          {"inspect", "nosuch://user:s3cret@host", "job"},
+          {"inspect", "redis://user:s3cret@host:port", "job"},
+          {"inspect", "redis://user:s3c/ret@host:1", "job", "redis://user:s3cret@host"},
+          {"inspect", "redis://user:s3cret@host?x=y", "job"},
+        }) {
+      Result result = interlock.run(arguments);
+      assertEquals(2, result.exitCode(), result::toString);
+      assertFalse((result.out() + result.err()).contains("s3c"), result::toString);
+    }
+  }
+
+  @Test
+  void stackTracesAreForThoseWhoAskForThem() throws Exception {
+    Result plain = interlock.run("inspect", "nosuch:x", "job");
+    plain.assertFailed(2, "nosuch");
+    Result debug = interlock.run("inspect", "--debug", "nosuch:x", "job");
+    assertEquals(2, debug.exitCode());
+    assertTrue(debug.err().contains("\tat dev.interlock."), debug::err);
+    assertEquals(plain.err(), debug.err().lines().findFirst().orElseThrow());
+  }
+
+  @Test
+  void theLogIsForThoseWhoAskForIt() throws Exception {
+    String[] command = {"exec", "memory:x?autoRenew=false&term=200ms", "job", "--", "sleep", "600"};
+    Result result = interlock.run(Map.of("INTERLOCK_LOG", "trace"), command);
+    assertEquals(76, result.exitCode());
+    assertFalse(interlock.run(command).err().contains("LockClient"), result::err);
+  }
+}

@@ -1,0 +1,157 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.interlock.cli.Interlock.Result;
+import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** {@code inspect} and {@code release}, as a person uses them on somebody else's lock. */
+class OperatorTest {
+  private static RedisServer redis;
+
+  private final Interlock interlock = new Interlock();
+  private final String name = "job " + UUID.randomUUID();
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @Test
+  void inspectShowsHolderTokenAndRemainingTime() throws Exception {
+    Run holder = hold("?term=60s");
+    long token = Long.parseLong(holder.out().await("in ").substring(3));
+    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    assertTrue(
+        text.matches("lock +" + name + "\nheld by +\\S+/" + holder.pid() + "/.*\n(.*\n?)*"), text);
+    assertTrue(text.matches("(.*\n)*token +" + token + "\n(.*\n?)*"), text);
+    assertTrue(text.matches("(.*\n)*remaining +\\d+\\.\\d s"), text);
+
+    JsonObject json = json(interlock.run("inspect", "--json", redis.uri(), name));
+    assertEquals(name, json.get("name").getAsString());
+    assertTrue(json.get("held").getAsBoolean());
+    assertTrue(json.get("holder").getAsString().contains("/" + holder.pid() + "/"), json::toString);
+    assertEquals(token, json.get("token").getAsLong());
+    long remaining = json.get("remainingMillis").getAsLong();
+    assertTrue(remaining > 0 && remaining <= 60_000, json::toString);
+    assertTrue(json.get("waiters").getAsJsonArray().isEmpty(), json::toString);
+  }
+
+  @Test
+  void inspectShowsTheLabelThatTheUriGives() throws Exception {
+    hold("?holder=night%20batch").out().await("in");
+    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    assertTrue(text.contains("night batch"), text);
+  }
+
+  @Test
+  void nothingThatATerminalWouldObeyIsShown() throws Exception {
+    String text = interlock.run("inspect", redis.uri(), "\u001b[2Jjob").assertDone().out();
+    assertTrue(text.startsWith("lock       ?[2Jjob"), text);
+  }
+
+  @Test
+  void inspectShowsAFreeLock() throws Exception {
+    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    assertTrue(text.matches("lock +" + name + "\nheld by +nobody"), text);
+    JsonObject json = json(interlock.run("inspect", redis.uri(), name, "--json"));
+    assertFalse(json.get("held").getAsBoolean());
+    for (String absent : new String[] {"holder", "token", "remainingMillis"}) {
+      assertTrue(json.get(absent).isJsonNull(), absent);
+    }
+  }
+
+  @Test
+  void inspectTakesAndShowsAnyName() throws Exception {
+    String odd = "ü/{a}: \"€\" 😀 " + UUID.randomUUID();
+    Run holder =
+        interlock.start(
+            Map.of("LC_ALL", "C.UTF-8"),
+            "exec",
+            redis.uri(),
+            odd,
+            "--",
+            "sh",
+            "-c",
+            "echo \"in $INTERLOCK_NAME\"; read go");
+    assertEquals("in " + odd, holder.out().await("in "));
+    JsonObject json =
+        json(interlock.run(Map.of("LC_ALL", "C.UTF-8"), "inspect", redis.uri(), odd, "--json"));
+    assertEquals(odd, json.get("name").getAsString());
+    assertTrue(json.get("held").getAsBoolean());
+  }
+
+  @Test
+  void forcedReleaseSaysWhoseLockItTook() throws Exception {
+    Run holder = hold("");
+    holder.out().await("in");
+    Result result = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    assertTrue(
+        result
+            .out()
+            .matches(
+                "lock \""
+                    + name
+                    + "\" is free; \\S+/"
+                    + holder.pid()
+                    + "/.* \\(token \\d+\\) may still be at work"),
+        result::out);
+    interlock.run("exec", "--wait", "0s", redis.uri(), name, "--", "true").assertDone();
+  }
+
+  @Test
+  void revocationKeepsEverybodyOutUntilTheLeaseHasEnded() throws Exception {
+    Run holder = hold("?term=6s");
+    holder.out().await("in");
+    Result result = interlock.run("release", redis.uri(), name).assertDone();
+    assertTrue(result.out().contains("is revoked"), result::out);
+    assertTrue(result.out().contains("it becomes free in "), result::out);
+    assertEquals(76, holder.await().exitCode());
+    interlock.run("exec", redis.uri(), name, "--", "true").assertDone();
+  }
+
+  @Test
+  void releasingAFreeLockSaysSo() throws Exception {
+    Result forced = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    assertEquals("nobody held lock \"" + name + "\"; nothing was done", forced.out());
+    Result revoked = interlock.run("release", redis.uri(), name).assertDone();
+    assertEquals(forced.out(), revoked.out());
+  }
+
+  private Run hold(String parameters) throws Exception {
+    return interlock.start(
+        "exec",
+        redis.uri() + parameters,
+        name,
+        "--",
+        "sh",
+        "-c",
+        "echo in $INTERLOCK_TOKEN; read go");
+  }
+
+  private static JsonObject json(Result result) {
+    return JsonParser.parseString(result.assertDone().out()).getAsJsonObject();
+  }
+}

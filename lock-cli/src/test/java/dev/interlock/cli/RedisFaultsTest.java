@@ -1,0 +1,131 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.cli.Interlock.Result;
+import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A server that is hurt, is not there, or does not want us. */
+class RedisFaultsTest {
+  private static final String PASSWORD = "s3cret";
+
+  private static RedisServer redis;
+
+  private final Interlock interlock = new Interlock();
+  private final String name = "job-" + UUID.randomUUID();
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().password(PASSWORD).forFaults().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+    redis.heal();
+  }
+
+  @Test
+  void aWrongPortIsAnUnavailableServer() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    String uri = "redis://127.0.0.1:" + port;
+    interlock.run("exec", uri, "job", "--", "true").assertFailed(69, "127.0.0.1:" + port);
+    interlock.run("inspect", uri, "job").assertFailed(69, "127.0.0.1:" + port);
+    interlock.run("release", "--force", uri, "job").assertFailed(69, "127.0.0.1:" + port);
+  }
+
+  @Test
+  void aWrongPasswordIsAWrongSetting() throws Exception {
+    String uri = "redis://:wr0ng@127.0.0.1:" + redis.port();
+    Result result = interlock.run("exec", uri, "job", "--", "true");
+    result.assertFailed(2, "password");
+    assertFalse(result.err().contains("wr0ng"), result::err);
+    Result debug = interlock.run("--debug", "exec", redis.uri(), "", "--", "true");
+    assertFalse(debug.err().contains(PASSWORD), debug::err);
+  }
+
+  @Test
+  void aMissingPasswordIsAWrongSetting() throws Exception {
+    interlock
+        .run("inspect", "redis://127.0.0.1:" + redis.port(), "job")
+        .assertFailed(2, "password");
+  }
+
+  @Test
+  void somethingElseUnderTheLocksNameIsAWrongSetting() throws Exception {
+    redis.call("LPUSH", "interlock:{list}", "value");
+    interlock.run("exec", redis.uri(), "list", "--", "true").assertFailed(2, "list");
+    assertEquals("list", redis.call("TYPE", "interlock:{list}"));
+  }
+
+  @Test
+  void aServerThatIsKilledIsUnavailable() throws Exception {
+    redis.kill();
+    interlock
+        .run("exec", "--wait", "300ms", redis.uri(), "job", "--", "true")
+        .assertFailed(69, "127.0.0.1:" + redis.port());
+  }
+
+  @Test
+  void theChildIsEndedWhenTheServerStaysAway() throws Exception {
+    Run run = interlock.start(exec("echo in; read go", "--term", "3s"));
+    run.out().await("in");
+    redis.kill();
+    run.err().await("at risk");
+    Result result = run.await();
+    assertEquals(76, result.exitCode());
+    assertTrue(result.err().contains("lease of \"" + name + "\" lost (EXPIRED)"), result::err);
+    assertTrue(result.err().contains("SIGTERM now"), result::err);
+  }
+
+  @Test
+  void theChildGoesOnWhenTheServerComesBackInTime() throws Exception {
+    Run run = interlock.start(exec("echo in; read go; exit 5", "--term", "20s"));
+    run.out().await("in");
+    redis.pause();
+    run.err().await("at risk");
+    redis.resume();
+    run.err().await("renewed again");
+    run.type("go");
+    assertEquals(5, run.await().exitCode());
+  }
+
+  @Test
+  void aReleaseThatIsNotConfirmedIsToldAndExitsAsTheChildDoes() throws Exception {
+    Run run = interlock.start(exec("echo in; read go; exit 5", "--term", "10m"));
+    run.out().await("in");
+    redis.kill();
+    run.type("go");
+    Result result = run.await();
+    assertEquals(5, result.exitCode());
+    assertTrue(result.err().contains("is free within 10 min"), result::err);
+  }
+
+  private String[] exec(String script, String... options) {
+    String[] arguments = new String[options.length + 7];
+    arguments[0] = "exec";
+    System.arraycopy(options, 0, arguments, 1, options.length);
+    String[] rest = {redis.uri(), name, "--", "sh", "-c", script};
+    System.arraycopy(rest, 0, arguments, options.length + 1, rest.length);
+    return arguments;
+  }
+}

@@ -1,0 +1,116 @@
+package dev.interlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.interlock.cli.Interlock.Result;
+import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** That storms are within reach; what they find is tested where they are made. */
+class StormCommandTest {
+  @TempDir private Path directory;
+
+  private final Interlock interlock = new Interlock();
+
+  @AfterEach
+  void endAll() {
+    interlock.close();
+  }
+
+  @Test
+  void aStormIsReported() throws Exception {
+    Result result =
+        interlock.run(
+            "storm", "memory:storm", "--for", "6s", "--seed", "5", "--report", directory + "");
+    assertEquals(0, result.exitCode(), result::toString);
+    assertTrue(result.err().contains("seed 5"), result::err);
+    assertTrue(result.out().contains("\n  memory "), result::out);
+    JsonObject json = results();
+    assertEquals(5, json.get("seed").getAsLong());
+    assertTrue(json.get("passed").getAsBoolean());
+    JsonObject storm = json.getAsJsonArray("storms").get(0).getAsJsonObject();
+    assertTrue(storm.getAsJsonObject("tally").get("grants").getAsLong() > 0, storm::toString);
+    String page = Files.readString(directory.resolve("index.html"));
+    assertTrue(page.contains("<svg class=\"storm\""), "no picture");
+    assertFalse(page.contains("<script"), "a script");
+    assertTrue(Files.exists(directory.resolve("results.md")));
+  }
+
+  @Test
+  void aNamedServerIsLeftAlone() throws Exception {
+    try (RedisServer redis = Testbed.redis().forFaults().start()) {
+      String before = redis.info("server", "run_id");
+      Result result =
+          interlock.run("storm", redis.uri(), "--for", "12s", "--report", directory.toString());
+      assertEquals(0, result.exitCode(), result::toString);
+      assertEquals(before, redis.info("server", "run_id"), "the server was restarted");
+      JsonObject storm = results().getAsJsonArray("storms").get(0).getAsJsonObject();
+      assertFalse(storm.getAsJsonArray("blows").isEmpty(), "nothing was done at all");
+      storm
+          .getAsJsonArray("blows")
+          .forEach(
+              blow ->
+                  assertTrue(
+                      blow.getAsJsonObject().get("target").getAsString().startsWith("client-"),
+                      blow::toString));
+    }
+  }
+
+  @Test
+  void controlCEndsItWithAVerdictOnWhatThereWas() throws Exception {
+    Run run = interlock.start("storm", "memory:storm", "--for", "1h", "--report", directory + "");
+    run.err().await("the storm begins");
+    run.signal("INT");
+    Result result = run.await();
+    assertEquals(0, result.exitCode(), result::toString);
+    assertTrue(result.out().contains("ended early"), result::out);
+    assertTrue(results().get("stopped").getAsBoolean());
+  }
+
+  @Test
+  void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    String uri = "redis://:s3cret@127.0.0.1:" + port;
+    Result result = interlock.run("storm", uri, "--for", "5s");
+    assertEquals(2, result.exitCode(), result::toString);
+    assertTrue(result.err().contains("127.0.0.1:" + port), result::err);
+    assertFalse((result.out() + result.err()).contains("s3cret"), result::toString);
+  }
+
+  @Test
+  void whatCannotWorkIsOneLine() throws Exception {
+    interlock.run("storm", "nosuch:x").assertFailed(2, "memory");
+    interlock.run("storm", "memory:x?tern=1s", "--for", "5s").assertFailed(2, "tern");
+    interlock.run("storm", "--backends", "nosuch").assertFailed(2, "the backends are memory");
+    interlock.run("storm", "memory:x", "--backends", "redis").assertFailed(2, "either URIs");
+    interlock.run("storm", "memory:x", "--clusters").assertFailed(2, "leave --clusters out");
+    interlock.run("storm", "memory:x", "--for", "1s").assertFailed(2, "lasts from 5s");
+    interlock.run("storm", "memory:x", "--for", "soon").assertFailed(2, "soon");
+    interlock.run("storm", "memory:x", "--seed", "x").assertFailed(2, "--seed");
+    interlock.run("storm", "memory:x", "--at-once", "0").assertFailed(2, "from 1 to 64");
+    Path file = Files.writeString(directory.resolve("file"), "");
+    interlock
+        .run("storm", "memory:x", "--report", file.resolve("below").toString())
+        .assertFailed(2, "cannot write to");
+  }
+
+  private JsonObject results() throws Exception {
+    return JsonParser.parseString(Files.readString(directory.resolve("results.json")))
+        .getAsJsonObject();
+  }
+}

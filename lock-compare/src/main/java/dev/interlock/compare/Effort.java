@@ -1,0 +1,98 @@
+package dev.interlock.compare;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How much is measured, and for how long.
+ *
+ * @param name as the report calls it
+ * @param rounds how many interleaved rounds there are
+ * @param slice how long one backend is measured in one round, at most
+ * @param budget how long all interleaved rounds together may take
+ * @param faultRounds how many times each fault happens
+ * @param threads how many threads work at once, each on a lock of its own
+ * @param waiters how many threads of one process want one lock
+ * @param processes how many processes want one lock
+ * @param waitersPerProcess with how many threads each
+ * @param roundTrips what is added to the network's round trip
+ * @param leases how many leases are held at once
+ * @param term the term of leases whose end is waited for
+ */
+record Effort(
+    String name,
+    int rounds,
+    Duration slice,
+    Duration budget,
+    int faultRounds,
+    List<Integer> threads,
+    List<Integer> waiters,
+    int processes,
+    int waitersPerProcess,
+    List<Duration> roundTrips,
+    List<Integer> leases,
+    Duration term) {
+
+  private static final Duration SHORTEST_SLICE = Duration.ofMillis(20);
+
+  /** A whole comparison in less than five minutes. */
+  static Effort usual() {
+    return new Effort(
+        "usual",
+        5,
+        Duration.ofMillis(500),
+        Duration.ofSeconds(130),
+        3,
+        List.of(1, 10, 100, 1000),
+        List.of(1, 10, 100, 1000),
+        4,
+        10,
+        List.of(Duration.ofMillis(1), Duration.ofMillis(5), Duration.ofMillis(20)),
+        List.of(1, 1_000, 10_000),
+        Duration.ofSeconds(3));
+  }
+
+  /** A whole comparison in less than a minute. */
+  static Effort quick() {
+    return new Effort(
+        "quick",
+        3,
+        Duration.ofMillis(150),
+        Duration.ofSeconds(7),
+        1,
+        List.of(1, 100),
+        List.of(1, 100),
+        2,
+        5,
+        List.of(Duration.ofMillis(5)),
+        List.of(1, 1_000),
+        Duration.ofSeconds(2));
+  }
+
+  /** Shares the time that there is for interleaved rounds among the backends. */
+  Effort amongBackends(int backends) {
+    long points = 2 + 2L * threads.size() + waiters.size() + 1 + 2L * roundTrips.size();
+    long slices = points * (rounds + 1) * Math.max(1, backends);
+    Duration share = budget.dividedBy(slices);
+    share = share.compareTo(slice) > 0 ? slice : share;
+    share = share.compareTo(SHORTEST_SLICE) < 0 ? SHORTEST_SLICE : share;
+    return new Effort(
+        name,
+        rounds,
+        share,
+        budget,
+        faultRounds,
+        threads,
+        waiters,
+        processes,
+        waitersPerProcess,
+        roundTrips,
+        leases,
+        term);
+  }
+
+  /** How long the rounds take for a number of backends or floors. */
+  Duration roundsOf(int measured) {
+    return slice.multipliedBy((rounds + 1L) * measured);
+  }
+}

@@ -1,0 +1,178 @@
+package dev.interlock.compare;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** What it costs a client to hold many locks. */
+final class HeldLeases implements Scenario {
+  static final String ID = "held-leases";
+  static final String LEASES = "leases";
+  static final Metric THREADS = new Metric("client-threads", "threads", Unit.COUNT);
+  static final Metric CONNECTIONS = new Metric("connections", "connections", Unit.COUNT);
+  static final Metric HEAP = new Metric("heap-per-lease", "heap / lease", Unit.BYTES);
+
+  /** Fewer are lost in what else happens on the heap. */
+  private static final int ENOUGH_FOR_HEAP = 100;
+
+  private static final int ACQUIRERS = 16;
+  private static final int WARM_UP = 200;
+  private static final Duration ANSWER = Duration.ofSeconds(60);
+
+  @Override
+  public String id() {
+    return ID;
+  }
+
+  @Override
+  public String title() {
+    return "Many leases held";
+  }
+
+  @Override
+  public String explanation() {
+    return "One client, in a JVM of its own, holds leases that are renewed. Threads are those that"
+        + " came with the client; heap is counted after garbage collection, beyond a client that"
+        + " holds none.";
+  }
+
+  @Override
+  public List<Column> columns(Effort effort) {
+    List<Column> columns = new ArrayList<>();
+    for (Metric metric : List.of(THREADS, CONNECTIONS, HEAP)) {
+      for (int leases : effort.leases()) {
+        Point point = new Point(LEASES, leases);
+        columns.add(new Column(metric.label() + ", " + point.number(), metric, point));
+      }
+    }
+    return columns;
+  }
+
+  @Override
+  public List<Chart> charts() {
+    return List.of(
+        new Chart.Lines("Client threads, over leases held", THREADS, LEASES),
+        new Chart.Lines("Connections, over leases held", CONNECTIONS, LEASES));
+  }
+
+  @Override
+  public Duration estimate(Effort effort, int backends) {
+    int most = effort.leases().get(effort.leases().size() - 1);
+    return Duration.ofMillis(1_000 + most / 4).multipliedBy(backends);
+  }
+
+  @Override
+  public void run(Run run) throws InterruptedException {
+    run.together( // nothing here is measured in time
+        subject -> {
+          Optional<Network> network = subject.network();
+          try {
+            hold(run, subject, network);
+          } finally {
+            network.ifPresent(Network::close);
+          }
+        });
+  }
+
+  private static void hold(Run run, Subject subject, Optional<Network> network)
+      throws IOException, InterruptedException {
+    String uri = network.map(Network::uri).orElse(subject.uri());
+    try (OtherProcess process = subject.otherProcess(uri, Subject.options())) {
+      Usage none = Usage.parse(process.call(ANSWER, Hold.class, subject.newName(), "0"));
+      String prefix = subject.newName();
+      for (int leases : run.effort().leases()) {
+        Usage usage =
+            Usage.parse(process.call(ANSWER, Hold.class, prefix, Integer.toString(leases)));
+        Point point = new Point(LEASES, leases);
+        run.measured(subject, THREADS, point, List.of((double) usage.threads()));
+        network.ifPresent(
+            way ->
+                run.measured(subject, CONNECTIONS, point, List.of((double) way.traffic().open())));
+        if (leases >= ENOUGH_FOR_HEAP) {
+          double heap = (double) (usage.heap() - none.heap()) / leases;
+          run.measured(subject, HEAP, point, List.of(heap));
+        }
+      }
+      if (subject.deployment().isEmpty()) { // somebody else's store is left as it was
+        process.call(ANSWER, Close.class);
+      }
+    }
+  }
+
+  /** What a client takes. */
+  private record Usage(int threads, long heap) {
+    static Usage parse(String text) {
+      String[] parts = text.split(" ", -1);
+      return new Usage(Integer.parseInt(parts[0]), Long.parseLong(parts[1]));
+    }
+  }
+
+  /** Takes leases until there are so many; answers with threads and heap. */
+  static final class Hold implements RemoteTask {
+    private static final List<Lease> HELD = new ArrayList<>();
+    private static final AtomicInteger THREADS_BEFORE = new AtomicInteger(-1);
+
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      boolean first =
+          THREADS_BEFORE.compareAndSet(-1, ManagementFactory.getThreadMXBean().getThreadCount());
+      LockClient client = worker.client();
+      String prefix = arguments.get(0);
+      int wanted = Integer.parseInt(arguments.get(1));
+      if (first) {
+        // What a driver makes once, for a batch or a burst, is not what a lease costs.
+        for (int i = 0; i < WARM_UP; i++) {
+          client.lock(prefix + "first").acquire().close();
+        }
+      }
+      AtomicInteger next = new AtomicInteger(HELD.size());
+      if (wanted > HELD.size()) {
+        Crew.work(
+            ACQUIRERS,
+            Duration.ofSeconds(40),
+            (number, goesOn) -> {
+              for (int i = next.getAndIncrement(); i < wanted; i = next.getAndIncrement()) {
+                Lease lease =
+                    client
+                        .lock(prefix + i)
+                        .tryAcquire(Pairs.PATIENCE)
+                        .orElseThrow(() -> new IllegalStateException("busy"));
+                synchronized (HELD) {
+                  HELD.add(lease);
+                }
+              }
+            });
+      }
+      return usage();
+    }
+
+    private static String usage() {
+      // What the first collection finds unreachable may only then let go of other things.
+      for (int i = 0; i < 3; i++) {
+        System.gc();
+      }
+      long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+      int threads = ManagementFactory.getThreadMXBean().getThreadCount() - THREADS_BEFORE.get();
+      return threads + " " + heap;
+    }
+  }
+
+  /** Gives back whatever it holds. */
+  static final class Close implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      worker.client().close();
+      return "";
+    }
+  }
+}

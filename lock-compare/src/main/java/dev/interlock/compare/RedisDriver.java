@@ -1,0 +1,117 @@
+package dev.interlock.compare;
+
+import dev.interlock.spi.LockUri;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.params.SetParams;
+
+/** Redis as bare as it gets: the single-instance lock of Redis's own documentation, on Jedis. */
+public final class RedisDriver implements BareDriver {
+  private static final int DEFAULT_PORT = 6379;
+  private static final int LARGEST_POOL = 64;
+  private static final long TERM_MILLIS = 30_000;
+
+  private static final String DELETE_OWN =
+      "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1])"
+          + " else return 0 end";
+
+  /** For the service loader. */
+  public RedisDriver() {}
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("redis");
+  }
+
+  @Override
+  public String summary() {
+    return "SET NX PX, then EVALSHA that deletes its own value, on a pool of Jedis connections";
+  }
+
+  @Override
+  public Session open(String uri, int threads) {
+    LockUri parsed = LockUri.parse(uri);
+    return connect(parsed, parsed.endpoints(DEFAULT_PORT).get(0), threads);
+  }
+
+  /** Connects to each server that the URI names. */
+  static List<Pool> openAll(String uri, int threads) {
+    LockUri parsed = LockUri.parse(uri);
+    List<Pool> sessions = new ArrayList<>();
+    try {
+      for (LockUri.Endpoint endpoint : parsed.endpoints(DEFAULT_PORT)) {
+        sessions.add(connect(parsed, endpoint, threads));
+      }
+      return sessions;
+    } catch (RuntimeException e) {
+      sessions.forEach(Pool::close);
+      throw e;
+    }
+  }
+
+  private static Pool connect(LockUri uri, LockUri.Endpoint endpoint, int threads) {
+    DefaultJedisClientConfig.Builder config =
+        DefaultJedisClientConfig.builder()
+            .user(uri.user().orElse(null))
+            .password(uri.password().orElse(null))
+            .database(uri.path().matches("/\\d+") ? Integer.parseInt(uri.path().substring(1)) : 0);
+    ConnectionPoolConfig pool = new ConnectionPoolConfig();
+    int connections = Math.min(threads, LARGEST_POOL);
+    pool.setMaxTotal(connections);
+    pool.setMaxIdle(connections);
+    RedisClient client =
+        RedisClient.builder()
+            .hostAndPort(new HostAndPort(endpoint.host(), endpoint.port()))
+            .clientConfig(config.build())
+            .poolConfig(pool)
+            .build();
+    try {
+      return new Pool(client, client.scriptLoad(DELETE_OWN));
+    } catch (RuntimeException e) {
+      client.close();
+      throw e;
+    }
+  }
+
+  /** A pool of connections, and the script as the server knows it. */
+  record Pool(RedisClient client, String script) implements Session {
+
+    @Override
+    public void pair(String name) {
+      String owner = UUID.randomUUID().toString();
+      if (!take(name, owner)) {
+        throw new IllegalStateException(key(name) + " is there already");
+      }
+      giveBack(name, owner);
+    }
+
+    /** Returns false if somebody else has it. */
+    boolean take(String name, String owner) {
+      return client.set(key(name), owner, SetParams.setParams().nx().px(TERM_MILLIS)) != null;
+    }
+
+    void giveBack(String name, String owner) {
+      client.evalsha(script, List.of(key(name)), List.of(owner));
+    }
+
+    private static String key(String name) {
+      return "floor:" + name;
+    }
+
+    @Override
+    public long storedKeys() {
+      return client.dbSize();
+    }
+
+    @Override
+    public void close() {
+      client.close();
+    }
+  }
+}

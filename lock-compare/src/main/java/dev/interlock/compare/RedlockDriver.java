@@ -1,0 +1,125 @@
+package dev.interlock.compare;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Predicate;
+
+/**
+ * The bare calls of {@link RedisDriver} on several servers in parallel; how long is left is not
+ * looked at, and nothing is repeated.
+ */
+public final class RedlockDriver implements BareDriver {
+  private static final int MOST_THREADS = 64;
+
+  /** For the service loader. */
+  public RedlockDriver() {}
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("redlock");
+  }
+
+  @Override
+  public String summary() {
+    return "on all nodes in parallel: SET NX PX, then EVALSHA that deletes its own value, on pools"
+        + " of Jedis connections";
+  }
+
+  @Override
+  public Nodes open(String uri, int threads) {
+    List<RedisDriver.Pool> nodes = RedisDriver.openAll(uri, threads);
+    int callers = Math.min(MOST_THREADS, threads * nodes.size());
+    return new Nodes(nodes, Executors.newFixedThreadPool(callers, RedlockDriver::thread));
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "bare-redlock");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** All nodes, and the threads that ask them. */
+  public static final class Nodes implements Session {
+    private final List<RedisDriver.Pool> nodes;
+    private final ExecutorService callers;
+
+    private Nodes(List<RedisDriver.Pool> nodes, ExecutorService callers) {
+      this.nodes = nodes;
+      this.callers = callers;
+    }
+
+    /** One round for the entry, one for the exit, each as long as its slowest node. */
+    @Override
+    public void pair(String name) throws Exception {
+      String owner = UUID.randomUUID().toString();
+      if (take(name, owner) < nodes.size()) {
+        throw new IllegalStateException(name + " is there already");
+      }
+      giveBack(name, owner);
+    }
+
+    /** Says how many nodes there are. */
+    public int size() {
+      return nodes.size();
+    }
+
+    /**
+     * Asks every node once.
+     *
+     * @param name what is asked for
+     * @param owner who asks
+     * @return how many nodes gave it
+     * @throws Exception if one of them fails
+     */
+    public int take(String name, String owner) throws Exception {
+      int granted = 0;
+      for (boolean each : everywhere(node -> node.take(name, owner))) {
+        granted += each ? 1 : 0;
+      }
+      return granted;
+    }
+
+    /**
+     * Gives it back on every node that gave it.
+     *
+     * @param name what was asked for
+     * @param owner who asked
+     * @throws Exception if one of them fails
+     */
+    public void giveBack(String name, String owner) throws Exception {
+      everywhere(
+          node -> {
+            node.giveBack(name, owner);
+            return true;
+          });
+    }
+
+    private List<Boolean> everywhere(Predicate<RedisDriver.Pool> request) throws Exception {
+      List<Future<Boolean>> calls = new ArrayList<>();
+      for (RedisDriver.Pool node : nodes) {
+        calls.add(callers.submit(() -> request.test(node)));
+      }
+      List<Boolean> answers = new ArrayList<>();
+      for (Future<Boolean> call : calls) {
+        answers.add(call.get());
+      }
+      return answers;
+    }
+
+    @Override
+    public long storedKeys() {
+      return nodes.stream().mapToLong(RedisDriver.Pool::storedKeys).sum();
+    }
+
+    @Override
+    public void close() {
+      callers.shutdownNow();
+      nodes.forEach(RedisDriver.Pool::close);
+    }
+  }
+}

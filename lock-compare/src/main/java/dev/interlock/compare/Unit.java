@@ -1,0 +1,101 @@
+package dev.interlock.compare;
+
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.Locale;
+
+/** What a number counts; numbers are kept in these units, and shown in handier ones. */
+public enum Unit {
+  SECONDS("s"),
+  PER_SECOND("1/s"),
+  BYTES("B"),
+  COUNT("1"),
+  RATIO("ratio");
+
+  private static final MathContext SHORT = new MathContext(2);
+
+  private final String symbol;
+
+  Unit(String symbol) {
+    this.symbol = symbol;
+  }
+
+  /** As {@code results.json} writes it. */
+  public String symbol() {
+    return symbol;
+  }
+
+  /** A number for people, with three significant digits. */
+  public String format(double value) {
+    if (Double.isNaN(value)) {
+      return "–";
+    }
+    return switch (this) {
+      case SECONDS -> seconds(value);
+      case PER_SECOND -> digits(value) + " /s";
+      case BYTES -> bytes(value);
+      case COUNT -> digits(value);
+      case RATIO -> digits(value) + " ×";
+    };
+  }
+
+  /** A round number at an axis. */
+  public String shortly(double value) {
+    if (this == PER_SECOND || this == COUNT) {
+      String unit = this == PER_SECOND ? "/s" : "";
+      if (value >= 1e6) {
+        return digits(value / 1e6) + " M" + unit;
+      } else if (value >= 1e3) {
+        return digits(value / 1e3) + " k" + unit;
+      }
+    }
+    return format(value);
+  }
+
+  private static String seconds(double seconds) {
+    double size = Math.abs(seconds);
+    if (size == 0) {
+      return "0 s";
+    } else if (size < 1e-6) {
+      return digits(seconds * 1e9) + " ns";
+    } else if (size < 1e-3) {
+      return digits(seconds * 1e6) + " µs";
+    } else if (size < 1) {
+      return digits(seconds * 1e3) + " ms";
+    }
+    return digits(seconds) + " s";
+  }
+
+  private static String bytes(double bytes) {
+    double size = Math.abs(bytes);
+    if (size < 1e4) {
+      return digits(bytes) + " B";
+    } else if (size < 1e7) {
+      return digits(bytes / 1e3) + " kB";
+    }
+    return size < 1e10 ? digits(bytes / 1e6) + " MB" : digits(bytes / 1e9) + " GB";
+  }
+
+  private static String digits(double value) {
+    double size = Math.abs(value);
+    if (size >= 1e7) {
+      return String.format(Locale.ROOT, "%.3g M", value / 1e6);
+    } else if (size >= 99.95) {
+      return grouped(Math.round(value));
+    } else if (value == Math.rint(value)) {
+      return Long.toString((long) value);
+    } else if (size >= 9.995) {
+      return String.format(Locale.ROOT, "%.1f", value);
+    } else if (size < 0.0995) {
+      return new BigDecimal(value).round(SHORT).toPlainString();
+    }
+    return String.format(Locale.ROOT, "%.2f", value);
+  }
+
+  /** With a thin space between thousands, once there are more than four digits. */
+  private static String grouped(long value) {
+    return Math.abs(value) < 10_000
+        ? Long.toString(value)
+        : String.format(Locale.ROOT, "%,d", value).replace(',', '\u202f');
+  }
+}

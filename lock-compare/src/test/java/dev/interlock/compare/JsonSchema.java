@@ -1,0 +1,103 @@
+package dev.interlock.compare;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * As much of JSON Schema as our schema uses: type, enum, const, required, properties,
+ * additionalProperties, items, and references to its own definitions. A keyword that it does not
+ * know is a violation, so that none is there without being looked at.
+ */
+final class JsonSchema {
+  private static final List<String> COMMENTS =
+      List.of("$schema", "$id", "$defs", "title", "description");
+
+  private final JsonObject root;
+  private final List<String> violations = new ArrayList<>();
+
+  JsonSchema(JsonObject root) {
+    this.root = root;
+  }
+
+  /** What is wrong with the document. */
+  List<String> violations(JsonElement document) {
+    check("", root, document);
+    return violations;
+  }
+
+  private void check(String path, JsonObject schema, JsonElement value) {
+    for (String keyword : schema.keySet()) {
+      JsonElement operand = schema.get(keyword);
+      switch (keyword) {
+        case "$ref" -> check(path, definition(operand.getAsString()), value);
+        case "type" -> require(isOfType(value, operand.getAsString()), path, "is no " + operand);
+        case "const" -> require(value.equals(operand), path, "is not " + operand);
+        case "enum" ->
+            require(operand.getAsJsonArray().contains(value), path, "is none of " + operand);
+        case "required" -> {
+          for (JsonElement name : operand.getAsJsonArray()) {
+            require(value.getAsJsonObject().has(name.getAsString()), path, "has no " + name);
+          }
+        }
+        case "properties" -> {
+          for (String name : value.getAsJsonObject().keySet()) {
+            if (operand.getAsJsonObject().has(name)) {
+              check(
+                  path + "/" + name,
+                  operand.getAsJsonObject().getAsJsonObject(name),
+                  value.getAsJsonObject().get(name));
+            }
+          }
+        }
+        case "additionalProperties" -> {
+          for (String name : value.getAsJsonObject().keySet()) {
+            boolean known =
+                schema.has("properties") && schema.getAsJsonObject("properties").has(name);
+            if (!known && operand.isJsonObject()) {
+              check(
+                  path + "/" + name, operand.getAsJsonObject(), value.getAsJsonObject().get(name));
+            } else {
+              require(known || operand.isJsonObject(), path, "has the unknown field " + name);
+            }
+          }
+        }
+        case "items" -> {
+          JsonArray array = value.getAsJsonArray();
+          for (int i = 0; i < array.size(); i++) {
+            check(path + "/" + i, operand.getAsJsonObject(), array.get(i));
+          }
+        }
+        default -> require(COMMENTS.contains(keyword), path, "cannot be held to " + keyword);
+      }
+    }
+  }
+
+  private JsonObject definition(String reference) {
+    return root.getAsJsonObject("$defs").getAsJsonObject(reference.replace("#/$defs/", ""));
+  }
+
+  private void require(boolean condition, String path, String violation) {
+    if (!condition) {
+      violations.add(path + " " + violation);
+    }
+  }
+
+  private static boolean isOfType(JsonElement value, String type) {
+    return switch (type) {
+      case "object" -> value.isJsonObject();
+      case "array" -> value.isJsonArray();
+      case "string" -> value instanceof JsonPrimitive primitive && primitive.isString();
+      case "boolean" -> value instanceof JsonPrimitive primitive && primitive.isBoolean();
+      case "number" -> value instanceof JsonPrimitive primitive && primitive.isNumber();
+      case "integer" ->
+          value instanceof JsonPrimitive primitive
+              && primitive.isNumber()
+              && primitive.getAsDouble() == Math.rint(primitive.getAsDouble());
+      default -> false;
+    };
+  }
+}

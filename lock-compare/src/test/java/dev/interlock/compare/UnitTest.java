@@ -1,0 +1,61 @@
+package dev.interlock.compare;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Numbers for people. */
+class UnitTest {
+
+  @Test
+  void durationsAreShownInTheUnitThatFits() {
+    assertEquals("850 ns", Unit.SECONDS.format(850e-9));
+    assertEquals("3.96 µs", Unit.SECONDS.format(3.96e-6));
+    assertEquals("87.9 ms", Unit.SECONDS.format(0.0879));
+    assertEquals("2 s", Unit.SECONDS.format(2));
+    assertEquals("-1.50 ms", Unit.SECONDS.format(-0.0015));
+  }
+
+  @Test
+  void largeNumbersAreGrouped() {
+    assertEquals("5662 /s", Unit.PER_SECOND.format(5662.4));
+    assertEquals("149\u202f215 /s", Unit.PER_SECOND.format(149_215));
+    assertEquals("10 k/s", Unit.PER_SECOND.shortly(10_000));
+  }
+
+  @Test
+  void wholeNumbersHaveNoDecimals() {
+    assertEquals("10", Unit.COUNT.format(10));
+    assertEquals("0", Unit.COUNT.format(0));
+    assertEquals("0.84", Unit.COUNT.format(0.84));
+    assertEquals("0.0012", Unit.COUNT.format(0.00123));
+    assertEquals("-0.012", Unit.COUNT.format(-0.0123));
+  }
+
+  @Test
+  void whatWasNotMeasuredIsADash() {
+    assertEquals("–", Unit.RATIO.format(Double.NaN));
+  }
+
+  @Test
+  void theMedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle() {
+    assertEquals(2, Rounds.median(List.of(3.0, 1.0, 2.0)));
+    assertEquals(2.5, Rounds.median(List.of(4.0, 1.0, 2.0, 3.0)));
+  }
+
+  @Test
+  void anAxisBeginsAndEndsWithRoundNumbers() {
+    Scale scale = Scale.around(List.of(0.00013, 0.0021));
+    assertEquals(0.0001, scale.ticks().get(0));
+    assertEquals(0, scale.place(0.0001), 1e-9);
+    assertEquals(1, scale.place(0.005), 1e-9);
+  }
+
+  @Test
+  void anAxisAroundOneValueHasRoomForIt() {
+    Scale scale = Scale.around(List.of(10.0));
+    assertEquals(0, scale.place(10), 1e-9);
+    assertEquals(List.of(10.0, 20.0), scale.ticks());
+  }
+}

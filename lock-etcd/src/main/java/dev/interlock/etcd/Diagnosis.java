@@ -1,0 +1,140 @@
+package dev.interlock.etcd;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.google.common.primitives.Bytes;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockUri;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ProtocolException;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out why requests are not answered, by connecting to every endpoint as a client of etcd's
+ * would, up to the server's first word.
+ *
+ * <p>The driver does not always say: a request whose time is over while a connection is being made
+ * ends without a reason, and of a connection that the other side has closed it may know only that.
+ */
+final class Diagnosis {
+
+  // How a client begins, says RFC 9113, section 3.4: with a fixed text, and its settings; none.
+  private static final byte[] PREFACE =
+      Bytes.concat(
+          "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII),
+          new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0});
+  // The server begins with its own settings, whose frame has a header of nine bytes.
+  private static final int HEADER_LENGTH = 9;
+  private static final int TYPE_AT = 3;
+  private static final byte SETTINGS = 4;
+
+  private final List<LockUri.Endpoint> endpoints;
+  private final @Nullable SSLContext tls;
+
+  Diagnosis(List<LockUri.Endpoint> endpoints, @Nullable SSLContext tls) {
+    this.endpoints = endpoints;
+    this.tls = tls;
+  }
+
+  /**
+   * Returns what is wrong; or null if a server speaks as one should, and needs no more than
+   * patience. Connects on threads of its own, because looking up a host cannot be given a deadline.
+   */
+  @Nullable LockException find(Failures failures, Requests requests, Deadline deadline)
+      throws InterruptedException {
+    int millis = (int) Math.max(1, Math.min(Integer.MAX_VALUE, deadline.remaining().toMillis()));
+    List<LockException> problems = Collections.synchronizedList(new ArrayList<>());
+    CompletableFuture<Boolean> served = new CompletableFuture<>();
+    for (LockUri.Endpoint endpoint : endpoints) {
+      Thread visitor =
+          new Thread(
+              () -> {
+                LockException problem = visit(endpoint, millis, failures);
+                if (problem == null) {
+                  served.complete(true);
+                } else {
+                  problems.add(problem);
+                  if (problems.size() == endpoints.size()) {
+                    served.complete(false);
+                  }
+                }
+              },
+              "interlock-etcd-diagnosis");
+      visitor.setDaemon(true);
+      visitor.start();
+    }
+    try {
+      if (requests.await(served, deadline)) {
+        return null;
+      }
+    } catch (TimeoutException | ExecutionException e) {
+      problems.add(failures.passing("no answer in time", e));
+    }
+    synchronized (problems) {
+      return Collections.max(problems, Comparator.comparing(Diagnosis::howTelling));
+    }
+  }
+
+  /**
+   * What a person has to set right says more than what may pass, and anything more than silence.
+   */
+  private static int howTelling(LockException problem) {
+    return problem instanceof LockConfigurationException ? 2 : Failures.isSilence(problem) ? 0 : 1;
+  }
+
+  private @Nullable LockException visit(LockUri.Endpoint endpoint, int millis, Failures failures) {
+    try (Socket socket = new Socket()) {
+      socket.setSoTimeout(millis);
+      try {
+        socket.connect(new InetSocketAddress(endpoint.host(), endpoint.port()), millis);
+      } catch (IOException e) {
+        return failures.notConnected(e);
+      }
+      greet(tls == null ? socket : secured(tls, socket, endpoint));
+      return null;
+    } catch (IOException e) {
+      return tls == null ? failures.notGreeted(e) : failures.notSecured(e);
+    }
+  }
+
+  private static Socket secured(SSLContext tls, Socket socket, LockUri.Endpoint endpoint)
+      throws IOException {
+    SSLSocket secured =
+        (SSLSocket)
+            tls.getSocketFactory().createSocket(socket, endpoint.host(), endpoint.port(), true);
+    SSLParameters parameters = secured.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    parameters.setApplicationProtocols(new String[] {"h2"});
+    secured.setSSLParameters(parameters);
+    secured.startHandshake();
+    return secured;
+  }
+
+  /** A server that misses a client's certificate says so only now, and not in the handshake. */
+  private static void greet(Socket socket) throws IOException {
+    socket.getOutputStream().write(PREFACE);
+    socket.getOutputStream().flush();
+    byte[] header = socket.getInputStream().readNBytes(HEADER_LENGTH);
+    if (header.length < HEADER_LENGTH) {
+      throw new EOFException("closed before the server has said anything");
+    }
+    if (header[TYPE_AT] != SETTINGS) {
+      throw new ProtocolException("the server does not begin as HTTP/2 does");
+    }
+  }
+}

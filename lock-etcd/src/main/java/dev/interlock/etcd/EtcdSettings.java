@@ -1,0 +1,103 @@
+package dev.interlock.etcd;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.interlock.LockConfigurationException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How locks are kept on etcd. Immutable. Clients that share locks must share these settings.
+ *
+ * <p>By default keys begin with {@code interlock/}.
+ */
+public final class EtcdSettings {
+
+  private static final EtcdSettings DEFAULTS = builder().build();
+
+  private final String namespace;
+
+  private EtcdSettings(Builder builder) {
+    this.namespace = builder.namespace;
+  }
+
+  /**
+   * Returns the defaults.
+   *
+   * @return the defaults
+   */
+  public static EtcdSettings defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Starts from the defaults.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * What every key begins with, before a slash. Default {@code interlock}. Locks of different
+   * namespaces are independent. A user of etcd needs read and write permission for this prefix.
+   *
+   * @return the namespace
+   */
+  public String namespace() {
+    return namespace;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof EtcdSettings that && namespace.equals(that.namespace);
+  }
+
+  @Override
+  public int hashCode() {
+    return namespace.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return "EtcdSettings[namespace=" + namespace + "]";
+  }
+
+  /** Builds {@link EtcdSettings}. */
+  public static final class Builder {
+
+    private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
+
+    private String namespace = "interlock";
+
+    private Builder() {}
+
+    /**
+     * Sets {@link EtcdSettings#namespace()}.
+     *
+     * @param namespace 1 to 100 ASCII letters, digits, and {@code . _ : / -}
+     * @return this builder
+     * @throws LockConfigurationException if it is anything else
+     */
+    @CanIgnoreReturnValue
+    public Builder namespace(String namespace) {
+      if (!NAMESPACE.matcher(namespace).matches()) {
+        throw new LockConfigurationException(
+            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , not \""
+                + namespace
+                + "\"");
+      }
+      this.namespace = namespace;
+      return this;
+    }
+
+    /**
+     * Returns the settings.
+     *
+     * @return the settings
+     */
+    public EtcdSettings build() {
+      return new EtcdSettings(this);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.FailureModel.Survives.EXCLUSION_AND_TOKENS;
+import static dev.interlock.FailureModel.Survives.NOTHING;
+import static dev.interlock.FailureModel.Survives.NOT_APPLICABLE;
+import static dev.interlock.FailureModel.Survives.TOKENS_ONLY;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.Fault;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * What is promised, by how many members there are.
+ *
+ * <p>Common to both: what etcd confirms is on the disks of a majority, and it measures leases by a
+ * monotonic clock, so neither a restart nor a clock that is set costs exclusion. Nothing is
+ * promised for a member that comes back under its old identity without its data: it forgets what it
+ * has voted for, and a single one begins to count revisions, which tokens are, from 1.
+ *
+ * <p>A leader that was stopped and goes on may, before it knows of its successor, end leases that
+ * the successor has renewed (etcd issues 12528 and 15247; mended by pull request 16822, which also
+ * went into the 3.4 and 3.5 lines). As long as such versions are about, exclusion is not promised
+ * for a cluster with a member that stands still. One member alone has no successor.
+ */
+enum EtcdTopology {
+  /** One member, or two: none may be lost. */
+  WITHOUT_MINORITY {
+    @Override
+    Set<Capability> more() {
+      return Set.of();
+    }
+
+    @Override
+    FailureModel.Builder failureModel() {
+      return common()
+          .under(EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+          .under(NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
+    }
+  },
+  /** Three members or more. */
+  WITH_MINORITY {
+    @Override
+    Set<Capability> more() {
+      return Set.of(Capability.REPLICATED);
+    }
+
+    @Override
+    FailureModel.Builder failureModel() {
+      return common()
+          .under(TOKENS_ONLY, Fault.SERVER_STOPPED)
+          .under(EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
+    }
+  };
+
+  /** With the default election time-out of 1 s, etcd raises shorter leases to this. */
+  static final Duration MIN_TERM = Duration.ofSeconds(2);
+
+  // It looks for expired leases every half second, and ends them one after the other.
+  private static final Duration GRANULARITY = Duration.ofSeconds(1);
+
+  static EtcdTopology of(long members) {
+    return members < 3 ? WITHOUT_MINORITY : WITH_MINORITY;
+  }
+
+  BackendInfo info() {
+    EnumSet<Capability> capabilities =
+        EnumSet.of(
+            Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.REVOKE);
+    capabilities.addAll(more());
+    return new BackendInfo(
+        "etcd",
+        "keys on a lease, in line by creation revision; replicated with three members or more",
+        capabilities,
+        GRANULARITY,
+        MIN_TERM,
+        failureModel().build());
+  }
+
+  abstract Set<Capability> more();
+
+  abstract FailureModel.Builder failureModel();
+
+  private static FailureModel.Builder common() {
+    return FailureModel.builder()
+        .under(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .under(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .under(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)
+        .under(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+        .under(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .under(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .under(TOKENS_ONLY, Fault.FORCED_RELEASE);
+  }
+}

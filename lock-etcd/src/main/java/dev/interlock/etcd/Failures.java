@@ -1,0 +1,265 @@
+package dev.interlock.etcd;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import io.etcd.jetcd.common.exception.ClosedClientException;
+import io.etcd.jetcd.common.exception.EtcdException;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/** Says what a failure of the driver means, and whether it may pass. */
+final class Failures {
+
+  private static final String NAME = "etcd";
+
+  // What a server says that asks for clients' certificates (RFC 8446, section 6.2); which of them
+  // depends on the version of TLS and on the server.
+  private static final Pattern CERTIFICATE_ALERT =
+      Pattern.compile(
+          "fatal alert: (certificate|bad_certificate|unsupported_certificate|unknown_ca"
+              + "|access_denied)");
+
+  private final String endpoint;
+
+  Failures(String endpoint) {
+    this.endpoint = endpoint;
+  }
+
+  /** Turns whatever a request failed with into an exception of the lock API. */
+  LockException explain(Throwable failure) {
+    List<Throwable> chain = chain(failure);
+    for (Throwable e : chain) {
+      if (e instanceof LockException explained) {
+        return explained;
+      }
+      if (e instanceof ClosedClientException) {
+        return wrong("the jetcd client was closed before the LockClient that uses it", failure);
+      }
+    }
+    // The deepest says most: a login that failed comes as the cause of a request that did.
+    for (int i = chain.size() - 1; i >= 0; i--) {
+      Status.Code code = code(chain.get(i));
+      if (code != null) {
+        return explain(code, firstLine(chain.get(i)), failure);
+      }
+    }
+    return isSilence(failure)
+        ? passing("no answer in time", failure)
+        : passing("the request failed: " + failure, failure);
+  }
+
+  // Netty adds what its pipeline consists of.
+  private static String firstLine(Throwable e) {
+    return message(e).lines().findFirst().orElse("");
+  }
+
+  private static String message(Throwable e) {
+    return String.valueOf(e.getMessage());
+  }
+
+  private LockException explain(Status.Code code, String message, Throwable failure) {
+    if (message.contains("authentication failed")) {
+      return wrong("refuses the user or the password", failure);
+    }
+    if (message.contains("authentication is not enabled")) {
+      return wrong(
+          "has no authentication enabled; leave user and password out, or enable it", failure);
+    }
+    if (message.contains("user name is empty")) {
+      return wrong("asks for a user and a password; write etcd://user:password@host", failure);
+    }
+    if (message.contains("database space exceeded")) {
+      return passing(
+          "the database has reached its quota (alarm NOSPACE) and takes no writes; compact and"
+              + " defragment it, then disarm the alarm",
+          failure);
+    }
+    return switch (code) {
+      case PERMISSION_DENIED ->
+          wrong(
+              "does not permit the user to read and write the keys below the namespace: " + message,
+              failure);
+      case UNAUTHENTICATED -> passing("does not accept the login: " + message, failure);
+      case DEADLINE_EXCEEDED -> passing("no answer in time", failure);
+      case UNAVAILABLE -> unavailable(message, failure);
+      case UNIMPLEMENTED -> wrong("is no etcd, or older than 3.3, which locks need", failure);
+      default -> passing("answered: " + message, failure);
+    };
+  }
+
+  private LockException unavailable(String message, Throwable failure) {
+    LockException plain = plain(failure);
+    if (plain != null) {
+      return plain;
+    }
+    if (message.contains("TLS negotiation") || message.contains("TLS handshake")) {
+      return closedInHandshake(failure);
+    }
+    Optional<SSLException> tls = find(failure, SSLException.class);
+    if (tls.isPresent()) {
+      return noTls(tls.get(), failure);
+    }
+    if (message.contains("unresolved address")) {
+      return unknownHost(failure);
+    }
+    if (message.contains("no leader") || message.contains("request timed out")) {
+      return passing("has no quorum at the moment: " + message, failure);
+    }
+    return passing("the connection broke or could not be made: " + message, failure);
+  }
+
+  /** What needs no guessing, or null. */
+  private @Nullable LockException plain(Throwable failure) {
+    if (find(failure, CertificateException.class).isPresent()
+        || find(failure, CertPathBuilderException.class).isPresent()) {
+      return wrong(
+          "the server's certificate is not trusted, or is for another host; name the authority"
+              + " that issued it with caCert=file.pem",
+          failure);
+    }
+    Optional<SSLException> tls = find(failure, SSLException.class);
+    if (tls.isPresent() && CERTIFICATE_ALERT.matcher(message(tls.get())).find()) {
+      return wrong(
+          "the server wants a certificate of the client, or does not trust the one that it was"
+              + " shown; name one with clientCert=file.pem and clientKey=file.pem",
+          failure);
+    }
+    if (find(failure, ConnectException.class)
+        .filter(e -> message(e).toLowerCase(Locale.ROOT).contains("refused"))
+        .isPresent()) {
+      return passing("the connection was refused; does an etcd run there?", failure);
+    }
+    if (find(failure, UnresolvedAddressException.class).isPresent()
+        || find(failure, UnknownHostException.class).isPresent()) {
+      return unknownHost(failure);
+    }
+    return null;
+  }
+
+  /** A connection of our own could not be made. */
+  LockException notConnected(IOException failure) {
+    LockException plain = plain(failure);
+    if (plain != null) {
+      return plain;
+    }
+    return isSilence(failure)
+        ? passing("no answer in time", failure)
+        : passing("no connection could be made: " + message(failure), failure);
+  }
+
+  /** A connection of our own was made, and the server did not say what it should. */
+  LockException notGreeted(IOException failure) {
+    return isSilence(failure)
+        ? passing("no answer in time", failure)
+        : passing(
+            "the connection was closed at once; is this another server's port, or one with TLS, for"
+                + " which the scheme is etcds?",
+            failure);
+  }
+
+  /** The same where TLS is to be spoken. */
+  LockException notSecured(IOException failure) {
+    LockException plain = plain(failure);
+    if (plain != null) {
+      return plain;
+    }
+    if (isSilence(failure)) {
+      return passing("no answer in time", failure);
+    }
+    // A connection that broke or was closed in the middle is reported as such an exception, too.
+    boolean closed =
+        find(failure, EOFException.class).isPresent()
+            || find(failure, SocketException.class).isPresent();
+    return failure instanceof SSLException tls && !closed
+        ? noTls(tls, failure)
+        : closedInHandshake(failure);
+  }
+
+  // May also be a connection that just broke.
+  private LockException closedInHandshake(Throwable failure) {
+    return passing(
+        "the connection was closed in the TLS handshake; is this a port without TLS?", failure);
+  }
+
+  private LockException noTls(SSLException tls, Throwable failure) {
+    return wrong(
+        "no TLS connection could be made (" + message(tls) + "); is this a port without TLS?",
+        failure);
+  }
+
+  private LockException unknownHost(Throwable failure) {
+    return passing("the host is not known", failure);
+  }
+
+  /** A failure that may pass. */
+  LockUnavailableException passing(String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(NAME, endpoint, problem, cause);
+  }
+
+  /** A failure that a person has to set right. */
+  LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+    return new LockConfigurationException(NAME + " at " + endpoint + ": " + problem, cause);
+  }
+
+  /** Whether the server says that the lease is gone. */
+  static boolean saysLeaseIsGone(Throwable failure) {
+    return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
+  }
+
+  /** Whether nothing was heard in time. */
+  static boolean isSilence(Throwable failure) {
+    return chain(failure).stream()
+        .anyMatch(
+            e ->
+                e instanceof TimeoutException
+                    || e instanceof SocketTimeoutException
+                    || code(e) == Status.Code.DEADLINE_EXCEEDED);
+  }
+
+  /** Whether another connection might have done better. */
+  static boolean isOfConnection(Throwable failure) {
+    return isSilence(failure)
+        || chain(failure).stream().anyMatch(e -> code(e) == Status.Code.UNAVAILABLE);
+  }
+
+  private static Status.@Nullable Code code(Throwable e) {
+    if (e instanceof StatusRuntimeException status) {
+      return status.getStatus().getCode();
+    }
+    if (e instanceof StatusException status) {
+      return status.getStatus().getCode();
+    }
+    return e instanceof EtcdException etcd ? Status.Code.valueOf(etcd.getErrorCode().name()) : null;
+  }
+
+  private static <T extends Throwable> Optional<T> find(Throwable failure, Class<T> type) {
+    return chain(failure).stream().filter(type::isInstance).map(type::cast).findFirst();
+  }
+
+  private static List<Throwable> chain(Throwable failure) {
+    List<Throwable> chain = new ArrayList<>();
+    for (Throwable e = failure; e != null && !chain.contains(e); e = e.getCause()) {
+      chain.add(e);
+    }
+    return chain;
+  }
+}

@@ -1,0 +1,119 @@
+package dev.interlock.etcd;
+
+import com.google.common.collect.Lists;
+import dev.interlock.LockException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.Renewal;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Op;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Renews grants: keeps their leases alive (one request for all that hang on a session), and looks
+ * whether their keys are still there, which also proves that the leases were kept alive by the
+ * leader whom a majority follows.
+ */
+final class KeyRenewal {
+
+  // etcd takes 128 operations in a transaction unless told otherwise (--max-txn-ops).
+  private static final int MOST_OPERATIONS = 100;
+
+  private final Requests requests;
+  private final Failures failures;
+  private final Sessions sessions;
+
+  KeyRenewal(Requests requests, Failures failures, Sessions sessions) {
+    this.requests = requests;
+    this.failures = failures;
+    this.sessions = sessions;
+  }
+
+  List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    Map<Long, Confirmation> alive = new HashMap<>();
+    Map<Long, Renewal> failed = new HashMap<>();
+    Renewal[] outcomes = new Renewal[grants.size()];
+    List<Renewed> toLookAt = new ArrayList<>();
+    for (int i = 0; i < outcomes.length; i++) {
+      Ticket ticket = Ticket.of(grants.get(i).claim());
+      if (ticket == null) {
+        outcomes[i] = new Renewal.Gone(LossReason.TAKEN, "it was given up");
+        continue;
+      }
+      long lease = ticket.lease();
+      if (!alive.containsKey(lease) && !failed.containsKey(lease)) {
+        keepAlive(ticket, alive, failed, deadline);
+      }
+      Confirmation confirmation = alive.get(lease);
+      if (confirmation == null) {
+        outcomes[i] = failed.get(lease);
+      } else {
+        toLookAt.add(new Renewed(i, grants.get(i), ticket, confirmation));
+      }
+    }
+    for (List<Renewed> some : Lists.partition(toLookAt, MOST_OPERATIONS)) {
+      look(some, outcomes, deadline);
+    }
+    return List.of(outcomes);
+  }
+
+  /** A grant whose lease was kept alive, and its index among all. */
+  private record Renewed(int index, Grant grant, Ticket ticket, Confirmation confirmation) {}
+
+  private void keepAlive(
+      Ticket ticket, Map<Long, Confirmation> alive, Map<Long, Renewal> failed, Deadline deadline)
+      throws InterruptedException {
+    long lease = ticket.lease();
+    try {
+      alive.put(
+          lease,
+          ticket.hasOwnLease()
+              ? sessions.confirm(lease, deadline)
+              : sessions.confirm(ticket.session(), deadline));
+    } catch (LockException e) {
+      LossReason reason = ticket.hasOwnLease() ? LossReason.EXPIRED : LossReason.SESSION_ENDED;
+      failed.put(
+          lease,
+          Failures.saysLeaseIsGone(e)
+              ? new Renewal.Gone(reason, Sessions.ENDED)
+              : new Renewal.Failed(e));
+    }
+  }
+
+  private void look(List<Renewed> renewed, Renewal[] outcomes, Deadline deadline)
+      throws InterruptedException {
+    Op[] reads = renewed.stream().map(one -> Line.get(one.ticket().key())).toArray(Op[]::new);
+    TxnResponse answer;
+    try {
+      answer =
+          requests.askAgain(deadline, client -> client.getKVClient().txn().Then(reads).commit());
+    } catch (LockException e) {
+      renewed.forEach(one -> outcomes[one.index()] = new Renewal.Failed(e));
+      return;
+    }
+    for (int i = 0; i < reads.length; i++) {
+      Renewed one = renewed.get(i);
+      outcomes[one.index()] = outcome(one, Line.found(answer, i), answer);
+    }
+  }
+
+  private Renewal outcome(Renewed one, @Nullable KeyValue key, TxnResponse answer) {
+    if (key == null || key.getCreateRevision() != one.ticket().revision()) {
+      return new Renewal.Gone(LossReason.TAKEN, "its key on etcd was deleted");
+    }
+    if (key.getLease() != one.ticket().lease()) {
+      return new Renewal.Gone(LossReason.TAKEN, "the lock was revoked");
+    }
+    if (!one.confirmation().isProvedBy(answer)) {
+      return new Renewal.Failed(
+          failures.passing("the cluster has changed its leader at this moment", null));
+    }
+    return new Renewal.Renewed(one.confirmation().sentAt() + one.grant().certainFor().toNanos());
+  }
+}

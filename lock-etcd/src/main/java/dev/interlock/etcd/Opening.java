@@ -1,0 +1,126 @@
+package dev.interlock.etcd;
+
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Deadline;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The first contact with a cluster: whatever cannot work is refused here, with its reason. */
+final class Opening {
+
+  private static final Logger log = LoggerFactory.getLogger(Opening.class);
+
+  private static final int TRIES = 2;
+  // While the driver is being loaded, which happens once in a process and takes its time.
+  private static final int TRIES_WHILE_LOADING = 10;
+
+  private final String endpoint;
+  private final EtcdSettings settings;
+  private final BackendContext context;
+  private final Failures failures;
+  private final Duration requestTimeout;
+
+  Opening(String endpoint, EtcdSettings settings, BackendContext context) {
+    this.endpoint = endpoint;
+    this.settings = settings;
+    this.context = context;
+    this.failures = new Failures(endpoint);
+    this.requestTimeout = context.options().requestTimeout();
+  }
+
+  /**
+   * Makes a backend, or closes the clients.
+   *
+   * @param diagnosis finds out what is wrong; null if only the clients know where the servers are
+   * @param presumed how many members there are if the cluster does not say
+   */
+  EtcdBackend on(Clients clients, @Nullable Diagnosis diagnosis, int presumed) {
+    try {
+      Requests requests = new Requests(clients, failures, context.time());
+      if (diagnosis == null) {
+        read(requests, requestTimeout);
+      } else {
+        readOrFindOutWhyNot(requests, diagnosis);
+      }
+      EtcdTopology cluster = EtcdTopology.of(members(requests, presumed));
+      return new EtcdBackend(cluster, endpoint, settings, clients, failures, context);
+    } catch (InterruptedException e) {
+      clients.close();
+      Thread.currentThread().interrupt();
+      throw failures.passing("interrupted while connecting", e);
+    } catch (LockException e) {
+      clients.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Needs a quorum, and the permission to read. A transaction, so that all that transactions need
+   * is loaded before one is waited for.
+   */
+  private void read(Requests requests, Duration limit) throws InterruptedException {
+    LockKeys keys = LockKeys.of(settings.namespace(), "");
+    var unused =
+        requests.askAgain(
+            in(limit),
+            client ->
+                client
+                    .getKVClient()
+                    .txn()
+                    .If(Line.isAbsent(keys.prefix()))
+                    .Then(Line.lastTwo(keys))
+                    .commit());
+  }
+
+  /** Takes half of the time-out for the answer, and half for the reason why there is none. */
+  private void readOrFindOutWhyNot(Requests requests, Diagnosis diagnosis)
+      throws InterruptedException {
+    Duration half = requestTimeout.dividedBy(2);
+    Duration limit = half;
+    for (int tries = 1; ; tries++) {
+      boolean loading = !RequestDeadline.oneWasSent();
+      try {
+        read(requests, limit);
+        return;
+      } catch (LockUnavailableException e) {
+        if (!Failures.isOfConnection(e)) {
+          throw e;
+        }
+        LockException found = diagnosis.find(failures, requests, in(half));
+        if (found != null) {
+          found.addSuppressed(e);
+          throw found;
+        }
+        if (tries >= (loading ? TRIES_WHILE_LOADING : TRIES)) {
+          throw e;
+        }
+        limit = requestTimeout;
+      }
+    }
+  }
+
+  private long members(Requests requests, int presumed) throws InterruptedException {
+    try {
+      return requests
+          .askAgain(in(requestTimeout), client -> client.getClusterClient().listMember())
+          .getMembers()
+          .stream()
+          .filter(member -> !member.isLearner())
+          .count();
+    } catch (LockException e) {
+      if (Failures.isOfConnection(e)) {
+        throw e;
+      }
+      log.debug("the cluster does not list its members; {} are presumed", presumed, e);
+      return presumed;
+    }
+  }
+
+  private Deadline in(Duration duration) {
+    return Deadline.in(context.time(), duration);
+  }
+}

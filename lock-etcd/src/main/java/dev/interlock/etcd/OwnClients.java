@@ -1,0 +1,133 @@
+package dev.interlock.etcd;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.spi.TimeSource;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.function.Supplier;
+
+/**
+ * A client that is replaced when its connections fail.
+ *
+ * <p>gRPC keeps a connection that has fallen silent for at least ten seconds, and after refused
+ * attempts pauses for up to two minutes; jetcd passes on no way to make it try again. Both are too
+ * long for a lease that has to be renewed. A new client connects at once. The old one is closed
+ * when the last of its requests has ended, so that no failure of one request breaks another.
+ */
+final class OwnClients implements Clients {
+
+  // So that a server that refuses everything is not asked for connections without a pause.
+  private static final Duration SHORTEST_LIFE = Duration.ofMillis(100);
+
+  private final Supplier<Client> make;
+  private final Duration requestTimeout;
+  private final TimeSource time;
+
+  @GuardedBy("this")
+  private Generation current;
+
+  @GuardedBy("this")
+  private boolean closed;
+
+  OwnClients(Supplier<Client> make, Duration requestTimeout, TimeSource time) {
+    this.make = make;
+    this.requestTimeout = requestTimeout;
+    this.time = time;
+    this.current = new Generation(make.get(), time.nanoTime());
+  }
+
+  @Override
+  public synchronized Loan borrow() {
+    current.loans++;
+    return new GenerationLoan(current);
+  }
+
+  @Override
+  public synchronized void failed(Loan loan) {
+    if (age(loan) >= SHORTEST_LIFE.toNanos()) {
+      replace(loan);
+    }
+  }
+
+  /**
+   * Replaces the client if nothing at all was heard since the request was sent: a server that is
+   * slow would be slower still with new connections to make. One that has never been answered may
+   * be busy connecting.
+   */
+  @Override
+  public synchronized void silent(Loan loan) {
+    GenerationLoan lent = (GenerationLoan) loan;
+    boolean heard = lent.generation.answers != lent.answersBefore;
+    if (!heard && (lent.generation.answers > 0 || age(loan) >= requestTimeout.toNanos())) {
+      replace(loan);
+    }
+  }
+
+  private long age(Loan loan) {
+    return time.nanoTime() - ((GenerationLoan) loan).generation.since;
+  }
+
+  @GuardedBy("this")
+  private void replace(Loan loan) {
+    if (closed || current != ((GenerationLoan) loan).generation) {
+      return;
+    }
+    Generation old = current;
+    current = new Generation(make.get(), time.nanoTime());
+    old.retired = true;
+    closeIfUnused(old);
+  }
+
+  private synchronized void giveBack(Generation generation, boolean answered) {
+    if (answered) {
+      generation.answers++;
+    }
+    generation.loans--;
+    closeIfUnused(generation);
+  }
+
+  private static void closeIfUnused(Generation generation) {
+    if (generation.retired && generation.loans == 0) {
+      generation.client.close();
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    current.client.close();
+  }
+
+  private static final class Generation {
+    final Client client;
+    final long since;
+    int loans;
+    long answers;
+    boolean retired;
+
+    Generation(Client client, long since) {
+      this.client = client;
+      this.since = since;
+    }
+  }
+
+  private final class GenerationLoan implements Loan {
+    private final Generation generation;
+    private final long answersBefore;
+
+    GenerationLoan(Generation generation) {
+      this.generation = generation;
+      this.answersBefore = generation.answers;
+    }
+
+    @Override
+    public Client client() {
+      return generation.client;
+    }
+
+    @Override
+    public void giveBack(boolean answered) {
+      OwnClients.this.giveBack(generation, answered);
+    }
+  }
+}

@@ -1,0 +1,162 @@
+package dev.interlock.etcd;
+
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests to etcd, each of which ends. They run on threads of the driver, so that an interrupted
+ * caller leaves, and breaks nobody's connection.
+ */
+final class Requests {
+
+  private static final int TRIES = 2;
+  private static final Duration PAUSE = Duration.ofMillis(50);
+
+  private final Clients clients;
+  private final Failures failures;
+  private final TimeSource time;
+
+  Requests(Clients clients, Failures failures, TimeSource time) {
+    this.clients = clients;
+    this.failures = failures;
+    this.time = time;
+  }
+
+  /**
+   * Asks once. After a failure it is not known whether the request was, or will be, carried out.
+   *
+   * @throws dev.interlock.LockException if there was no answer by the deadline, or a bad one
+   */
+  <T> T ask(Deadline deadline, Function<Client, CompletableFuture<T>> request)
+      throws InterruptedException {
+    Clients.Loan loan = clients.borrow();
+    try {
+      return await(start(loan, request), deadline);
+    } catch (TimeoutException | ExecutionException e) {
+      tell(loan, e);
+      throw failures.explain(e);
+    }
+  }
+
+  /**
+   * Asks, and asks again over other connections while there is no answer: for requests that may be
+   * carried out more than once. So one member that stands still does not use up all of the time.
+   * The first answer counts, whichever try it belongs to. If there is none, the last failure that
+   * says something is told: the try before it was refused, say, and the last one cut short.
+   */
+  <T> T askAgain(Deadline deadline, Function<Client, CompletableFuture<T>> request)
+      throws InterruptedException {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    Duration share = deadline.remaining().dividedBy(TRIES);
+    @Nullable Throwable telling = null;
+    while (true) {
+      Clients.Loan loan = clients.borrow();
+      CompletableFuture<?> attempt = start(loan, request).handle(answering(answer));
+      Throwable failure = failure(answer, attempt, deadline.orIn(share));
+      if (failure != null && Failures.isOfConnection(failure)) {
+        tell(loan, failure);
+        // What fails at once would fail again at once.
+        if (failure(answer, answer, deadline.orIn(PAUSE)) == null) {
+          failure = null;
+        }
+      }
+      if (failure == null) {
+        return answer.join();
+      }
+      if (telling == null || !Failures.isSilence(failure)) {
+        telling = failure;
+      }
+      if (deadline.hasPassed() || !Failures.isOfConnection(failure)) {
+        throw failures.explain(telling);
+      }
+    }
+  }
+
+  /** Passes on an answer, or a failure that another connection would not mend. */
+  private static <T> BiFunction<T, @Nullable Throwable, T> answering(CompletableFuture<T> answer) {
+    return (value, failure) -> {
+      if (failure == null) {
+        answer.complete(value);
+        return value;
+      }
+      if (!Failures.isOfConnection(failure)) {
+        answer.completeExceptionally(failure);
+      }
+      throw new CompletionException(failure);
+    };
+  }
+
+  /** Waits for the answer or the end of an attempt; null if the answer is there. */
+  private @Nullable Throwable failure(
+      CompletableFuture<?> answer, CompletableFuture<?> attempt, Deadline deadline)
+      throws InterruptedException {
+    try {
+      await(CompletableFuture.anyOf(answer, attempt), deadline);
+      return null;
+    } catch (TimeoutException | ExecutionException e) {
+      return e;
+    }
+  }
+
+  /**
+   * Waits as {@link CompletableFuture#get(long, TimeUnit)} does. That, on a thread of a fork-join
+   * pool, has the pool start another thread in its place, and hundreds of callers be let loose
+   * where sixteen were meant to be.
+   */
+  <T> T await(CompletableFuture<T> future, Deadline deadline)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    WakeUp wakeUp = new WakeUp(time);
+    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
+    while (!future.isDone()) {
+      if (!wakeUp.await(deadline)) {
+        throw new TimeoutException();
+      }
+    }
+    return future.get();
+  }
+
+  private void tell(Clients.Loan loan, Throwable failure) {
+    if (Failures.isSilence(failure)) {
+      clients.silent(loan);
+    } else if (Failures.isOfConnection(failure)) {
+      clients.failed(loan);
+    }
+  }
+
+  /** Asks once, and does not wait for the answer. */
+  <T> CompletableFuture<T> send(Duration limit, Function<Client, CompletableFuture<T>> request) {
+    Clients.Loan loan = clients.borrow();
+    // A copy: its time-out leaves alone the driver's own future, which gives back the client.
+    return start(loan, request)
+        .copy()
+        .orTimeout(limit.toNanos(), TimeUnit.NANOSECONDS)
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure != null) {
+                tell(loan, failure);
+              }
+            });
+  }
+
+  private static <T> CompletableFuture<T> start(
+      Clients.Loan loan, Function<Client, CompletableFuture<T>> request) {
+    CompletableFuture<T> answer;
+    try {
+      answer = request.apply(loan.client());
+    } catch (RuntimeException e) {
+      answer = CompletableFuture.failedFuture(e);
+    }
+    return answer.whenComplete((result, failure) -> loan.giveBack(failure == null));
+  }
+}

@@ -1,0 +1,85 @@
+package dev.interlock.etcd;
+
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.testbed.EtcdServer;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+/** Opens backends without the engine in front of them, and looks at servers past the driver. */
+final class Backends {
+
+  static final TimeSource TIME = TimeSource.system();
+
+  /** For tests that are not about time: so long that a busy machine does not come near it. */
+  static final LockOptions PATIENT =
+      LockOptions.builder()
+          .requestTimeout(Duration.ofSeconds(20))
+          .term(Duration.ofMinutes(1))
+          .build();
+
+  private Backends() {}
+
+  static EtcdBackend open(String uri, Duration requestTimeout) {
+    LockOptions options = LockOptions.builder().requestTimeout(requestTimeout).build();
+    BackendContext context =
+        new BackendContext() {
+          @Override
+          public LockOptions options() {
+            return options;
+          }
+
+          @Override
+          public TimeSource time() {
+            return TIME;
+          }
+
+          @Override
+          public void lost(Claim claim, LossReason reason, String detail) {
+            throw new AssertionError(claim + " is said to be lost");
+          }
+        };
+    return (EtcdBackend) new EtcdProvider().open(LockUri.parse(uri), context);
+  }
+
+  static Claim claim(String name) {
+    String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
+    return new Claim(name, id, Duration.ofSeconds(30), true, "host/1/test");
+  }
+
+  static Deadline in(Duration duration) {
+    return Deadline.in(TIME, duration);
+  }
+
+  static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** How many leases there are on the server. */
+  static long leases(EtcdServer server) throws IOException {
+    return Pattern.compile("\"ID\"")
+        .matcher(server.call("/v3/lease/leases", "{}"))
+        .results()
+        .count();
+  }
+
+  /** How many keys there are below a prefix. */
+  static long keys(EtcdServer server, String prefix) throws IOException {
+    char last = prefix.charAt(prefix.length() - 1);
+    String end = prefix.substring(0, prefix.length() - 1) + (char) (last + 1);
+    String answer =
+        server.call(
+            "/v3/kv/range",
+            "{\"key\":\"" + base64(prefix) + "\",\"range_end\":\"" + base64(end) + "\"}");
+    return Pattern.compile("\"key\"").matcher(answer).results().count();
+  }
+}

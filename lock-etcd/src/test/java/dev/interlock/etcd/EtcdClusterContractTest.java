@@ -1,0 +1,32 @@
+package dev.interlock.etcd;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
+import dev.interlock.testbed.Testbed;
+
+/** A cluster of three keeps the contract. */
+class EtcdClusterContractTest extends LockTck {
+
+  @Override
+  protected Harness harness() {
+    return new Harness() {
+      @Override
+      public Server start() throws InterruptedException {
+        return new EtcdUnderTest(Testbed.etcd().members(3).forFaults().start()).warmedUp();
+      }
+
+      @Override
+      public Timing timing(BackendInfo info) {
+        return EtcdUnderTest.timing(info);
+      }
+
+      @Override
+      public boolean startsServers() {
+        return true;
+      }
+    };
+  }
+}

@@ -1,0 +1,223 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.PATIENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Testbed;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.PutOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Clients of the user's own, guards of writes to etcd, and what locks cost the server. */
+class EtcdLocksTest {
+
+  private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
+  private static final LockOptions SHORT = PATIENT.toBuilder().term(Duration.ofSeconds(8)).build();
+
+  private static EtcdCluster etcd;
+  private static EtcdServer server;
+  private static Client own;
+
+  @BeforeAll
+  static void startServer() {
+    etcd = Testbed.etcd().forFaults().start();
+    server = etcd.leader();
+    own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    own.close();
+    etcd.close();
+  }
+
+  @Test
+  void aClientOfTheUsersIsUsedAndNeverClosed() throws Exception {
+    LockClient locks = EtcdLocks.using(own, PATIENT);
+    Lease lease = locks.lock("own").acquire();
+    try (LockClient others = LockClient.open(etcd.uri(), PATIENT)) {
+      assertTrue(others.lock("own").tryAcquire().isEmpty());
+      locks.close();
+      assertTrue(others.lock("own").tryAcquire(Eventually.LIMIT).isPresent());
+    }
+    assertFalse(lease.isHeld());
+    assertEquals(0, own.getKVClient().get(KEY).get().getCount());
+  }
+
+  @Test
+  void aClientThatItsUserHasClosedIsToldApart() {
+    Client closed = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+    closed.close();
+    assertThrows(
+        dev.interlock.LockException.class,
+        () ->
+            EtcdLocks.using(
+                closed, LockOptions.builder().requestTimeout(Duration.ofSeconds(1)).build()));
+  }
+
+  @Test
+  void whatIsPromisedDependsOnTheNumberOfMembers() {
+    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
+        EtcdCluster three = Testbed.etcd().members(3).start();
+        LockClient clustered =
+            LockClient.open("etcd://127.0.0.1:" + three.members().get(1).port(), PATIENT)) {
+      assertFalse(client.backend().has(Capability.REPLICATED));
+      // Asked of the cluster, and not counted in the URI.
+      assertTrue(clustered.backend().has(Capability.REPLICATED));
+    }
+  }
+
+  @Test
+  void aGuardedWriteIsRefusedAsSoonAsTheLockIsGone() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
+        LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
+      // Without renewal the holder does not find out.
+      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+      Lease lease = client.lock("guarded", fixed).acquire();
+      EtcdGuard guard = EtcdGuard.of(own, EtcdSettings.defaults(), lease);
+      assertTrue(write(guard, "ours"));
+      assertTrue(operator.forceRelease("guarded"));
+      // Nobody else has come yet.
+      assertTrue(lease.isHeld());
+      assertFalse(write(guard, "late"));
+      assertEquals("ours", own.getKVClient().get(KEY).get().getKvs().get(0).getValue().toString());
+      assertThrows(
+          LeaseLostException.class, () -> EtcdGuard.of(own, EtcdSettings.defaults(), lease));
+      Lease next = operator.lock("guarded").acquire();
+      assertTrue(write(EtcdGuard.of(own, EtcdSettings.defaults(), next), "theirs"));
+      assertFalse(write(guard, "late"));
+    }
+  }
+
+  private static boolean write(EtcdGuard guard, String value) throws Exception {
+    return own.getKVClient()
+        .txn()
+        .If(guard.isHeld())
+        .Then(Op.put(KEY, LockKeys.bytes(value), PutOption.DEFAULT))
+        .commit()
+        .get()
+        .isSucceeded();
+  }
+
+  @Test
+  void renewedLocksShareALeaseAndFixedTermsHaveTheirOwn() throws Exception {
+    Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
+    try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+      List<Lease> leases = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        leases.add(client.lock("shared-" + i).acquire());
+      }
+      assertEquals(1, Backends.leases(server));
+      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).build();
+      leases.add(client.lock("fixed", fixed).acquire());
+      assertEquals(2, Backends.leases(server));
+      leases.forEach(Lease::release);
+      Eventually.holds("the lease of the fixed term ends", () -> Backends.leases(server) == 1);
+    }
+    Eventually.holds("the session ends with its client", () -> Backends.leases(server) == 0);
+    assertEquals(0, Backends.keys(server, "interlock/"));
+  }
+
+  /** etcd remembers every key that there ever was until it is compacted, and reads them all. */
+  @Test
+  void aNameThatIsUsedAgainAndAgainHasOneKey() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
+      Set<ByteSequence> keys = new HashSet<>();
+      Set<Long> leases = new HashSet<>();
+      for (int i = 0; i < 50; i++) {
+        try (Lease lease = client.lock("again").acquire()) {
+          KeyValue key = first("again");
+          keys.add(key.getKey());
+          leases.add(key.getLease());
+          assertTrue(lease.isHeld());
+        }
+      }
+      // On a machine that stood still for long it may have needed another session.
+      assertEquals(leases.size(), keys.size());
+    }
+  }
+
+  private static KeyValue first(String name) throws Exception {
+    return own.getKVClient()
+        .get(LockKeys.of("interlock", name).prefix(), Line.first())
+        .get()
+        .getKvs()
+        .get(0);
+  }
+
+  @Test
+  void aSessionThatNobodyUsesIsGivenUp() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+      client.lock("idle").acquire().release();
+      Eventually.holds(
+          "the session's key goes", () -> Backends.keys(server, "interlock/session/") == 0);
+      client.lock("idle").acquire().release();
+    }
+  }
+
+  @Test
+  void theEndOfTheSessionIsToldToAllItsLocksAndTheClientGoesOn() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+      Lease one = client.lock("one").acquire();
+      Lease two = client.lock("two").acquire();
+      own.getLeaseClient().revoke(first("one").getLease()).get();
+      for (Lease lease : List.of(one, two)) {
+        LeaseLostException loss = lease.lost().get(60, TimeUnit.SECONDS);
+        assertEquals(LossReason.SESSION_ENDED, loss.reason());
+      }
+      try (Lease again = client.lock("one").acquire()) {
+        assertTrue(again.isHeld());
+      }
+    }
+  }
+
+  @Test
+  void aWaiterWhoseSessionEndedGetsInLineAgain() throws Exception {
+    try (LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+        LockClient waiting = LockClient.open(etcd.uri(), SHORT)) {
+      Lease held = holder.lock("line").acquire();
+      CompletableFuture<Lease> waiter = waiting.lock("line").acquireAsync();
+      Eventually.holds("it waits", () -> holder.inspect("line").waiters().size() == 1);
+      List<KeyValue> line =
+          own.getKVClient()
+              .get(LockKeys.of("interlock", "line").prefix(), Line.everybody())
+              .get()
+              .getKvs();
+      own.getLeaseClient().revoke(line.get(1).getLease()).get();
+      Eventually.holds("it waits again", () -> holder.inspect("line").waiters().size() == 1);
+      assertFalse(waiter.isDone());
+      held.release();
+      waiter.get(60, TimeUnit.SECONDS).release();
+    }
+  }
+
+  @Test
+  void aNamespaceThatCannotWorkIsRefused() {
+    assertThrows(
+        LockConfigurationException.class, () -> EtcdSettings.builder().namespace("white space"));
+  }
+}

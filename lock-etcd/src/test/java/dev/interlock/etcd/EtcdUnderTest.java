@@ -1,0 +1,164 @@
+package dev.interlock.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.Timing;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A disposable etcd as the kit wants to see it. */
+final class EtcdUnderTest implements Server, StoreView {
+
+  // Of a key in the gateway's answer; what is zero, such as no lease, is left out.
+  private static final Pattern KEY =
+      Pattern.compile(
+          "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
+
+  private final EtcdCluster etcd;
+
+  EtcdUnderTest(EtcdCluster etcd) {
+    this.etcd = etcd;
+  }
+
+  /**
+   * The usual durations, longer by what a busy machine needs that runs the tests' clients, the
+   * server, and for three members three of them: an answer may take seconds then, and a lease of
+   * the usual term has run out before it is had.
+   */
+  static Timing timing(BackendInfo info) {
+    Timing usual = Timing.of(info, Duration.ofSeconds(6));
+    Duration requestTimeout = Duration.ofSeconds(4);
+    return new Timing(
+        Duration.ofSeconds(3),
+        Duration.ofSeconds(8),
+        usual.longTerm(),
+        requestTimeout,
+        usual.bound().minus(usual.requestTimeout()).plus(requestTimeout));
+  }
+
+  /**
+   * Loads what a client needs, once for all tests of a JVM: they start by the dozen at the same
+   * time, and would wait for classes.
+   */
+  EtcdUnderTest warmedUp() throws InterruptedException {
+    LockOptions patient = LockOptions.builder().requestTimeout(Duration.ofSeconds(30)).build();
+    LockOptions fixed = patient.toBuilder().autoRenew(false).build();
+    try (LockClient first = LockClient.open(uri(), patient);
+        LockClient second = LockClient.open(uri(), fixed)) {
+      Lease lease = first.lock("warm-up").acquire();
+      lease.renew();
+      CompletableFuture<Lease> waiter = second.lock("warm-up").acquireAsync();
+      while (first.inspect("warm-up").waiters().isEmpty()) {
+        Thread.onSpinWait();
+      }
+      lease.release();
+      waiter.join().release();
+    }
+    return this;
+  }
+
+  @Override
+  public String uri() {
+    return etcd.uri();
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return etcd.members().stream().map(member -> (ServerNode) new Node(member)).toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return etcd.members().isEmpty() ? Optional.empty() : Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws IOException {
+    return etcd.members().isEmpty()
+        ? false
+        : call(
+                "/v3/kv/deleterange",
+                range(LockKeys.of(EtcdSettings.defaults().namespace(), name).toString(), ""))
+            .contains("\"deleted\"");
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    Matcher keys = KEY.matcher(call("/v3/kv/range", range("", ",\"keys_only\":true")));
+    while (keys.find()) {
+      String key = new String(Base64.getDecoder().decode(keys.group(1)), UTF_8);
+      entries.add(new Entry(Kind.HOLDER, "key " + key, keys.group(2) != null));
+    }
+    return entries;
+  }
+
+  private String call(String path, String json) throws IOException {
+    return etcd.leader().call(path, json);
+  }
+
+  /** The keys with a prefix, which ends with a slash; or else all there are. */
+  private static String range(String prefix, String more) {
+    String from = prefix.isEmpty() ? "\0" : prefix;
+    String to = prefix.isEmpty() ? "\0" : prefix.substring(0, prefix.length() - 1) + '0';
+    return "{\"key\":\"" + base64(from) + "\",\"range_end\":\"" + base64(to) + "\"" + more + "}";
+  }
+
+  private static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
+  }
+
+  @Override
+  public void close() {
+    etcd.close();
+  }
+
+  private final class Node implements ServerNode {
+    private final EtcdServer member;
+
+    Node(EtcdServer member) {
+      this.member = member;
+    }
+
+    @Override
+    public void pause() {
+      member.pause();
+    }
+
+    @Override
+    public void resume() {
+      member.resume();
+    }
+
+    @Override
+    public void kill() {
+      member.kill();
+    }
+
+    @Override
+    public void restart() {
+      member.restart();
+    }
+
+    @Override
+    public boolean isLeader() {
+      return etcd.leader().equals(member);
+    }
+  }
+}

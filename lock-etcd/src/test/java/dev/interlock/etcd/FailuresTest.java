@@ -1,0 +1,238 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.base64;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes wrong is told apart, in time, with what would be right, and leaves nothing behind. */
+class FailuresTest {
+
+  private static final String SECRET = "s3cret";
+  private static final Duration TIMEOUT = Duration.ofSeconds(4);
+  // Far below what a driver takes that has no deadline, and far above what a busy machine adds.
+  private static final Duration SLACK = Duration.ofSeconds(16);
+  private static final LockOptions OPTIONS = LockOptions.builder().requestTimeout(TIMEOUT).build();
+
+  @Test
+  void noServerThere() throws Exception {
+    int port = freePort();
+    LockUnavailableException e = unavailable("etcd://127.0.0.1:" + port);
+    assertEquals("etcd", e.backend());
+    assertEquals("127.0.0.1:" + port, e.endpoint());
+    assertSays(e, "etcd at 127.0.0.1:" + port + ": the connection was refused");
+  }
+
+  @Test
+  void anUnknownHost() {
+    assertSays(unavailable("etcd://nohost.invalid"), "the host is not known");
+  }
+
+  @Test
+  void aServerThatDoesNotAnswer() {
+    try (EtcdCluster etcd = Testbed.etcd().forFaults().start()) {
+      etcd.members().get(0).pause();
+      assertSays(unavailable(etcd.uri()), "no answer in time");
+    }
+  }
+
+  @Test
+  void aServerThatNobodyVouchesFor() {
+    try (EtcdCluster etcd = Testbed.etcd().tls().start()) {
+      String uri = etcd.uri();
+      LockClient.open(uri, OPTIONS).close();
+      assertSays(wrong(uri.substring(0, uri.indexOf('?'))), "certificate is not trusted");
+    }
+  }
+
+  @Test
+  void tlsAndPlainPortsAreToldApart() {
+    try (EtcdCluster plain = Testbed.etcd().start();
+        EtcdCluster secured = Testbed.etcd().tls().start()) {
+      assertSays(unavailable(plain.uri().replace("etcd:", "etcds:")), "a port without TLS");
+      String uri = secured.uri().replace("etcds:", "etcd:");
+      assertSays(unavailable(uri.substring(0, uri.indexOf('?'))), "one with TLS");
+    }
+  }
+
+  @Test
+  void clientsAreAskedForCertificates(@TempDir Path directory) throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start()) {
+      String uri = etcd.uri();
+      try (LockClient client = LockClient.open(uri, OPTIONS)) {
+        assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
+      }
+      String unknown = uri.substring(0, uri.indexOf("&clientCert"));
+      assertSays(wrong(unknown), "wants a certificate of the client");
+      Certificates stranger = Certificates.ofAStranger(directory);
+      assertSays(
+          wrong(unknown + "&clientCert=" + stranger.certificate() + "&clientKey=" + stranger.key()),
+          "does not trust the one that it was shown");
+      assertEquals(0, Backends.keys(etcd.leader(), "interlock/"));
+    }
+  }
+
+  @Test
+  void aServerOfAnotherKind() throws Exception {
+    try (ServerSocket other = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      Thread hangUp =
+          new Thread(
+              () -> {
+                try {
+                  while (true) {
+                    other.accept().close();
+                  }
+                } catch (IOException e) {
+                  // The test is over.
+                }
+              });
+      hangUp.start();
+      String address = "127.0.0.1:" + other.getLocalPort();
+      assertSays(unavailable("etcd://" + address), "another server's port");
+      assertSays(unavailable("etcds://" + address), "closed in the TLS handshake");
+    }
+  }
+
+  /** Of several endpoints, one that is not there keeps nobody from the others. */
+  @Test
+  void oneOfSeveralEndpointsIsEnough() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().start()) {
+      String uri = etcd.uri().replace("//", "//127.0.0.1:" + freePort() + ",");
+      try (LockClient client = LockClient.open(uri, OPTIONS)) {
+        assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
+      }
+    }
+  }
+
+  @Test
+  void logins() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().password(SECRET).start()) {
+      assertSays(wrong(etcd.uri().replace(SECRET, "wrong")), "refuses the user or the password");
+      assertSays(wrong(etcd.uri().replace("root:" + SECRET + "@", "")), "asks for a user");
+      EtcdServer server = etcd.leader();
+      server.call("/v3/auth/user/add", "{\"name\":\"guest\",\"password\":\"guest\"}");
+      String guest = etcd.uri().replace("root:" + SECRET, "guest:guest");
+      assertSays(wrong(guest), "does not permit the user");
+
+      // One that may look and not write finds out when it writes.
+      server.call("/v3/auth/role/add", "{\"name\":\"reader\"}");
+      server.call(
+          "/v3/auth/role/grant",
+          "{\"name\":\"reader\",\"perm\":{\"permType\":\"READ\",\"key\":\""
+              + base64("interlock/")
+              + "\",\"range_end\":\""
+              + base64("interlock0")
+              + "\"}}");
+      server.call("/v3/auth/user/grant", "{\"user\":\"guest\",\"role\":\"reader\"}");
+      try (LockClient client = LockClient.open(guest, OPTIONS)) {
+        assertSays(
+            inTime(LockConfigurationException.class, () -> client.lock("job").tryAcquire()),
+            "does not permit the user");
+        assertEquals(0, Backends.keys(server, "interlock/"));
+      }
+      try (LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+        assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
+      }
+    }
+  }
+
+  @Test
+  void aLoginWhereNobodyLogsIn() {
+    try (EtcdCluster etcd = Testbed.etcd().start()) {
+      assertSays(
+          wrong(etcd.uri().replace("//", "//me:" + SECRET + "@")), "has no authentication enabled");
+    }
+  }
+
+  @Test
+  void noQuorum() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
+        LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+      client.lock("job").acquire().release();
+      etcd.members().subList(0, 2).forEach(EtcdServer::kill);
+      unavailable(etcd.uri());
+      inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+      etcd.heal();
+      try (Lease lease = client.lock("job").acquire()) {
+        assertTrue(lease.isHeld());
+      }
+    }
+  }
+
+  @Test
+  void aDatabaseOverItsQuota() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().config("quota-backend-bytes: 1000000").start();
+        LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+      EtcdServer server = etcd.leader();
+      Lease before = client.lock("before").acquire();
+      String value = base64("x".repeat(100_000));
+      IOException full =
+          assertThrows(
+              IOException.class,
+              () -> {
+                for (int i = 0; i < 100; i++) {
+                  server.call(
+                      "/v3/kv/put",
+                      "{\"key\":\"" + base64("k" + i) + "\",\"value\":\"" + value + "\"}");
+                }
+              });
+      assertTrue(full.getMessage().contains("space exceeded"), full::getMessage);
+      assertSays(
+          inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire()),
+          "has reached its quota");
+      assertEquals(0, Backends.keys(server, "interlock/lock/job/"));
+      // What is held stays held, and can be given back.
+      before.renew();
+      assertEquals(ReleaseOutcome.RELEASED, before.release());
+    }
+  }
+
+  private static LockUnavailableException unavailable(String uri) {
+    return inTime(LockUnavailableException.class, () -> LockClient.open(uri, OPTIONS).close());
+  }
+
+  private static LockConfigurationException wrong(String uri) {
+    return inTime(LockConfigurationException.class, () -> LockClient.open(uri, OPTIONS).close());
+  }
+
+  private static <E extends LockException> E inTime(Class<E> type, Executable call) {
+    long start = System.nanoTime();
+    E e = assertThrows(type, call);
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(took.compareTo(TIMEOUT.plus(SLACK)) < 0, () -> "took " + took);
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      assertFalse(String.valueOf(cause.getMessage()).contains(SECRET), cause::toString);
+    }
+    return e;
+  }
+
+  private static void assertSays(LockException e, String what) {
+    assertTrue(e.getMessage().contains(what), e::toString);
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+}

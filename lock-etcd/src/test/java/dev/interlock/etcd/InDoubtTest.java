@@ -1,0 +1,152 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.claim;
+import static dev.interlock.etcd.Backends.in;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Testbed;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Transactions whose answer was lost, and those that arrive when nobody expects them any more. */
+class InDoubtTest {
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+
+  private static EtcdCluster etcd;
+  private static EtcdServer server;
+
+  @BeforeAll
+  static void startServer() {
+    etcd = Testbed.etcd().forFaults().start();
+    server = etcd.leader();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    etcd.close();
+  }
+
+  @Test
+  void aKeyWhoseAnswerWasLostIsTakenAway() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), TIMEOUT)) {
+      assertTrue(released(backend, claim("warm")));
+      Claim claim = claim("answer");
+      CompletableFuture<Void> joined;
+      try (NetworkFault fault = proxy.loseReplies("interlock/lock/answer")) {
+        joined = CompletableFuture.runAsync(() -> joinInVain(backend, claim));
+        Eventually.holds(
+            "the key is put", () -> Backends.keys(server, "interlock/lock/answer/") == 1);
+        assertTrue(fault.awaitHit(Eventually.LIMIT));
+        assertFalse(joined.isDone());
+      } // the connection is reset now
+      joined.get(60, TimeUnit.SECONDS);
+      Eventually.holds("the claim is given up", () -> givenUp(backend, claim));
+      assertEquals(0, Backends.keys(server, "interlock/lock/answer/"));
+      assertTrue(released(backend, claim("answer")));
+    }
+  }
+
+  private static void joinInVain(EtcdBackend backend, Claim claim) {
+    assertThrows(LockUnavailableException.class, () -> backend.join(claim, in(TIMEOUT)));
+  }
+
+  private static boolean givenUp(EtcdBackend backend, Claim claim) throws InterruptedException {
+    try {
+      boolean unused = backend.release(claim, in(TIMEOUT));
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
+  }
+
+  private static boolean released(EtcdBackend backend, Claim claim) throws InterruptedException {
+    try (Place place = backend.join(claim, in(TIMEOUT))) {
+      assertTrue(place.await(in(TIMEOUT)) instanceof dev.interlock.spi.Attempt.Granted);
+    }
+    return backend.release(claim, in(TIMEOUT));
+  }
+
+  @Test
+  void aTransactionThatArrivesAfterItsUndoingDoesNothing() throws Exception {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT);
+        Client late = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build()) {
+      Claim other = claim("late");
+      assertTrue(released(backend, other));
+      // A claim whose transaction is still on its way: it has a ticket, and the server no key.
+      Claim claim = claim("late");
+      Place place = backend.join(claim, in(TIMEOUT));
+      Ticket sent = Ticket.of(claim);
+      long guard = sent.session().guard();
+      assertTrue(backend.release(claim, in(TIMEOUT)));
+      place.close();
+      Ticket underWay = sent.session().add(claim, LockKeys.of("interlock", "late"), sent.wakeUp());
+      claim.attach(underWay);
+      assertFalse(backend.release(claim, in(TIMEOUT)));
+
+      boolean put =
+          late.getKVClient()
+              .txn()
+              .If(Line.isUnwrittenSince(sent.session().key(), guard), Line.isAbsent(underWay.key()))
+              .Then(Line.put(underWay.key(), underWay.value(), sent.session().lease()))
+              .commit()
+              .get()
+              .isSucceeded();
+      assertFalse(put);
+      assertEquals(0, Backends.keys(server, "interlock/lock/late/"));
+      // And others of the same session are served as before.
+      assertTrue(released(backend, claim("late")));
+    }
+  }
+
+  /**
+   * It would be told to the engine, which knows claims only: what the same claim gets on the next
+   * session would be taken for lost, and its key left there as long as that session lives.
+   */
+  @Test
+  void aClaimThatHasNoPlaceYetLosesNoneWithItsSession() throws Exception {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT)) { // fails if told of a loss
+      Claim first = claim("session");
+      Place place = backend.join(first, in(TIMEOUT));
+      Session session = Ticket.of(first).session();
+      assertTrue(backend.release(first, in(TIMEOUT)));
+      place.close();
+      Claim underWay = claim("other");
+      LockKeys keys = LockKeys.of("interlock", "other");
+      Ticket ticket = session.add(underWay, keys, new WakeUp(Backends.TIME));
+      underWay.attach(ticket);
+
+      server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");
+      assertTrue(released(backend, claim("session")), "on another session");
+
+      assertTrue(session.isOver());
+      // An answer that was late: its key has ended with the session.
+      assertFalse(session.placed(ticket, 1));
+      assertEquals(0, ticket.revision());
+    }
+  }
+
+  @Test
+  void aReleaseOfWhatWasNeverTakenDoesNothing() throws Exception {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT)) {
+      assertFalse(backend.release(claim("never"), in(TIMEOUT)));
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package dev.interlock.redis;
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import java.io.IOException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * Gives broken connections back to pools that are not ours. Such a pool connects anew at once, on
+ * the thread that gives the broken one back (commons-pool since 2.12); a caller that has just
+ * waited for a server in vain would wait for it again. So that is done by threads of our own, which
+ * end when there is nothing to do.
+ */
+final class BrokenConnections implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(BrokenConnections.class);
+  private static final int MOST_THREADS = 8;
+
+  private final ThreadPoolExecutor threads =
+      new ThreadPoolExecutor(
+          MOST_THREADS,
+          MOST_THREADS,
+          2,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          new ThreadFactoryBuilder()
+              .setDaemon(true)
+              .setNameFormat("interlock-redis-broken-%d")
+              .build());
+
+  BrokenConnections() {
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  void giveBack(Pool<Connection> pool, Connection connection) {
+    try {
+      connection.forceDisconnect();
+    } catch (IOException e) {
+      log.debug("could not close a broken connection", e);
+    }
+    try {
+      threads.execute(
+          () -> {
+            try {
+              pool.returnBrokenResource(connection);
+            } catch (RuntimeException e) {
+              log.debug("the pool could not replace a broken connection", e);
+            }
+          });
+    } catch (RejectedExecutionException closed) {
+      pool.returnBrokenResource(connection);
+    }
+  }
+
+  @Override
+  public void close() {
+    threads.shutdown();
+  }
+}

@@ -1,0 +1,21 @@
+package dev.interlock.redis;
+
+import java.util.List;
+import java.util.Set;
+import redis.clients.jedis.HostAndPort;
+
+/** The nodes of a cluster by address. */
+interface ClusterMembers extends AutoCloseable {
+
+  /** Returns the node at an address that the cluster has told. */
+  PooledNode at(HostAndPort address);
+
+  /** Returns nodes that may be asked about the cluster. */
+  List<PooledNode> known();
+
+  /** Says that the cluster consists of these now. */
+  void consistOf(Set<HostAndPort> addresses);
+
+  @Override
+  void close();
+}

@@ -1,0 +1,195 @@
+package dev.interlock.redis;
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.redis.server.ClientClosedException;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisAskDataException;
+import redis.clients.jedis.exceptions.JedisClusterOperationException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
+
+/**
+ * The primaries of a Redis Cluster.
+ *
+ * <p>Not through Jedis's own execution of cluster commands: it repeats a request for as long as the
+ * client is set up to (10 s by default), waits between, and asks its start nodes one after the
+ * other when a node has failed; too long for a lock that is to be given up in time. Here every step
+ * ends with the caller's deadline.
+ */
+final class ClusterNodes implements Nodes {
+
+  private static final int MOST_STEPS = 5;
+  private static final int MOST_THREADS = 16;
+
+  private final ClusterMembers members;
+  private final SlotTable table;
+  private final ThreadPoolExecutor threads;
+
+  ClusterNodes(ClusterMembers members, TimeSource time) {
+    this.members = members;
+    this.table = new SlotTable(members, time);
+    this.threads =
+        new ThreadPoolExecutor(
+            MOST_THREADS,
+            MOST_THREADS,
+            10,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            new ThreadFactoryBuilder()
+                .setDaemon(true)
+                .setNameFormat("interlock-redis-cluster-%d")
+                .build());
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  @Override
+  public <T> T call(LockKeys keys, Deadline deadline, boolean repeatable, Talk<T> talk)
+      throws InterruptedException {
+    int slot = keys.slot();
+    PooledNode node = table.node(slot, deadline);
+    boolean asking = false;
+    for (int step = 1; ; step++) {
+      try {
+        return node.use(deadline, repeatable, asking, talk);
+      } catch (JedisRedirectionException e) {
+        // Not carried out. ASK is for this one request, MOVED for good.
+        asking = e instanceof JedisAskDataException;
+        if (!asking) {
+          table.suspect();
+        }
+        if (step == MOST_STEPS || deadline.hasPassed()) {
+          throw new JedisClusterOperationException("the nodes do not agree who has slot " + slot);
+        }
+        node = members.at(e.getTargetNode());
+      } catch (JedisConnectionException | ClientClosedException e) {
+        table.suspect();
+        if (step == MOST_STEPS || deadline.hasPassed() || !repeatable) {
+          throw e;
+        }
+        PooledNode failed = node;
+        node = table.node(slot, deadline);
+        asking = false;
+        if (node.pool() == failed.pool()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  @Override
+  public <I> List<Object> callAll(
+      List<I> items,
+      Function<I, LockKeys> keys,
+      Deadline deadline,
+      Function<List<I>, Talk<List<Object>>> talk)
+      throws InterruptedException {
+    Object[] answers = new Object[items.size()];
+    Map<PooledNode, List<Integer>> byNode = new LinkedHashMap<>();
+    for (int i = 0; i < answers.length; i++) {
+      try {
+        PooledNode node = table.node(keys.apply(items.get(i)).slot(), deadline);
+        byNode.computeIfAbsent(node, n -> new ArrayList<>()).add(i);
+      } catch (JedisException e) {
+        answers[i] = e;
+      }
+    }
+
+    // A node that is slow or dead must not hold up the others.
+    Map<List<Integer>, Future<List<Object>>> underWay = new LinkedHashMap<>();
+    byNode.forEach(
+        (node, indexes) -> {
+          Talk<List<Object>> about = talk.apply(indexes.stream().map(items::get).toList());
+          underWay.put(indexes, threads.submit(() -> node.use(deadline, true, false, about)));
+        });
+    for (Map.Entry<List<Integer>, Future<List<Object>>> group : underWay.entrySet()) {
+      List<Integer> indexes = group.getKey();
+      List<Object> some = await(group.getValue(), indexes.size(), deadline);
+      for (int i = 0; i < some.size(); i++) {
+        answers[indexes.get(i)] = some.get(i);
+      }
+    }
+
+    for (int i = 0; i < answers.length; i++) {
+      if (answers[i] instanceof JedisRedirectionException) {
+        I item = items.get(i);
+        answers[i] = alone(keys.apply(item), deadline, talk.apply(List.of(item)));
+      }
+    }
+    return Arrays.asList(answers);
+  }
+
+  private List<Object> await(Future<List<Object>> answers, int count, Deadline deadline)
+      throws InterruptedException {
+    RuntimeException problem;
+    try {
+      return answers.get(Math.max(1, deadline.remainingNanos()), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      problem =
+          e.getCause() instanceof RuntimeException failure
+              ? failure
+              : new JedisClusterOperationException(e.getCause());
+    } catch (TimeoutException e) {
+      problem = new JedisClusterOperationException("the node did not answer in time", e);
+    }
+    table.suspect();
+    return Collections.nCopies(count, problem);
+  }
+
+  private Object alone(LockKeys keys, Deadline deadline, Talk<List<Object>> talk)
+      throws InterruptedException {
+    table.suspect();
+    try {
+      return call(
+          keys,
+          deadline,
+          true,
+          wire -> {
+            Object answer = talk.over(wire).get(0);
+            if (answer instanceof JedisRedirectionException elsewhere) {
+              throw elsewhere;
+            }
+            return answer;
+          });
+    } catch (JedisException e) {
+      return e;
+    }
+  }
+
+  @Override
+  public Connection dedicated() {
+    JedisException problem = new JedisClusterOperationException("the cluster has no nodes");
+    List<PooledNode> nodes = members.known();
+    Collections.shuffle(nodes);
+    for (PooledNode node : nodes) {
+      try {
+        return node.dedicated();
+      } catch (JedisException e) {
+        problem = e;
+      }
+    }
+    throw problem;
+  }
+
+  @Override
+  public void close() {
+    threads.shutdown();
+    members.close();
+  }
+}

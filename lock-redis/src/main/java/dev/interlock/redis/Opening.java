@@ -1,0 +1,104 @@
+package dev.interlock.redis;
+
+import dev.interlock.LockException;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Deadline;
+import java.util.Collection;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** The first contact with the servers: whatever cannot work is refused here, with its reason. */
+final class Opening {
+
+  private static final Logger log = LoggerFactory.getLogger(Opening.class);
+
+  private final RedisTopology topology;
+  private final String endpoint;
+  private final RedisSettings settings;
+  private final BackendContext context;
+  private final Failures failures;
+
+  Opening(
+      RedisTopology topology,
+      String endpoint,
+      boolean tls,
+      RedisSettings settings,
+      BackendContext context) {
+    this.topology = topology;
+    this.endpoint = endpoint;
+    this.settings = settings;
+    this.context = context;
+    this.failures = new Failures(topology.info().name(), endpoint, tls);
+  }
+
+  static String endpoint(Collection<HostAndPort> addresses) {
+    return addresses.stream().map(HostAndPort::toString).collect(Collectors.joining(","));
+  }
+
+  Failures failures() {
+    return failures;
+  }
+
+  /**
+   * Makes nodes and a backend on them, or neither.
+   *
+   * @param make may already connect
+   */
+  RedisBackend on(Supplier<Nodes> make) {
+    Nodes nodes;
+    try {
+      nodes = make.get();
+    } catch (JedisException e) {
+      throw failures.explainOpening(e);
+    }
+    try {
+      greet(nodes);
+      return new RedisBackend(topology, endpoint, nodes, settings, context.time(), failures);
+    } catch (LockException e) {
+      nodes.close();
+      throw e;
+    }
+  }
+
+  /** Makes sure that the servers are there, and are what they should be. */
+  private void greet(Nodes nodes) {
+    Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
+    try {
+      nodes.call(LockKeys.of(settings.namespace(), "hello"), deadline, true, this::greet);
+    } catch (JedisException e) {
+      throw failures.explainOpening(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw failures.passing("interrupted while connecting", e);
+    }
+  }
+
+  private boolean greet(Wire wire) {
+    if (wire.waitsWithoutLimit()) {
+      throw failures.wrong(
+          "the Jedis client waits for answers without limit; give it a finite"
+              + " socketTimeoutMillis",
+          null);
+    }
+    wire.ping();
+    Map<String, Object> server;
+    try {
+      server = wire.hello();
+    } catch (JedisDataException e) {
+      log.debug("the server does not introduce itself", e);
+      return true;
+    }
+    if ("sentinel".equals(server.get("mode"))) {
+      throw failures.wrong("is a sentinel; use redis-sentinel://host:26379/master", null);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,168 @@
+package dev.interlock.redis;
+
+import dev.interlock.redis.Nodes.Talk;
+import dev.interlock.redis.server.ClientClosedException;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.NotSentException;
+import dev.interlock.spi.Deadline;
+import org.apache.commons.pool2.PooledObjectFactory;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.Pool;
+
+/** One server, reached through a pool of connections. */
+final class PooledNode {
+
+  private final Pool<Connection> pool;
+  private final @Nullable BrokenConnections broken;
+
+  /** A node with a pool of our own. */
+  PooledNode(LockPool pool) {
+    this(pool, null);
+  }
+
+  /**
+   * A node with any pool.
+   *
+   * @param broken takes the broken connections of a pool that is not ours
+   */
+  PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken) {
+    this.pool = pool;
+    this.broken = broken;
+  }
+
+  Pool<Connection> pool() {
+    return pool;
+  }
+
+  /**
+   * Borrows a connection and talks over it, until the deadline at most.
+   *
+   * <p>Connections that lie in the pool do not notice that the server has closed them. When one
+   * turns out to be broken, all that lie there are dropped, and a repeatable talk begins anew over
+   * a fresh one; so a restart of the server does not fail one request per connection.
+   */
+  <T> T use(Deadline deadline, boolean repeatable, boolean asking, Talk<T> talk)
+      throws InterruptedException {
+    Connection connection = borrow(deadline);
+    try {
+      return talk(connection, deadline, asking, talk);
+    } catch (JedisConnectionException e) {
+      rethrowInterrupt();
+      pool.clear();
+      if (!repeatable || Failures.isTimeout(e) || deadline.hasPassed()) {
+        throw e;
+      }
+    }
+    try {
+      return talk(borrow(deadline), deadline, asking, talk);
+    } catch (JedisConnectionException e) {
+      rethrowInterrupt();
+      throw e;
+    }
+  }
+
+  private Connection borrow(Deadline deadline) throws InterruptedException {
+    try {
+      if (deadline.hasPassed()) {
+        throw new TooLateException();
+      }
+      Connection connection =
+          pool instanceof LockPool ours
+              ? ours.borrow(deadline)
+              : pool.borrowObject(deadline.remaining());
+      if (deadline.hasPassed()) {
+        // It took that long to connect. What is not sent need not be undone.
+        pool.returnResource(connection);
+        throw new TooLateException();
+      }
+      return connection;
+    } catch (TooLateException e) {
+      throw e;
+    } catch (InterruptedException | JedisDataException e) {
+      throw e;
+    } catch (JedisException e) {
+      rethrowInterrupt();
+      pool.clear();
+      throw e;
+    } catch (IllegalStateException e) {
+      throw new ClientClosedException(e);
+    } catch (Exception e) {
+      // No connection came free in time. (With no time left the pool may also object to waiting a
+      // negative time.)
+      throw new PoolExhaustedException(pool.getMaxTotal(), e);
+    }
+  }
+
+  private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
+    boolean sound = false;
+    try {
+      T answer = Wire.talk(connection, deadline, asking, talk);
+      sound = true;
+      return answer;
+    } catch (JedisDataException e) {
+      // A replica says READONLY. If this connection was made when the server was the primary, or
+      // its name meant another server, a new one finds the right one.
+      sound = !Failures.saysReadOnly(e);
+      throw e;
+    } finally {
+      if (sound && !connection.isBroken()) {
+        pool.returnResource(connection);
+      } else {
+        drop(connection);
+      }
+    }
+  }
+
+  private void drop(Connection connection) {
+    if (broken == null) {
+      pool.returnBrokenResource(connection);
+    } else {
+      broken.giveBack(pool, connection);
+    }
+  }
+
+  /** Makes a connection that the pool does not count. */
+  Connection dedicated() {
+    PooledObjectFactory<Connection> factory = pool.getFactory();
+    try {
+      return factory.makeObject().getObject();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new JedisConnectionException("could not make a connection", e);
+    }
+  }
+
+  void close() {
+    pool.close();
+  }
+
+  /** An interrupt breaks a virtual thread's connection; the interrupt is then what happened. */
+  private static void rethrowInterrupt() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+  }
+
+  /** The time was up before anything was sent. */
+  static final class TooLateException extends NotSentException {
+    private static final long serialVersionUID = 1L;
+
+    TooLateException() {
+      super("the time was up before the request was sent", null);
+    }
+  }
+
+  /** No connection of the pool came free in time. */
+  static final class PoolExhaustedException extends NotSentException {
+    private static final long serialVersionUID = 1L;
+
+    PoolExhaustedException(int size, Exception cause) {
+      super("all " + size + " connections are in use", cause);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+package dev.interlock.redis;
+
+import dev.interlock.redis.server.ClientClosedException;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.Deadline;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.Pool;
+
+/** One server, or the one that Sentinel says is the master at the moment. */
+final class PooledNodes implements Nodes {
+
+  private final Supplier<? extends Pool<Connection>> currentPool;
+  private final @Nullable BrokenConnections broken;
+  private final Runnable close;
+  private final JoinedRequests joined;
+  private volatile PooledNode current;
+
+  private PooledNodes(
+      Supplier<? extends Pool<Connection>> currentPool,
+      @Nullable BrokenConnections broken,
+      int few,
+      Runnable close) {
+    this.currentPool = currentPool;
+    this.broken = broken;
+    this.close = close;
+    this.current = new PooledNode(currentPool.get(), broken);
+    this.joined =
+        new JoinedRequests(
+            new JoinedRequests.Route() {
+              @Override
+              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
+                return PooledNodes.this.use(deadline, true, talk);
+              }
+            },
+            few);
+  }
+
+  /** One server, through a pool of our own. */
+  static PooledNodes of(LockPool pool) {
+    return of(pool, JoinedRequests.FEW);
+  }
+
+  /**
+   * The same.
+   *
+   * @param few how many threads may ask at the same time before their requests are joined
+   */
+  static PooledNodes of(LockPool pool, int few) {
+    return new PooledNodes(() -> pool, null, few, pool::close);
+  }
+
+  /** The master that the sentinels tell, through a pool of our own. */
+  static PooledNodes of(SentinelMaster master) {
+    return new PooledNodes(master, null, JoinedRequests.FEW, master::close);
+  }
+
+  /**
+   * The pool of a client of the user's, which stays open. Requests are not joined: what an
+   * interrupt does to its sockets is not known.
+   *
+   * @param currentPool yields the pool to use; another one after a fail-over
+   */
+  static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
+    BrokenConnections broken = new BrokenConnections();
+    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, broken::close);
+  }
+
+  private PooledNode node() {
+    PooledNode node = current;
+    Pool<Connection> pool = currentPool.get();
+    if (node.pool() != pool) {
+      node = new PooledNode(pool, broken);
+      current = node;
+    }
+    return node;
+  }
+
+  @Override
+  public <T> T call(LockKeys keys, Deadline deadline, boolean repeatable, Talk<T> talk)
+      throws InterruptedException {
+    return use(deadline, repeatable, talk);
+  }
+
+  private <T> T use(Deadline deadline, boolean repeatable, Talk<T> talk)
+      throws InterruptedException {
+    PooledNode node = node();
+    try {
+      return node.use(deadline, repeatable, false, talk);
+    } catch (ClientClosedException e) {
+      // Sentinel's client closes the old master's pool after it has put the new one in its place.
+      PooledNode other = node();
+      if (other == node) {
+        throw e;
+      }
+      return other.use(deadline, repeatable, false, talk);
+    }
+  }
+
+  @Override
+  public Object run(Wire.Call call, Deadline deadline) throws InterruptedException {
+    return joined.run(call, deadline);
+  }
+
+  @Override
+  public <I> List<Object> callAll(
+      List<I> items,
+      Function<I, LockKeys> keys,
+      Deadline deadline,
+      Function<List<I>, Talk<List<Object>>> talk)
+      throws InterruptedException {
+    try {
+      return use(deadline, true, talk.apply(items));
+    } catch (JedisException e) {
+      return items.stream().<Object>map(item -> e).toList();
+    }
+  }
+
+  @Override
+  public Connection dedicated() {
+    return node().dedicated();
+  }
+
+  @Override
+  public void close() {
+    close.run();
+  }
+}

@@ -1,0 +1,400 @@
+package dev.interlock.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockState;
+import dev.interlock.LossReason;
+import dev.interlock.redis.Wire.Call;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.Subscriber;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Locks as keys that expire, on whichever {@linkplain Nodes servers} there are.
+ *
+ * <p>The term is counted by the server's wall clock from when it executes the request, and by ours
+ * from before it was sent. Two things make the server's shorter: it counts whole milliseconds,
+ * which may take 1 ms at each end, and clocks do not run equally fast. A thousandth of the term,
+ * twice what NTP slews a clock by at most, is left for that. A server clock that is
+ * <em>stepped</em> forward is outside of what a lock on Redis survives.
+ */
+final class RedisBackend implements LockBackend {
+
+  private static final Logger log = LoggerFactory.getLogger(RedisBackend.class);
+
+  /** Below this, what is left for drift and rounding would be most of the term. */
+  static final Duration MIN_TERM = Duration.ofMillis(20);
+
+  private static final List<?> UNCONFIRMED = List.of("unconfirmed".getBytes(UTF_8));
+
+  private final BackendInfo info;
+  private final String endpoint;
+  private final Nodes nodes;
+  private final RedisSettings settings;
+  private final TimeSource time;
+  private final Failures failures;
+  private final @Nullable Subscriber subscriber;
+  private final byte[] retention;
+  private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
+
+  /** What a claim is on Redis. */
+  private static final class Entry {
+    final LockKeys keys;
+    final byte[] value;
+
+    Entry(LockKeys keys, byte[] value) {
+      this.keys = keys;
+      this.value = value;
+    }
+  }
+
+  RedisBackend(
+      RedisTopology topology,
+      String endpoint,
+      Nodes nodes,
+      RedisSettings settings,
+      TimeSource time,
+      Failures failures) {
+    this.info = topology.info();
+    this.endpoint = endpoint;
+    this.nodes = nodes;
+    this.settings = settings;
+    this.time = time;
+    this.failures = failures;
+    this.subscriber =
+        nodes.canListen()
+            ? new Subscriber(
+                nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS)
+            : null;
+    this.retention = number(settings.fenceRetention().toMillis());
+  }
+
+  @Override
+  public BackendInfo info() {
+    return info;
+  }
+
+  @Override
+  public String endpoint() {
+    return endpoint;
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    Entry entry = entry(claim);
+    long sentAt = time.nanoTime();
+    Call acquire =
+        new Call(
+            Script.ACQUIRE,
+            entry.keys,
+            entry.value,
+            number(effectiveTerm(claim).toMillis()),
+            retention);
+    Object reply =
+        settings.waitReplicas() == 0
+            ? run(acquire, deadline)
+            : acquireOnReplicas(acquire, deadline);
+    if (reply instanceof Long token) {
+      return new Attempt.Granted(
+          Grant.lapsing(claim, token, validUntil(claim, sentAt), effectiveTerm(claim)));
+    }
+    List<?> words = ours((List<?>) reply);
+    expect("busy", words);
+    // Rounded up: the last fraction of a millisecond is the holder's.
+    return new Attempt.Busy(Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1));
+  }
+
+  /** Over one connection, as replicas confirm what was written on that. */
+  private Object acquireOnReplicas(Call acquire, Deadline deadline) throws InterruptedException {
+    LockKeys keys = acquire.keys();
+    byte[] value = acquire.arguments().get(0);
+    Object reply =
+        call(
+            keys,
+            deadline,
+            true,
+            wire -> {
+              Object answer = wire.run(acquire);
+              if (answer instanceof Long && tooFewReplicas(wire, deadline)) {
+                wire.run(new Call(Script.RELEASE, keys, value));
+                return UNCONFIRMED;
+              }
+              return answer;
+            });
+    if (reply == UNCONFIRMED) {
+      throw failures.passing(tooFewReplicas(), null);
+    }
+    return reply;
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    return renewAll(List.of(grant), deadline).get(0);
+  }
+
+  @Override
+  public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    long sentAt = time.nanoTime();
+    List<Object> replies =
+        nodes.callAll(
+            grants,
+            grant -> entry(grant.claim()).keys,
+            deadline,
+            some -> {
+              List<Call> calls = some.stream().map(this::renewal).toList();
+              return wire -> {
+                List<Object> answers = wire.runAll(calls);
+                return tooFewReplicas(wire, deadline)
+                    ? answers.stream().map(this::unconfirmed).toList()
+                    : answers;
+              };
+            });
+    List<Renewal> outcomes = new ArrayList<>(grants.size());
+    for (int i = 0; i < replies.size(); i++) {
+      outcomes.add(outcome(grants.get(i), replies.get(i), sentAt));
+    }
+    return outcomes;
+  }
+
+  private Call renewal(Grant grant) {
+    Entry entry = entry(grant.claim());
+    return new Call(
+        Script.RENEW, entry.keys, entry.value, number(grant.effectiveTerm().toMillis()));
+  }
+
+  private Renewal outcome(Grant grant, Object reply, long sentAt) {
+    if (reply instanceof RuntimeException e) {
+      return new Renewal.Failed(failures.explain(e));
+    }
+    List<?> words = (List<?>) reply;
+    return switch (word(words)) {
+      case "renewed" -> new Renewal.Renewed(validUntil(grant.claim(), sentAt));
+      case "gone" ->
+          new Renewal.Gone(
+              LossReason.TAKEN,
+              switch (Wire.text(words.get(1))) {
+                case "absent" -> "the key is gone: deleted, evicted, or lost by the server";
+                case "revoked" -> "the lock was revoked";
+                default -> "the lock is another's";
+              });
+      case "foreign" -> new Renewal.Gone(LossReason.TAKEN, foreign(words));
+      default -> new Renewal.Failed(failures.passing("unknown reply " + word(words), null));
+    };
+  }
+
+  /** A renewal that too few replicas have might be forgotten, and does not count. */
+  private Object unconfirmed(Object answer) {
+    boolean renewed = answer instanceof List<?> words && word(words).equals("renewed");
+    return renewed ? failures.passing(tooFewReplicas(), null) : answer;
+  }
+
+  private boolean tooFewReplicas(Wire wire, Deadline deadline) {
+    if (settings.waitReplicas() == 0) {
+      return false;
+    }
+    // Time must be left for the answer, and to undo the grant.
+    long patience = deadline.remaining().toMillis() * 3 / 4;
+    return wire.awaitReplicas(settings.waitReplicas(), Math.max(1, patience))
+        < settings.waitReplicas();
+  }
+
+  private String tooFewReplicas() {
+    return "fewer than "
+        + settings.waitReplicas()
+        + " replicas confirmed in time, as waitReplicas asks for";
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    Entry entry = entry(claim);
+    Call release = new Call(Script.RELEASE, entry.keys, entry.value);
+    List<?> reply = words(run(release, deadline));
+    // Something else under the key means that it is not ours any more, and no business of ours.
+    return !word(reply).equals("foreign") && released(reply);
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return released(askOnce(Script.FORCE_RELEASE, name, deadline));
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    List<?> reply = askOnce(Script.REVOKE, name, deadline);
+    if (word(reply).equals("not held")) {
+      return false;
+    }
+    expect("revoked", reply);
+    return true;
+  }
+
+  /**
+   * Makes a call that hits whoever holds the lock, and so must not be repeated by itself: the first
+   * may have hit the one, and the second would hit the next. That there is a connection that works
+   * is made sure of before.
+   */
+  private List<?> askOnce(Script script, String name, Deadline deadline)
+      throws InterruptedException {
+    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    Call call = new Call(script, keys);
+    call(keys, deadline, true, Wire::ping);
+    return ask(keys, deadline, false, wire -> words(wire.run(call)));
+  }
+
+  private boolean released(List<?> reply) {
+    if (word(reply).equals("not held")) {
+      return false;
+    }
+    expect("released", reply);
+    if (reply.size() > 1 && silenceIsSaid.compareAndSet(false, true)) {
+      log.warn(
+          "{} at {} does not let us publish releases ({}); waiters look again from time to time",
+          info.name(),
+          endpoint,
+          Wire.text(reply.get(1)));
+    }
+    return true;
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    Call inspect = new Call(Script.INSPECT, keys);
+    List<?> reply = ask(keys, deadline, true, wire -> (List<?>) wire.run(inspect));
+    if (word(reply).equals("free")) {
+      return LockState.free(name);
+    }
+    expect("held", reply);
+    String value = Wire.text(reply.get(1));
+    boolean revoked = value.startsWith("revoked|");
+    String label = value.substring(value.indexOf('|', revoked ? "revoked|".length() : 0) + 1);
+    return LockState.held(
+        name,
+        revoked ? label + " (revoked)" : label,
+        reply.size() > 3 ? Long.valueOf(Wire.text(reply.get(3))) : null,
+        Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
+        List.of());
+  }
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    return subscriber == null
+        ? () -> {}
+        : subscriber.watch(LockKeys.of(settings.namespace(), name), wakeUp);
+  }
+
+  @Override
+  public void close() {
+    if (subscriber != null) {
+      subscriber.close();
+    }
+    nodes.close();
+  }
+
+  /** Asks about a lock, and refuses to go on if something else lies under its keys. */
+  private List<?> ask(
+      LockKeys keys, Deadline deadline, boolean repeatable, Nodes.Talk<List<?>> talk)
+      throws InterruptedException {
+    return ours(call(keys, deadline, repeatable, talk));
+  }
+
+  private List<?> ours(List<?> reply) {
+    if (word(reply).equals("foreign")) {
+      throw failures.wrong(foreign(reply) + "; delete that key, or use another namespace", null);
+    }
+    return reply;
+  }
+
+  private Object run(Call call, Deadline deadline) throws InterruptedException {
+    try {
+      return nodes.run(call, deadline);
+    } catch (JedisException e) {
+      throw failures.explain(e);
+    }
+  }
+
+  private <T> T call(LockKeys keys, Deadline deadline, boolean repeatable, Nodes.Talk<T> talk)
+      throws InterruptedException {
+    try {
+      return nodes.call(keys, deadline, repeatable, talk);
+    } catch (JedisException e) {
+      throw failures.explain(e);
+    }
+  }
+
+  private static String foreign(List<?> reply) {
+    String key = Wire.text(reply.get(1));
+    String problem = Wire.text(reply.get(2));
+    String what =
+        switch (problem) {
+          case "no expiry" -> "a value that does not expire";
+          case "no lock" -> "a value that no lock has";
+          case "no token" -> "a value that is no fencing token";
+          default -> "a " + problem;
+        };
+    return "the key \"" + key + "\" holds " + what;
+  }
+
+  private void expect(String expected, List<?> reply) {
+    if (!word(reply).equals(expected)) {
+      throw failures.passing("unknown reply \"" + word(reply) + "\"", null);
+    }
+  }
+
+  /** A word that came alone is an array of one. */
+  private static List<?> words(Object reply) {
+    return reply instanceof List<?> list ? list : List.of(reply);
+  }
+
+  private static String word(List<?> reply) {
+    return Wire.text(reply.get(0));
+  }
+
+  private Entry entry(Claim claim) {
+    if (claim.attachment() instanceof Entry entry) {
+      return entry;
+    }
+    Entry entry =
+        new Entry(
+            LockKeys.of(settings.namespace(), claim.name()),
+            (claim.id() + '|' + claim.holder()).getBytes(UTF_8));
+    claim.attach(entry);
+    return entry;
+  }
+
+  /** Redis counts whole milliseconds, and very short terms would be over when the reply comes. */
+  private static Duration effectiveTerm(Claim claim) {
+    Duration term = claim.term();
+    if (term.compareTo(MIN_TERM) < 0) {
+      return MIN_TERM;
+    }
+    return Duration.ofMillis(term.plusNanos(999_999).toMillis());
+  }
+
+  private static long validUntil(Claim claim, long sentAt) {
+    long kept = effectiveTerm(claim).toNanos();
+    return sentAt + Math.min(claim.term().toNanos(), kept - kept / 1000 - 2_000_000);
+  }
+
+  private static byte[] number(long value) {
+    return Long.toString(value).getBytes(UTF_8);
+  }
+}

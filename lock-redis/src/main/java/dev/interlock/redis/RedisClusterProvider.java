@@ -1,0 +1,54 @@
+package dev.interlock.redis;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import java.util.Set;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * A Redis Cluster: <code>redis-cluster://user:password@host1:6379,host2:6379</code>, or {@code
+ * rediss-cluster:} with TLS. Some of the nodes are enough; the others are found through them.
+ *
+ * <p>Takes the parameters of {@link RedisProvider}. There is no path, as a cluster has one database
+ * only.
+ */
+public final class RedisClusterProvider implements LockProvider {
+
+  /** Does nothing. */
+  public RedisClusterProvider() {}
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("redis-cluster", "rediss-cluster");
+  }
+
+  @Override
+  public BackendInfo describe(String scheme) {
+    return RedisTopology.CLUSTER.info();
+  }
+
+  @Override
+  public String example(String scheme) {
+    return scheme + "://host1:6379,host2:6379,host3:6379";
+  }
+
+  @Override
+  public LockBackend open(LockUri uri, BackendContext context) {
+    RedisUri redis = new RedisUri(uri, context.options().requestTimeout());
+    Set<HostAndPort> nodes = redis.clusterNodes();
+    redis.requireNoPath();
+    DefaultJedisClientConfig config = redis.clientConfig(0);
+    redis.requireAllRead();
+    return new Opening(
+            RedisTopology.CLUSTER, Opening.endpoint(nodes), redis.tls(), redis.settings(), context)
+        .on(
+            () ->
+                new ClusterNodes(
+                    new OwnMembers(nodes, node -> new LockPool(node, config, redis.poolConfig())),
+                    context.time()));
+  }
+}

@@ -1,0 +1,180 @@
+package dev.interlock.redis;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.interlock.LockConfigurationException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How locks are kept on Redis. Immutable. Clients that share locks must share these settings.
+ *
+ * <p>By default keys begin with {@code interlock:}, the fencing tokens of a name are remembered for
+ * 7 days after its last acquisition, and no replica is waited for.
+ */
+public final class RedisSettings {
+
+  private static final RedisSettings DEFAULTS = builder().build();
+
+  private final String namespace;
+  private final Duration fenceRetention;
+  private final int waitReplicas;
+
+  private RedisSettings(Builder builder) {
+    this.namespace = builder.namespace;
+    this.fenceRetention = builder.fenceRetention;
+    this.waitReplicas = builder.waitReplicas;
+  }
+
+  /**
+   * Returns the defaults.
+   *
+   * @return the defaults
+   */
+  public static RedisSettings defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Starts from the defaults.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * What every key and channel begins with, before a colon. Default {@code interlock}. Locks of
+   * different namespaces are independent.
+   *
+   * @return the namespace
+   */
+  public String namespace() {
+    return namespace;
+  }
+
+  /**
+   * For how long the last fencing token of a name is remembered. Default 7 days. Tokens are also
+   * bound from below by the server's clock, so one that was forgotten is never repeated, unless the
+   * clock is set back by more than this time.
+   *
+   * @return the retention
+   */
+  public Duration fenceRetention() {
+    return fenceRetention;
+  }
+
+  /**
+   * How many replicas must have confirmed a grant or a renewal before it counts (the {@code WAIT}
+   * command). Default 0. It narrows the window in which a fail-over loses a lock and costs one more
+   * round trip; it does not close the window, as Redis may promote a replica that did not confirm.
+   *
+   * @return the number of replicas
+   */
+  public int waitReplicas() {
+    return waitReplicas;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof RedisSettings that
+        && namespace.equals(that.namespace)
+        && fenceRetention.equals(that.fenceRetention)
+        && waitReplicas == that.waitReplicas;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(namespace, fenceRetention, waitReplicas);
+  }
+
+  @Override
+  public String toString() {
+    return "RedisSettings[namespace="
+        + namespace
+        + ", fenceRetention="
+        + fenceRetention
+        + ", waitReplicas="
+        + waitReplicas
+        + "]";
+  }
+
+  /** Builds {@link RedisSettings}. */
+  public static final class Builder {
+
+    private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
+    private static final Duration SHORTEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofDays(3650);
+
+    private String namespace = "interlock";
+    private Duration fenceRetention = Duration.ofDays(7);
+    private int waitReplicas;
+
+    private Builder() {}
+
+    /**
+     * Sets {@link RedisSettings#namespace()}.
+     *
+     * @param namespace 1 to 100 ASCII letters, digits, and {@code . _ : / -}
+     * @return this builder
+     * @throws LockConfigurationException if it is anything else
+     */
+    @CanIgnoreReturnValue
+    public Builder namespace(String namespace) {
+      if (!NAMESPACE.matcher(namespace).matches()) {
+        throw new LockConfigurationException(
+            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , not \""
+                + namespace
+                + "\"");
+      }
+      this.namespace = namespace;
+      return this;
+    }
+
+    /**
+     * Sets {@link RedisSettings#fenceRetention()}.
+     *
+     * @param fenceRetention 1 second to 10 years; longer than the clocks of servers and
+     *     failing-over replicas may ever be set back
+     * @return this builder
+     * @throws LockConfigurationException if it is out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder fenceRetention(Duration fenceRetention) {
+      if (fenceRetention.compareTo(SHORTEST) < 0 || fenceRetention.compareTo(LONGEST) > 0) {
+        throw new LockConfigurationException(
+            "fenceRetention must be between 1 s and 3650 days, not " + fenceRetention);
+      }
+      this.fenceRetention = fenceRetention;
+      return this;
+    }
+
+    /**
+     * Sets {@link RedisSettings#waitReplicas()}.
+     *
+     * @param waitReplicas 0 to 100
+     * @return this builder
+     * @throws LockConfigurationException if it is out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder waitReplicas(int waitReplicas) {
+      if (waitReplicas < 0 || waitReplicas > 100) {
+        throw new LockConfigurationException(
+            "waitReplicas must be between 0 and 100, not " + waitReplicas);
+      }
+      this.waitReplicas = waitReplicas;
+      return this;
+    }
+
+    /**
+     * Returns the settings.
+     *
+     * @return the settings
+     */
+    public RedisSettings build() {
+      return new RedisSettings(this);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+package dev.interlock.redis;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import java.time.Duration;
+import java.util.Set;
+
+/** How the servers are set up, and what that lets a lock promise. */
+enum RedisTopology {
+  SINGLE("redis", "one key per lock on one Redis", single()),
+  CLUSTER("redis-cluster", "one key per lock on a primary of a Redis Cluster", replicated()),
+  SENTINEL("redis-sentinel", "one key per lock on the master of a Sentinel group", replicated());
+
+  // Immutable, though not annotated as such.
+  @SuppressWarnings("ImmutableEnumChecker")
+  private final BackendInfo info;
+
+  RedisTopology(String name, String summary, FailureModel failureModel) {
+    this.info =
+        new BackendInfo(
+            name,
+            summary
+                + ", expiring with its term; tokens from a counter that the server's clock"
+                + " bounds from below",
+            Set.of(Capability.FENCING, Capability.REVOKE),
+            Duration.ofMillis(10),
+            RedisBackend.MIN_TERM,
+            failureModel);
+  }
+
+  BackendInfo info() {
+    return info;
+  }
+
+  /**
+   * One server. Whatever makes it forget a lock that is still valid (lost writes, a clock stepped
+   * forward, eviction, a person) lets a second holder in. Tokens still rise: if the last one was
+   * forgotten too, the server's clock is past it, unless more than 16 tokens per millisecond were
+   * granted ever since, or the clock was set back at the same time.
+   */
+  private static FailureModel single() {
+    return FailureModel.builder()
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            Fault.CLIENT_KILLED,
+            Fault.CLIENT_STOPPED,
+            Fault.CONNECTION_LOST,
+            Fault.PARTITION,
+            Fault.SERVER_STOPPED,
+            Fault.SERVER_RESTARTED,
+            Fault.MACHINE_SUSPENDED)
+        .under(
+            Survives.TOKENS_ONLY,
+            Fault.SERVER_RESTARTED_EMPTY,
+            Fault.ASYNC_FAILOVER,
+            Fault.SERVER_CLOCK_STEPPED,
+            Fault.EVICTION,
+            Fault.FORCED_RELEASE)
+        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+        .build();
+  }
+
+  /**
+   * A primary with replicas that are fed asynchronously and take its place when it seems dead: it
+   * may be stopped, restarting or cut off as well. What the primary had not passed on is lost, and
+   * for a while there may be two. Tokens rise across that as long as the servers' clocks agree to
+   * within the time that a fail-over takes.
+   */
+  private static FailureModel replicated() {
+    return FailureModel.builder()
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            Fault.CLIENT_KILLED,
+            Fault.CLIENT_STOPPED,
+            Fault.CONNECTION_LOST,
+            Fault.MACHINE_SUSPENDED)
+        .under(
+            Survives.TOKENS_ONLY,
+            Fault.PARTITION,
+            Fault.SERVER_STOPPED,
+            Fault.SERVER_RESTARTED,
+            Fault.SERVER_RESTARTED_EMPTY,
+            Fault.ASYNC_FAILOVER,
+            Fault.MINORITY_LOST,
+            Fault.LEADER_CHANGED,
+            Fault.SERVER_CLOCK_STEPPED,
+            Fault.EVICTION,
+            Fault.FORCED_RELEASE)
+        .build();
+  }
+}

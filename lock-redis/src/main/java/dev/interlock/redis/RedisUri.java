@@ -1,0 +1,130 @@
+package dev.interlock.redis;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.redis.server.ServerUri;
+import dev.interlock.spi.LockUri;
+import java.time.Duration;
+import java.util.Set;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * What the schemes of this module have in common, read from a URI. Nothing is connected to here.
+ * Every reader refuses what is wrong with a {@link LockConfigurationException}.
+ */
+final class RedisUri {
+
+  private static final int SENTINEL_PORT = 26379;
+
+  private final LockUri uri;
+  private final ServerUri servers;
+  private final Duration requestTimeout;
+  private final int maxConnections;
+  private final RedisSettings settings;
+
+  RedisUri(LockUri uri, Duration requestTimeout) {
+    this.uri = uri;
+    this.requestTimeout = requestTimeout;
+    this.maxConnections = uri.integer("maxConnections", 1, 10_000).orElse(64);
+    RedisSettings.Builder settings = RedisSettings.builder();
+    uri.text("namespace").ifPresent(settings::namespace);
+    uri.duration("fenceRetention").ifPresent(settings::fenceRetention);
+    uri.integer("waitReplicas", 0, 100).ifPresent(settings::waitReplicas);
+    this.settings = settings.build();
+    this.servers = new ServerUri(uri, requestTimeout);
+  }
+
+  RedisSettings settings() {
+    return settings;
+  }
+
+  boolean tls() {
+    return servers.tls();
+  }
+
+  /** Refuses whatever has not been read. To be called after the last reader, before any I/O. */
+  void requireAllRead() {
+    uri.requireAllRead();
+  }
+
+  /** The one server of the URI. */
+  HostAndPort server() {
+    int given = uri.endpoints(ServerUri.REDIS_PORT).size();
+    if (given != 1) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: one host is wanted, not "
+              + given
+              + "; for several that belong together there are redis-cluster: and redis-sentinel:,"
+              + " for several that know nothing of each other redlock:");
+    }
+    return clusterNodes().iterator().next();
+  }
+
+  Set<HostAndPort> clusterNodes() {
+    return servers.addresses(ServerUri.REDIS_PORT);
+  }
+
+  Set<HostAndPort> sentinels() {
+    return servers.addresses(SENTINEL_PORT);
+  }
+
+  /** The database that is the whole path. */
+  int databaseInPath() {
+    return servers.databaseInPath();
+  }
+
+  int databaseParameter() {
+    return servers.databaseParameter();
+  }
+
+  /** The master's name that is the whole path. */
+  String masterInPath() {
+    String master = servers.pathWithoutSlash();
+    if (master.isBlank() || master.indexOf('/') >= 0) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: the path must be the name under which the sentinels know the master, such"
+              + " as "
+              + uri.scheme()
+              + "://host:26379/mymaster");
+    }
+    return master;
+  }
+
+  void requireNoPath() {
+    if (!servers.pathWithoutSlash().isEmpty()) {
+      throw new LockConfigurationException(
+          uri.scheme() + " URI: a cluster has database 0 only; leave the path out");
+    }
+  }
+
+  /** How to connect to the servers that hold the locks. */
+  DefaultJedisClientConfig clientConfig(int database) {
+    return servers.clientConfig(database);
+  }
+
+  /** How to connect to sentinels, which have users of their own. */
+  DefaultJedisClientConfig sentinelConfig() {
+    // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
+    DefaultJedisClientConfig.Builder config = servers.connection().serverDefaultProtocol();
+    uri.text("sentinelUser").ifPresent(config::user);
+    uri.text("sentinelPassword").ifPresent(config::password);
+    return config.build();
+  }
+
+  /**
+   * A pool without a thread that looks after it: an idle client costs nothing. As many connections
+   * as threads may want at once; those who want more wait for one.
+   */
+  GenericObjectPoolConfig<Connection> poolConfig() {
+    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+    config.setMaxTotal(maxConnections);
+    config.setMaxIdle(maxConnections);
+    config.setMaxWait(requestTimeout);
+    config.setJmxEnabled(false);
+    return config;
+  }
+}

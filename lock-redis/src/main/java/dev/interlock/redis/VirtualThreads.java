@@ -1,0 +1,36 @@
+package dev.interlock.redis;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import org.jspecify.annotations.Nullable;
+
+/** Tells virtual threads from others, on a JVM that may not have them. */
+final class VirtualThreads {
+
+  private static final @Nullable MethodHandle IS_VIRTUAL = find();
+
+  private VirtualThreads() {}
+
+  private static @Nullable MethodHandle find() {
+    try {
+      return MethodHandles.publicLookup()
+          .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
+    } catch (NoSuchMethodException | IllegalAccessException e) {
+      // Before Java 21.
+      return null;
+    }
+  }
+
+  /** Returns whether the calling thread is one. */
+  static boolean isCurrent() {
+    if (IS_VIRTUAL == null) {
+      return false;
+    }
+    try {
+      return (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
+    } catch (Throwable e) {
+      throw new AssertionError("Thread.isVirtual() throws nothing", e);
+    }
+  }
+}

@@ -1,0 +1,269 @@
+package dev.interlock.redis;
+
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.spi.Deadline;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ObjIntConsumer;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.BuilderFactory;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * One connection, borrowed for the length of one talk. Failures are Jedis's own exceptions.
+ *
+ * <p>Speaks to {@link Connection} itself rather than to a client: that way several requests go over
+ * one connection, and nothing is sent twice behind our back.
+ */
+final class Wire {
+
+  /** Of a call: the command, the script's digest, and the lengths of all parts. */
+  private static final int FRAME = 150;
+
+  /** One call of a script. */
+  record Call(Script script, LockKeys keys, List<byte[]> arguments) {
+    Call(Script script, LockKeys keys, byte[]... arguments) {
+      this(script, keys, List.of(arguments));
+    }
+
+    /** About how many bytes it is on the wire. */
+    int size() {
+      int size = FRAME + 2 * keys.lock().length;
+      for (byte[] argument : arguments) {
+        size += argument.length;
+      }
+      return size;
+    }
+
+    /** What takes back what this may have done on the server; null if that is not needed. */
+    @Nullable Call undo() {
+      return script == Script.ACQUIRE ? new Call(Script.RELEASE, keys, arguments.get(0)) : null;
+    }
+  }
+
+  private final Connection connection;
+  private final Deadline deadline;
+  private final boolean asking;
+  private final int usualTimeout;
+
+  private Wire(Connection connection, Deadline deadline, boolean asking, int usualTimeout) {
+    this.connection = connection;
+    this.deadline = deadline;
+    this.asking = asking;
+    this.usualTimeout = usualTimeout;
+  }
+
+  /**
+   * Talks over a connection until the deadline at most, or until the connection's own time-out if
+   * that is shorter; it has that time-out again afterwards.
+   *
+   * @param asking whether the node is importing the keys' slot, and serves it only to those that
+   *     say so
+   */
+  static <T> T talk(Connection connection, Deadline deadline, boolean asking, Nodes.Talk<T> talk) {
+    int usual = connection.getSoTimeout();
+    Wire wire = new Wire(connection, deadline, asking, usual);
+    wire.limitToDeadline();
+    try {
+      return talk.over(wire);
+    } finally {
+      if (!connection.isBroken()) {
+        connection.setSoTimeout(usual);
+      }
+    }
+  }
+
+  /** The socket's time-out is one for each read, and not for all of them together. */
+  private void limitToDeadline() {
+    // Rounded up, as 0 stands for no limit at all.
+    long left = TimeUnit.NANOSECONDS.toMillis(Math.max(0, deadline.remainingNanos())) + 1;
+    if (usualTimeout == 0 || left < usualTimeout) {
+      connection.setSoTimeout((int) Math.min(left, Integer.MAX_VALUE));
+    }
+  }
+
+  /** Runs a script, and teaches it to the server if it does not know it. */
+  Object run(Call call) {
+    try {
+      return exchange(call, false);
+    } catch (JedisNoScriptException unknown) {
+      return exchange(call, true);
+    }
+  }
+
+  private Object exchange(Call call, boolean withSource) {
+    if (!asking) {
+      send(call, withSource);
+      return next();
+    }
+    connection.sendCommand(Command.ASKING);
+    send(call, withSource);
+    next();
+    return next();
+  }
+
+  /** The next reply, waited for until the deadline. */
+  private Object next() {
+    limitToDeadline();
+    return connection.getOne();
+  }
+
+  /**
+   * Runs scripts, all sent before the first reply is read.
+   *
+   * @return for each its reply, or the {@link JedisDataException} that the server answered with
+   */
+  List<Object> runAll(List<Call> calls) {
+    Object[] replies = new Object[calls.size()];
+    runAll(calls, (reply, index) -> replies[index] = reply, List::of);
+    return Arrays.asList(replies);
+  }
+
+  /**
+   * Runs scripts, all sent before the first reply is read.
+   *
+   * @param replies told the reply to each call, as soon as it has been read; a {@link
+   *     JedisDataException} if the server answered with an error
+   * @param behind what to run behind them, whatever comes of it: asked when all calls have been
+   *     written, and again when the first reply shows that they have been sent
+   */
+  void runAll(List<Call> calls, ObjIntConsumer<Object> replies, Supplier<List<Call>> behind) {
+    if (asking) {
+      for (int i = 0; i < calls.size(); i++) {
+        replies.accept(runAsking(calls.get(i)), i);
+      }
+      behind.get().forEach(this::runAsking);
+      return;
+    }
+    List<Integer> all = IntStream.range(0, calls.size()).boxed().toList();
+    List<Integer> unknown = new ArrayList<>();
+    exchange(
+        all,
+        calls,
+        false,
+        (reply, index) -> {
+          if (reply instanceof JedisNoScriptException) {
+            unknown.add(index);
+          } else {
+            replies.accept(reply, index);
+          }
+        },
+        behind);
+    if (!unknown.isEmpty()) {
+      exchange(unknown, calls, true, replies, behind);
+    }
+  }
+
+  private void exchange(
+      List<Integer> which,
+      List<Call> calls,
+      boolean withSource,
+      ObjIntConsumer<Object> replies,
+      Supplier<List<Call>> behind) {
+    for (int i : which) {
+      send(calls.get(i), withSource);
+    }
+    int more = sendBehind(behind);
+    boolean first = true;
+    for (int i : which) {
+      replies.accept(read(), i);
+      if (first) {
+        more += sendBehind(behind);
+        first = false;
+      }
+    }
+    for (; more > 0; more--) {
+      read();
+    }
+  }
+
+  /** With their sources: nobody comes back to them. */
+  private int sendBehind(Supplier<List<Call>> behind) {
+    List<Call> calls = behind.get();
+    for (Call call : calls) {
+      send(call, true);
+    }
+    return calls.size();
+  }
+
+  private Object read() {
+    try {
+      return next();
+    } catch (JedisDataException e) {
+      return e;
+    }
+  }
+
+  private Object runAsking(Call call) {
+    try {
+      return run(call);
+    } catch (JedisDataException e) {
+      return e;
+    }
+  }
+
+  /**
+   * Waits until replicas have confirmed what was written on this connection.
+   *
+   * @return how many have
+   */
+  long awaitReplicas(int wanted, long millis) {
+    connection.sendCommand(Command.WAIT, Integer.toString(wanted), Long.toString(millis));
+    return (Long) connection.getOne();
+  }
+
+  /** Asks the server for its name, version, mode and role; servers before 6.2 do not answer. */
+  Map<String, Object> hello() {
+    connection.sendCommand(Command.HELLO);
+    return BuilderFactory.ENCODED_OBJECT_MAP.build(connection.getOne());
+  }
+
+  /** Returns true if the server answers, and throws otherwise. */
+  boolean ping() {
+    connection.sendCommand(Command.PING);
+    connection.getOne();
+    return true;
+  }
+
+  /** Asks a cluster's node for the slots, as {@code CLUSTER SLOTS} gives them. */
+  List<?> slots() {
+    connection.sendCommand(Command.CLUSTER, "SLOTS");
+    return (List<?>) connection.getOne();
+  }
+
+  /** Whether the connection, left to itself, would wait for answers without limit. */
+  boolean waitsWithoutLimit() {
+    return usualTimeout == 0;
+  }
+
+  private void send(Call call, boolean withSource) {
+    Script script = call.script();
+    CommandArguments arguments =
+        withSource
+            ? new CommandArguments(Command.EVAL).add(script.source())
+            : new CommandArguments(Command.EVALSHA).add(script.digest());
+    arguments.add(script.keyCount()).add(call.keys().lock());
+    if (script.needsFence()) {
+      arguments.add(call.keys().fence());
+    }
+    for (byte[] argument : call.arguments()) {
+      arguments.add(argument);
+    }
+    connection.sendCommand(arguments);
+  }
+
+  static String text(Object reply) {
+    return new String((byte[]) reply, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,278 @@
+package dev.interlock.redis.server;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisClusterOperationException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
+
+/**
+ * What a failure means to the caller: whether it may pass or has to be set right by a person, and
+ * what would be right. The one place where Jedis's exceptions become ours.
+ */
+public final class Failures {
+
+  /**
+   * An error that the server answered with. The word that begins it is the error's code; servers
+   * before 7 put the error of a command in a script into a sentence of their own, after a dash.
+   */
+  private static final Pattern CODE = Pattern.compile("^([A-Z]{3,})\\b|[ :]-([A-Z]{3,})\\b");
+
+  private final String backend;
+  private final String endpoint;
+  private final boolean tls;
+
+  /**
+   * Speaks of one backend.
+   *
+   * @param backend its name
+   * @param endpoint where its servers are, without passwords
+   * @param tls whether connections are with TLS
+   */
+  public Failures(String backend, String endpoint, boolean tls) {
+    this.backend = backend;
+    this.endpoint = endpoint;
+    this.tls = tls;
+  }
+
+  /**
+   * Puts a failure into our words.
+   *
+   * @param e from Jedis, or one of ours already
+   * @return the same in our words
+   */
+  public LockException explain(RuntimeException e) {
+    return explain(e, "", "");
+  }
+
+  /**
+   * Does the same for the first contact, when it may be the wrong kind of port.
+   *
+   * @param e from Jedis, or one of ours already
+   * @return the same in our words
+   */
+  public LockException explainOpening(RuntimeException e) {
+    return tls
+        ? explain(e, "; a port without TLS gives none", "")
+        : explain(e, "", "; a port with TLS does that (rediss:)");
+  }
+
+  private LockException explain(RuntimeException e, String afterTimeout, String afterBreak) {
+    if (e instanceof LockException ours) {
+      return ours;
+    }
+    Optional<JedisDataException> answer = find(e, JedisDataException.class);
+    if (answer.isPresent()) {
+      return explainAnswer(answer.get());
+    }
+    return explainConnection(e, afterTimeout, afterBreak);
+  }
+
+  private LockException explainAnswer(JedisDataException e) {
+    String message = e.getMessage() == null ? "" : e.getMessage();
+    if (e instanceof JedisMovedDataException) {
+      return wrong("is a node of a Redis Cluster; use redis-cluster://host:port", e);
+    }
+    String code = code(message);
+    return switch (code) {
+      case "LOADING" ->
+          passing("is still loading its data into memory; it serves when it has finished", e);
+      case "READONLY" ->
+          passing(
+              "is a read-only replica; connect to the primary, or let redis-sentinel: or"
+                  + " redis-cluster: find it",
+              e);
+      case "OOM" -> passing("is out of memory; give it more (maxmemory), or make room in it", e);
+      case "BUSY" -> passing("is busy with a script of somebody's; SCRIPT KILL would end that", e);
+      case "MASTERDOWN" ->
+          passing(
+              "is a replica that has lost its primary, and does not answer until it is back", e);
+      case "CLUSTERDOWN" ->
+          passing("is in a cluster that is down: a part of its slots is served by nobody", e);
+      case "TRYAGAIN" -> passing("is moving the lock's slot to another node at the moment", e);
+      case "NOREPLICAS" ->
+          passing("takes no writes, as it has fewer replicas than min-replicas-to-write", e);
+      case "MISCONF" -> passing("takes no writes, as it cannot save its data; its log says why", e);
+      case "NOAUTH" ->
+          wrong("wants a password; write it as scheme://user:password@host or //:password@host", e);
+      case "WRONGPASS" -> wrong("refuses the user or the password", e);
+      case "NOPERM" -> forbidden(message, e);
+      case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
+      case "NOSCRIPT" -> passing("forgets scripts as soon as they are loaded", e);
+      case "DENIED" ->
+          wrong("is in protected mode: it has no password, and we are not on its machine", e);
+      default -> explainSentence(message, e);
+    };
+  }
+
+  private LockException explainSentence(String message, JedisDataException e) {
+    if (message.contains("max number of clients")) {
+      return passing("has no connection left for us (maxclients)", e);
+    }
+    if (message.contains("invalid password") || message.contains("AUTH")) {
+      return wrong("refuses the user or the password: " + message, e);
+    }
+    if (message.contains("unknown command")) {
+      return wrong(
+          "lacks a command that locks need, renamed or disabled, or is older than Redis 5: "
+              + message,
+          e);
+    }
+    if (message.contains("non deterministic")) {
+      return wrong("is older than Redis 5, which locks need", e);
+    }
+    if (message.contains("DB index is out of range")) {
+      return wrong("does not have the database of the URI's path", e);
+    }
+    if (message.contains("cluster support disabled")) {
+      return wrong("is no node of a cluster; use redis://host:port", e);
+    }
+    if (message.contains("SELECT is not allowed in cluster mode")) {
+      return wrong("is a node of a Redis Cluster, which has database 0 only", e);
+    }
+    if (message.contains("user executing the script can't")) {
+      return forbidden(message, e);
+    }
+    return passing("answered: " + message, e);
+  }
+
+  private LockException forbidden(String message, JedisDataException e) {
+    return wrong(
+        "does not permit the user what locks need: "
+            + message
+            + " (commands EVAL, EVALSHA, GET, SET, DEL, PEXPIRE, PTTL, TIME, TYPE, PUBLISH,"
+            + " SUBSCRIBE, for Redlock also HDEL, HMGET, HSET, INFO, and the namespace's keys and"
+            + " channels)",
+        e);
+  }
+
+  private LockException explainConnection(
+      RuntimeException e, String afterTimeout, String afterBreak) {
+    if (e instanceof NotSentException
+        || (e instanceof JedisClusterOperationException && e.getCause() == null)) {
+      return passing(String.valueOf(e.getMessage()), e);
+    }
+    if (e instanceof ClientClosedException) {
+      return wrong("the Jedis client was closed before the LockClient that uses it", e);
+    }
+    Optional<UnknownHostException> unknown = find(e, UnknownHostException.class);
+    if (unknown.isPresent()) {
+      return passing("the host is not known: " + unknown.get().getMessage(), e);
+    }
+    if (find(e, CertificateException.class).isPresent()
+        || find(e, CertPathBuilderException.class).isPresent()) {
+      return wrong(
+          "the server's certificate is not trusted, or is for another host; name the authority"
+              + " that issued it with caCert=file.pem",
+          e);
+    }
+    if (find(e, SSLException.class).isPresent()) {
+      return wrong("no TLS connection could be made; is this a port without TLS?", e);
+    }
+    if (isTimeout(e)) {
+      return passing("no answer in time" + afterTimeout, e);
+    }
+    if (find(e, ConnectException.class).isPresent()) {
+      return passing("the connection was refused; does a Redis run there?", e);
+    }
+    if (find(e, NoRouteToHostException.class).isPresent()) {
+      return passing("there is no route to the host", e);
+    }
+    String message = String.valueOf(e.getMessage());
+    if (message.startsWith("Unknown reply")) {
+      return passing("what answers there is no Redis; is the port right?", e);
+    }
+    return passing("the connection broke or could not be made: " + message + afterBreak, e);
+  }
+
+  /**
+   * Makes a failure that may pass.
+   *
+   * @param problem the end of the sentence "redis at localhost:6379: …"
+   * @param cause the driver's exception, if there is one
+   * @return the failure
+   */
+  public LockUnavailableException passing(String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(backend, endpoint, problem, cause);
+  }
+
+  /**
+   * Makes a failure that a person has to set right.
+   *
+   * @param problem the end of the sentence "redis at localhost:6379: …"
+   * @param cause the driver's exception, if there is one
+   * @return the failure
+   */
+  public LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+    return new LockConfigurationException(backend + " at " + endpoint + ": " + problem, cause);
+  }
+
+  /**
+   * Returns whether an answer was waited for in vain.
+   *
+   * @param e from Jedis
+   * @return whether it says so
+   */
+  public static boolean isTimeout(Throwable e) {
+    return find(e, SocketTimeoutException.class).isPresent();
+  }
+
+  /**
+   * Returns whether the server is a replica.
+   *
+   * @param e the server's answer
+   * @return whether it says so
+   */
+  public static boolean saysReadOnly(JedisDataException e) {
+    return e.getMessage() != null && code(e.getMessage()).equals("READONLY");
+  }
+
+  private static String code(String message) {
+    Matcher matcher = CODE.matcher(message);
+    while (matcher.find()) {
+      String code = matcher.group(1) != null ? matcher.group(1) : matcher.group(2);
+      if (!code.equals("ERR")) {
+        return code;
+      }
+    }
+    return "";
+  }
+
+  /** Looks for an exception among the causes, and those that Jedis attaches as suppressed. */
+  private static <T extends Throwable> Optional<T> find(Throwable e, Class<T> type) {
+    Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    Deque<Throwable> left = new ArrayDeque<>();
+    left.add(e);
+    while (!left.isEmpty()) {
+      Throwable next = left.poll();
+      if (!seen.add(next)) {
+        continue;
+      }
+      if (type.isInstance(next)) {
+        return Optional.of(type.cast(next));
+      }
+      Collections.addAll(left, next.getSuppressed());
+      if (next.getCause() != null) {
+        left.add(next.getCause());
+      }
+    }
+    return Optional.empty();
+  }
+}

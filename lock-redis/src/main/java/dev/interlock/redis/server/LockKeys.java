@@ -1,0 +1,107 @@
+package dev.interlock.redis.server;
+
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import redis.clients.jedis.util.JedisClusterCRC16;
+
+/**
+ * Where one lock lives on Redis.
+ *
+ * <p>Of a name, the characters that would end the hash tag ({@code {}} and the escape character
+ * itself) and those that cannot be seen are percent-encoded, so that two names never share a key,
+ * no name's key is the fence of another, both keys of a name are in one hash slot, and a person can
+ * read them. A namespace has no braces, see {@code RedisSettings}.
+ */
+public final class LockKeys {
+
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+
+  private final String text;
+  private final byte[] lock;
+  private final byte[] fence;
+
+  private LockKeys(String text) {
+    this.text = text;
+    this.lock = text.getBytes(StandardCharsets.UTF_8);
+    this.fence = (text + ":fence").getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Finds the keys of a lock.
+   *
+   * @param namespace what all keys begin with; without braces
+   * @param name the lock's name
+   * @return its keys
+   */
+  public static LockKeys of(String namespace, String name) {
+    StringBuilder key = new StringBuilder(namespace.length() + name.length() + 3);
+    key.append(namespace).append(":{");
+    for (int i = 0; i < name.length(); ) {
+      int c = name.codePointAt(i);
+      i += Character.charCount(c);
+      if (mustBeEncoded(c)) {
+        for (byte b : Character.toString(c).getBytes(StandardCharsets.UTF_8)) {
+          key.append('%').append(HEX.toHexDigits(b));
+        }
+      } else {
+        key.appendCodePoint(c);
+      }
+    }
+    return new LockKeys(key.append('}').toString());
+  }
+
+  private static boolean mustBeEncoded(int c) {
+    if (c == '%' || c == '{' || c == '}') {
+      return true;
+    }
+    return switch (Character.getType(c)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR ->
+          true;
+      default -> false;
+    };
+  }
+
+  /**
+   * Returns the key that is there while the lock is held.
+   *
+   * @return the key, not to be changed
+   */
+  public byte[] lock() {
+    return lock;
+  }
+
+  /**
+   * Returns the key that remembers the last fencing token.
+   *
+   * @return the key, not to be changed
+   */
+  public byte[] fence() {
+    return fence;
+  }
+
+  /**
+   * Returns the channel on which releases are published: named like the lock's key.
+   *
+   * @return the channel
+   */
+  public String channel() {
+    return text;
+  }
+
+  /**
+   * Returns the hash slot of both keys.
+   *
+   * @return the slot
+   */
+  public int slot() {
+    return JedisClusterCRC16.getSlot(lock);
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

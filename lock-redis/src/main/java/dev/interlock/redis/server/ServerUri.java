@@ -1,0 +1,200 @@
+package dev.interlock.redis.server;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.LockUri;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.SslOptions;
+
+/**
+ * How to connect to the servers of a URI: TLS ({@code caCert}), time-outs ({@code connectTimeout}),
+ * user and password. Nothing is connected to here. Every reader refuses what is wrong with a {@link
+ * LockConfigurationException}.
+ */
+public final class ServerUri {
+
+  /** Where a Redis listens unless told otherwise. */
+  public static final int REDIS_PORT = 6379;
+
+  private static final int LAST_DATABASE = 1_000_000;
+
+  private final LockUri uri;
+  private final boolean tls;
+  private final Duration requestTimeout;
+  private final Duration connectTimeout;
+  private final @Nullable String caCert;
+
+  /**
+   * Reads what concerns connections.
+   *
+   * @param uri the URI; a scheme that begins with {@code redlocks} or {@code rediss} is with TLS
+   * @param requestTimeout for how long an answer is waited for, and a connection by default
+   */
+  public ServerUri(LockUri uri, Duration requestTimeout) {
+    this.uri = uri;
+    this.tls = uri.scheme().matches("redis(s|s-.*)|redlocks");
+    this.requestTimeout = requestTimeout;
+    this.connectTimeout = uri.duration("connectTimeout").orElse(requestTimeout);
+    this.caCert = uri.text("caCert").orElse(null);
+    if (caCert != null && !tls) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: caCert is for TLS; write "
+              + uri.scheme().replaceFirst("^(redis|redlock)", "$1s")
+              + "://");
+    }
+    if (uri.user().isPresent() && uri.password().isEmpty()) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: there is a user but no password; write user:password@host, or"
+              + " :password@host for the default user");
+    }
+  }
+
+  /**
+   * Returns whether connections are with TLS.
+   *
+   * @return whether they are
+   */
+  public boolean tls() {
+    return tls;
+  }
+
+  /**
+   * Returns the addresses, each once.
+   *
+   * @param defaultPort the port of an address without one
+   * @return the addresses, in their order
+   */
+  public Set<HostAndPort> addresses(int defaultPort) {
+    return addresses(uri.endpoints(defaultPort));
+  }
+
+  private static Set<HostAndPort> addresses(Collection<LockUri.Endpoint> endpoints) {
+    return endpoints.stream()
+        .map(endpoint -> new HostAndPort(endpoint.host(), endpoint.port()))
+        .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  /**
+   * Reads the database that is the whole path.
+   *
+   * @return its number; 0 if there is no path
+   */
+  public int databaseInPath() {
+    String digits = pathWithoutSlash();
+    if (digits.isEmpty()) {
+      return 0;
+    }
+    int database = digits.matches("\\d{1,7}") ? Integer.parseInt(digits) : -1;
+    if (database < 0 || database > LAST_DATABASE) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: the path must be the number of a database, such as /3, not \"/"
+              + digits
+              + "\"");
+    }
+    return database;
+  }
+
+  /**
+   * Reads the parameter {@code database}.
+   *
+   * @return its number; 0 if there is none
+   */
+  public int databaseParameter() {
+    return uri.integer("database", 0, LAST_DATABASE).orElse(0);
+  }
+
+  /**
+   * Returns the path.
+   *
+   * @return without its first slash; possibly empty
+   */
+  public String pathWithoutSlash() {
+    String path = uri.path();
+    return path.startsWith("/") ? path.substring(1) : path;
+  }
+
+  /**
+   * Says how to connect, before user and password.
+   *
+   * @return what holds for servers and sentinels
+   */
+  public DefaultJedisClientConfig.Builder connection() {
+    DefaultJedisClientConfig.Builder config =
+        DefaultJedisClientConfig.builder()
+            .clientName("interlock")
+            .connectionTimeoutMillis(millis(connectTimeout))
+            .socketTimeoutMillis(millis(requestTimeout));
+    if (tls) {
+      config.sslOptions(caCert == null ? SslOptions.defaults() : trusting(caCert));
+    }
+    return config;
+  }
+
+  /**
+   * Says how to connect to the servers that hold the locks.
+   *
+   * @param database the number of the database
+   * @return the whole
+   */
+  public DefaultJedisClientConfig clientConfig(int database) {
+    DefaultJedisClientConfig.Builder config = connection().database(database);
+    uri.user().ifPresent(config::user);
+    uri.password().ifPresent(config::password);
+    return config.build();
+  }
+
+  private static int millis(Duration duration) {
+    return (int) Math.min(Integer.MAX_VALUE, Math.max(1, duration.toMillis()));
+  }
+
+  private SslOptions trusting(String file) {
+    try (InputStream pem = Files.newInputStream(Path.of(file))) {
+      // Jedis takes a trust store in stored form only.
+      KeyStore store = KeyStore.getInstance("JKS");
+      store.load(null, null);
+      for (Certificate authority :
+          CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
+        store.setCertificateEntry("authority-" + store.size(), authority);
+      }
+      if (store.size() == 0) {
+        throw new CertificateException("there is none in it");
+      }
+      ByteArrayOutputStream stored = new ByteArrayOutputStream();
+      store.store(stored, new char[0]);
+      byte[] bytes = stored.toByteArray();
+      return SslOptions.builder()
+          .trustStoreType("JKS")
+          .truststore(() -> new ByteArrayInputStream(bytes), null)
+          .build();
+    } catch (IOException | GeneralSecurityException | InvalidPathException e) {
+      throw new LockConfigurationException(
+          uri.scheme()
+              + " URI: caCert must be a readable file with X.509 certificates in PEM form, and \""
+              + file
+              + "\" is not: "
+              + e,
+          e);
+    }
+  }
+}

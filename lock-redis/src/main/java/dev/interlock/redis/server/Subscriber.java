@@ -1,0 +1,379 @@
+package dev.interlock.redis.server;
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.WakeUp;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
+
+/**
+ * Listens to releases for all waiters of a client, over one connection that is there only while
+ * somebody waits, and a few seconds longer.
+ *
+ * <p>A waiter's own thread never touches that connection: it could be slow, and the interrupt of a
+ * virtual thread would break it for all. One thread listens, for as long as the connection lasts;
+ * one does whatever else there is to do (connect, subscribe, unsubscribe, check that the connection
+ * is alive), and ends when there is nothing. Both are daemons.
+ *
+ * <p>Signals are hints. They may have been missed at two moments, and the waiters concerned are
+ * signalled then, so that they look again: when the server has confirmed a subscription, and when
+ * the connection has broken.
+ */
+public final class Subscriber implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Subscriber.class);
+
+  private static final long FIRST_PAUSE_MILLIS = 50;
+  private static final long LONGEST_PAUSE_MILLIS = 1_000;
+  private static final long FORBIDDEN_PAUSE_MILLIS = 60_000;
+
+  /** How often it is checked that the connection is alive, and still needed. */
+  public static final int POKE_MILLIS = 5_000;
+
+  private final Supplier<Connection> connections;
+  private final String restChannel;
+  private final Failures failures;
+  private final int pokeMillis;
+  private final ScheduledThreadPoolExecutor chores;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Hearing hearing = new Hearing();
+
+  // All that follows is guarded by the lock.
+
+  private final Map<String, Set<Waiter>> waiters = new HashMap<>();
+  private final Set<String> confirmed = new HashSet<>();
+  private @Nullable Subscription subscription;
+  private boolean updateIsDue;
+  private boolean connectIsDue;
+  private boolean forbiddenIsSaid;
+  private int failuresInRow;
+  private int idlePokes;
+  private boolean closed;
+
+  /** What the connection tells, on the thread that listens. */
+  private final class Hearing implements Subscription.Listener {
+    @Override
+    public void ready(Subscription from) {
+      lock.lock();
+      try {
+        if (subscription == from) {
+          failuresInRow = 0;
+          updateSoon();
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public void confirmed(Subscription from, String channel) {
+      lock.lock();
+      try {
+        if (subscription == from) {
+          // Also with nobody waiting at the moment: the next may come before we have unsubscribed.
+          confirmed.add(channel);
+          signal(waiters.get(channel));
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public void published(Subscription from, String channel) {
+      lock.lock();
+      try {
+        signal(waiters.get(channel));
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** One waiter on one lock. */
+  private final class Waiter implements Watch {
+    final String channel;
+    final WakeUp wakeUp;
+
+    Waiter(String channel, WakeUp wakeUp) {
+      this.channel = channel;
+      this.wakeUp = wakeUp;
+    }
+
+    @Override
+    public void close() {
+      remove(this);
+    }
+  }
+
+  /**
+   * Makes one that is not connected yet.
+   *
+   * @param connections makes a connection of its own, outside of any pool; blocks while it connects
+   * @param namespace where all names are; a channel of its own is subscribed to all the time
+   * @param failures tells the user what does not work
+   * @param pokeMillis how often to check the connection; {@link #POKE_MILLIS} but in tests
+   */
+  public Subscriber(
+      Supplier<Connection> connections, String namespace, Failures failures, int pokeMillis) {
+    this.connections = connections;
+    this.restChannel = namespace + ":waiting";
+    this.failures = failures;
+    this.pokeMillis = pokeMillis;
+    this.chores =
+        new ScheduledThreadPoolExecutor(
+            1,
+            new ThreadFactoryBuilder()
+                .setDaemon(true)
+                .setNameFormat("interlock-redis-subscriber")
+                .build());
+    chores.setKeepAliveTime(pokeMillis, TimeUnit.MILLISECONDS);
+    chores.allowCoreThreadTimeOut(true);
+    chores.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  /**
+   * Signals at every release of the lock, until closed. Does not block on the store.
+   *
+   * @param keys the lock
+   * @param wakeUp to be signalled
+   * @return ends it when closed
+   */
+  public Watch watch(LockKeys keys, WakeUp wakeUp) {
+    Waiter waiter = new Waiter(keys.channel(), wakeUp);
+    lock.lock();
+    try {
+      Set<Waiter> others = waiters.computeIfAbsent(waiter.channel, c -> new HashSet<>());
+      if (others.isEmpty()) {
+        updateSoon();
+      }
+      others.add(waiter);
+      if (confirmed.contains(waiter.channel)) {
+        // Nothing will be missed from now on; what came before may have been.
+        wakeUp.signal();
+      }
+    } finally {
+      lock.unlock();
+    }
+    return waiter;
+  }
+
+  private void remove(Waiter waiter) {
+    lock.lock();
+    try {
+      Set<Waiter> others = waiters.get(waiter.channel);
+      if (others != null && others.remove(waiter) && others.isEmpty()) {
+        waiters.remove(waiter.channel);
+        updateSoon();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void later(long millis, Runnable chore) {
+    var unused =
+        chores.schedule(
+            () -> {
+              try {
+                chore.run();
+              } catch (RuntimeException e) {
+                log.error("waiters will look again from time to time only, because of a bug", e);
+              }
+            },
+            millis,
+            TimeUnit.MILLISECONDS);
+  }
+
+  private void updateSoon() {
+    if (!updateIsDue && !closed) {
+      updateIsDue = true;
+      later(0, this::update);
+    }
+  }
+
+  /** Brings the server's view in line with who waits. */
+  private void update() {
+    Subscription current;
+    List<String> wanted;
+    lock.lock();
+    try {
+      updateIsDue = false;
+      current = subscription;
+      if (current == null) {
+        if (!waiters.isEmpty()) {
+          connectAfter(0);
+        }
+        return;
+      }
+      if (!current.isReady()) {
+        return;
+      }
+      wanted = new ArrayList<>(waiters.keySet());
+      // What is about to be unsubscribed from has to be confirmed anew before it is heard again.
+      confirmed.retainAll(waiters.keySet());
+    } finally {
+      lock.unlock();
+    }
+    try {
+      current.update(wanted);
+    } catch (RuntimeException e) {
+      current.close();
+    }
+  }
+
+  private void connectAfter(long millis) {
+    if (!connectIsDue && !closed) {
+      connectIsDue = true;
+      later(millis, this::connect);
+    }
+  }
+
+  private void connect() {
+    lock.lock();
+    try {
+      if (closed || waiters.isEmpty()) {
+        connectIsDue = false;
+        return;
+      }
+    } finally {
+      lock.unlock();
+    }
+    Subscription made;
+    try {
+      // Two pokes have gone unanswered when nothing came for longer than twice their interval.
+      made = new Subscription(connections.get(), restChannel, pokeMillis * 5 / 2, hearing);
+    } catch (RuntimeException e) {
+      lock.lock();
+      try {
+        connectIsDue = false;
+        failed(e);
+      } finally {
+        lock.unlock();
+      }
+      return;
+    }
+    lock.lock();
+    try {
+      connectIsDue = false;
+      if (closed) {
+        made.close();
+        return;
+      }
+      subscription = made;
+      idlePokes = 0;
+      Thread listening = new Thread(() -> listen(made), "interlock-redis-listener");
+      listening.setDaemon(true);
+      listening.start();
+      later(pokeMillis, () -> poke(made));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void listen(Subscription listening) {
+    RuntimeException problem = null;
+    try {
+      listening.listen();
+    } catch (RuntimeException e) {
+      problem = e;
+    }
+    lock.lock();
+    try {
+      if (subscription != listening) {
+        return;
+      }
+      subscription = null;
+      confirmed.clear();
+      waiters.values().forEach(Subscriber::signal);
+      failed(problem);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void failed(@Nullable RuntimeException problem) {
+    if (closed) {
+      return;
+    }
+    long pause = Math.min(LONGEST_PAUSE_MILLIS, FIRST_PAUSE_MILLIS << Math.min(failuresInRow, 10));
+    failuresInRow++;
+    if (problem instanceof JedisAccessControlException) {
+      pause = FORBIDDEN_PAUSE_MILLIS;
+      if (!forbiddenIsSaid) {
+        forbiddenIsSaid = true;
+        log.warn(
+            "{}; waiters are not told of releases, and look again from time to time",
+            failures.explain(problem).getMessage());
+      }
+    } else if (problem != null) {
+      log.debug("lost the connection that listens to releases; connecting again", problem);
+    }
+    if (!waiters.isEmpty()) {
+      connectAfter(pause);
+    }
+  }
+
+  /** Checks that the connection is alive, and closes it when it has not been needed for a while. */
+  private void poke(Subscription current) {
+    lock.lock();
+    try {
+      if (subscription != current || closed) {
+        return;
+      }
+      idlePokes = waiters.isEmpty() ? idlePokes + 1 : 0;
+      if (idlePokes > 1) {
+        subscription = null;
+        confirmed.clear();
+        current.close();
+        return;
+      }
+      later(pokeMillis, () -> poke(current));
+    } finally {
+      lock.unlock();
+    }
+    if (current.isReady()) {
+      try {
+        current.poke();
+      } catch (RuntimeException e) {
+        current.close();
+      }
+    }
+  }
+
+  private static void signal(@Nullable Set<Waiter> some) {
+    if (some != null) {
+      some.forEach(waiter -> waiter.wakeUp.signal());
+    }
+  }
+
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      if (subscription != null) {
+        subscription.close();
+        subscription = null;
+      }
+      waiters.clear();
+      confirmed.clear();
+    } finally {
+      lock.unlock();
+    }
+    chores.shutdown();
+  }
+}

@@ -1,0 +1,113 @@
+package dev.interlock.redis;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Opens backends without the engine in front of them, and speaks to them as it would. */
+final class Backends {
+
+  static final TimeSource TIME = TimeSource.system();
+  static final Duration TERM = Duration.ofSeconds(30);
+
+  private static final List<LockProvider> PROVIDERS =
+      List.of(new RedisProvider(), new RedisClusterProvider(), new RedisSentinelProvider());
+  private static final String ID_CHARACTERS =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+  private Backends() {}
+
+  static BackendContext context(LockOptions options) {
+    return new BackendContext() {
+      @Override
+      public LockOptions options() {
+        return options;
+      }
+
+      @Override
+      public TimeSource time() {
+        return TIME;
+      }
+
+      @Override
+      public void lost(Claim claim, LossReason reason, String detail) {
+        throw new AssertionError("Redis tells nobody of a loss by itself");
+      }
+    };
+  }
+
+  static LockBackend open(String uri) {
+    return open(uri, Duration.ofSeconds(2));
+  }
+
+  static LockBackend open(String uri, Duration requestTimeout) {
+    LockUri parsed = LockUri.parse(uri);
+    return PROVIDERS.stream()
+        .filter(provider -> provider.schemes().contains(parsed.scheme()))
+        .findFirst()
+        .orElseThrow()
+        .open(parsed, context(LockOptions.builder().requestTimeout(requestTimeout).build()));
+  }
+
+  /**
+   * Opens a client, of one server, that joins requests when more than a few threads ask.
+   *
+   * @param few how many that is
+   */
+  static LockClient client(String uri, LockOptions options, int few) {
+    LockUri parsed = LockUri.parse(uri);
+    return LockClient.using(
+        context -> {
+          RedisUri redis = new RedisUri(parsed, options.requestTimeout());
+          return new Opening(
+                  RedisTopology.SINGLE, uri, redis.tls(), RedisSettings.defaults(), context)
+              .on(
+                  () ->
+                      PooledNodes.of(
+                          new LockPool(redis.server(), redis.clientConfig(0), redis.poolConfig()),
+                          few));
+        },
+        options);
+  }
+
+  static Claim claim(String name) {
+    return claim(name, TERM);
+  }
+
+  static Claim claim(String name, Duration term) {
+    StringBuilder id = new StringBuilder();
+    for (int i = 0; i < 27; i++) {
+      id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
+    }
+    return new Claim(name, id.toString(), term, true, "host/1/test");
+  }
+
+  static Deadline soon() {
+    return Deadline.in(TIME, Duration.ofSeconds(2));
+  }
+
+  /** Takes a lock that must be free. */
+  static Grant take(LockBackend backend, Claim claim) throws InterruptedException {
+    Attempt attempt = backend.tryAcquire(claim, soon());
+    if (attempt instanceof Attempt.Granted granted) {
+      return granted.grant();
+    }
+    throw new AssertionError(claim + " was not granted: " + attempt);
+  }
+
+  static boolean isBusy(LockBackend backend, String name) throws InterruptedException {
+    return backend.tryAcquire(claim(name), soon()) instanceof Attempt.Busy;
+  }
+}

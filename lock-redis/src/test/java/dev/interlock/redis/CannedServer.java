@@ -1,0 +1,133 @@
+package dev.interlock.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/**
+ * A server that gives the same answer to every command of a kind, for what a real one cannot be
+ * brought to say: the words of old versions, or another protocol.
+ */
+final class CannedServer implements AutoCloseable {
+
+  private final ServerSocket listener;
+  private final Set<Socket> clients = ConcurrentHashMap.newKeySet();
+
+  private CannedServer() throws IOException {
+    this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+  }
+
+  /** Says the same to everybody who says anything, and hangs up. */
+  static CannedServer saying(String answer) throws IOException {
+    CannedServer server = new CannedServer();
+    server.serve(
+        client -> {
+          if (client.getInputStream().read() >= 0) {
+            client.getOutputStream().write(answer.getBytes(UTF_8));
+          }
+          client.close();
+        });
+    return server;
+  }
+
+  /** A Redis that knows no HELLO, and answers to scripts as told. */
+  static CannedServer answeringScripts(String answer) throws IOException {
+    CannedServer server = new CannedServer();
+    server.answer(
+        command ->
+            switch (command) {
+              case "PING" -> "+PONG";
+              case "EVAL", "EVALSHA" -> answer;
+              case "HELLO" -> "-ERR unknown command `HELLO`";
+              default -> "+OK";
+            });
+    return server;
+  }
+
+  int port() {
+    return listener.getLocalPort();
+  }
+
+  private interface Conversation {
+    void with(Socket client) throws IOException;
+  }
+
+  private void answer(Function<String, String> answers) {
+    serve(
+        client -> {
+          DataInputStream in =
+              new DataInputStream(new BufferedInputStream(client.getInputStream()));
+          OutputStream out = client.getOutputStream();
+          while (true) {
+            int parts = Integer.parseInt(line(in).substring(1));
+            String command = "";
+            for (int i = 0; i < parts; i++) {
+              byte[] part = new byte[Integer.parseInt(line(in).substring(1))];
+              in.readFully(part);
+              line(in);
+              if (i == 0) {
+                command = new String(part, UTF_8).toUpperCase(Locale.ROOT);
+              }
+            }
+            out.write((answers.apply(command) + "\r\n").getBytes(UTF_8));
+          }
+        });
+  }
+
+  @SuppressWarnings("deprecation") // Lines of ASCII are all there is.
+  private static String line(DataInputStream in) throws IOException {
+    String line = in.readLine();
+    if (line == null) {
+      throw new IOException("the client has hung up");
+    }
+    return line;
+  }
+
+  private void serve(Conversation conversation) {
+    daemon(
+        () -> {
+          while (true) {
+            Socket client = listener.accept();
+            clients.add(client);
+            daemon(() -> conversation.with(client));
+          }
+        });
+  }
+
+  private interface Work {
+    void run() throws IOException;
+  }
+
+  private static void daemon(Work work) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                work.run();
+              } catch (IOException ended) {
+                // One side has hung up.
+              }
+            },
+            "canned-server");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public void close() throws IOException {
+    listener.close();
+    for (Socket client : clients) {
+      client.close();
+    }
+  }
+}

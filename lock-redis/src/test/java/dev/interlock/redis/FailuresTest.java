@@ -1,0 +1,537 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * What goes wrong is told apart, with what would be right, and leaves nothing behind. Wherever a
+ * real Redis can be brought to fail in that way, one is.
+ */
+class FailuresTest {
+
+  private static final String SECRET = "s3cret";
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().config("enable-debug-command yes").start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void clear() throws IOException {
+    redis.heal();
+    redis.call("FLUSHALL");
+  }
+
+  // --- no connection
+  // ------------------------------------------------------------------------------
+
+  @Test
+  void anUnknownHost() {
+    LockUnavailableException e =
+        unavailable(() -> Backends.open("redis://me:" + SECRET + "@nohost.invalid"));
+    assertEquals("redis", e.backend());
+    assertEquals("nohost.invalid:6379", e.endpoint());
+    assertSays(e, "redis at nohost.invalid:6379: the host is not known");
+  }
+
+  @Test
+  void aRefusedConnection() throws Exception {
+    int port = freePort();
+    for (String scheme : List.of("redis", "rediss", "redis-cluster")) {
+      assertSays(
+          unavailable(() -> Backends.open(scheme + "://127.0.0.1:" + port)),
+          scheme.replace("rediss", "redis")
+              + " at 127.0.0.1:"
+              + port
+              + ": the connection was refused");
+    }
+    assertSays(
+        unavailable(() -> Backends.open("redis-sentinel://127.0.0.1:" + port + "/mymaster")),
+        "redis-sentinel at 127.0.0.1:" + port + "/mymaster: the connection was refused");
+  }
+
+  @Test
+  void aServerThatIsNoRedis() throws Exception {
+    try (CannedServer web = CannedServer.saying("HTTP/1.1 400 Bad Request\r\n\r\n")) {
+      assertSays(
+          unavailable(() -> Backends.open("redis://127.0.0.1:" + web.port())),
+          "what answers there is no Redis; is the port right?");
+    }
+  }
+
+  @Test
+  void aServerThatHangsUp() throws Exception {
+    try (CannedServer rude = CannedServer.saying("")) {
+      assertSays(
+          unavailable(() -> Backends.open("redis://127.0.0.1:" + rude.port())),
+          "the connection broke or could not be made");
+    }
+  }
+
+  @Test
+  void aServerThatDoesNotAnswerWhenOpened() {
+    redis.pause();
+    assertSays(
+        unavailable(() -> Backends.open(redis.uri(), Duration.ofMillis(300))), "no answer in time");
+  }
+
+  @Test
+  void aServerThatStopsAnswering() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri(), Duration.ofMillis(300))) {
+      redis.pause();
+      assertSays(unavailable(() -> backend.tryAcquire(claim("job"), soon())), "no answer in time");
+      assertSays(unavailable(() -> backend.inspect("job", soon())), "no answer in time");
+    }
+  }
+
+  @Test
+  void theDeadlineOfOneRequestIsKeptEvenIfItIsShorterThanTheRequestTimeout() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri(), Duration.ofMinutes(10))) {
+      redis.pause();
+      // Would wait for ten minutes.
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofMillis(200)))),
+          "no answer in time");
+      redis.resume();
+      // And later requests have their own.
+      take(backend, claim("other"));
+    }
+  }
+
+  @Test
+  void connectingEndsWithTheDeadlineToo() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockBackend backend =
+            Backends.open("redis://127.0.0.1:" + proxy.port(), Duration.ofMinutes(10))) {
+      try (NetworkFault partition = proxy.partition()) {
+        // The first finds a connection that is there; the others are taken, and hear nothing.
+        for (int i = 0; i < 3; i++) {
+          assertSays(
+              unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofMillis(200)))),
+              "no answer in time");
+        }
+      }
+      take(backend, claim("other"));
+    }
+  }
+
+  @Test
+  void connectionsThatBreakAreReplacedWithoutTheCallersNotice() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      occupyConnections(backend, 8);
+      redis.restart();
+      Claim claim = claim("job");
+      take(backend, claim);
+      assertTrue(backend.release(claim, soon()));
+    }
+  }
+
+  @Test
+  void aForcedReleaseIsNotRepeatedOnAnotherConnectionAsItWouldHitTheNextHolder() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockBackend backend = Backends.open("redis://127.0.0.1:" + proxy.port())) {
+      backend.forceRelease("teach the script", soon());
+      take(backend, claim("job"));
+      try (NetworkFault lost = proxy.loseReplies("{job}")) {
+        assertSays(unavailable(() -> backend.forceRelease("job", soon())), "");
+      }
+      assertFalse(backend.inspect("job", soon()).isHeld(), "it was carried out");
+      take(backend, claim("job"));
+      assertTrue(backend.inspect("job", soon()).isHeld());
+    }
+  }
+
+  @Test
+  void aGrantWhoseReplyIsLostIsUndoneByItsClaim() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockBackend backend =
+            Backends.open("redis://127.0.0.1:" + proxy.port(), Duration.ofMillis(300))) {
+      Claim claim = claim("job");
+      try (NetworkFault lost = proxy.loseReplies(claim.id())) {
+        unavailable(() -> backend.tryAcquire(claim, soon()));
+      }
+      assertTrue(backend.inspect("job", soon()).isHeld(), "it was carried out");
+      assertTrue(backend.release(claim, soon()));
+      assertFalse(backend.inspect("job", soon()).isHeld());
+    }
+  }
+
+  @Test
+  void allConnectionsInUse() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockBackend backend =
+            Backends.open(
+                "redis://127.0.0.1:" + proxy.port() + "?maxConnections=1",
+                Duration.ofSeconds(20))) {
+      long before = proxy.traffic().toServer().received();
+      try (NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT)) {
+        CompletableFuture<Void> slow =
+            CompletableFuture.runAsync(
+                () -> {
+                  try {
+                    backend.inspect("job", in(Duration.ofSeconds(20)));
+                  } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                  }
+                });
+        Eventually.holds("asked", () -> proxy.traffic().toServer().received() > before);
+        assertSays(
+            unavailable(() -> backend.inspect("job", in(Duration.ofMillis(200)))),
+            "all 1 connections are in use");
+        held.close();
+        slow.join();
+      }
+    }
+  }
+
+  // --- a server that cannot serve at the moment
+  // ---------------------------------------------------
+
+  @Test
+  void aServerThatIsLoading() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      take(backend, claim("other"));
+      redis.call("CONFIG", "SET", "rdbcompression", "no");
+      for (int i = 0; i < 50; i++) {
+        redis.call("SET", "filler " + i, "x".repeat(2000));
+      }
+      redis.call("CONFIG", "SET", "key-load-delay", "50000");
+      redis.call("CONFIG", "SET", "loading-process-events-interval-bytes", "1024");
+      CompletableFuture<Void> reload = inBackground("DEBUG", "RELOAD");
+      Eventually.holds("loading", () -> redis.info("persistence", "loading").equals("1"));
+      assertSays(unavailable(() -> backend.tryAcquire(claim("job"), soon())), "still loading");
+      assertSays(unavailable(() -> Backends.open(redis.uri())), "still loading");
+      redis.call("CONFIG", "SET", "key-load-delay", "0");
+      reload.join();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aReadOnlyReplicaAndOneThatLostItsPrimary() throws Exception {
+    try (RedisServer primary = Testbed.redis().start();
+        LockBackend backend = Backends.open(redis.uri())) {
+      redis.call("REPLICAOF", primary.host(), Integer.toString(primary.port()));
+      Eventually.holds(
+          "linked", () -> redis.info("replication", "master_link_status").equals("up"));
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), soon())), "is a read-only replica");
+      redis.call("CONFIG", "SET", "replica-serve-stale-data", "no");
+      primary.kill();
+      Eventually.holds(
+          "cut off", () -> redis.info("replication", "master_link_status").equals("down"));
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), soon())), "has lost its primary");
+      assertSays(unavailable(() -> Backends.open(redis.uri())), "has lost its primary");
+    } finally {
+      redis.call("REPLICAOF", "NO", "ONE");
+      redis.call("CONFIG", "SET", "replica-serve-stale-data", "yes");
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aServerWithoutMemory() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      Claim held = claim("held");
+      take(backend, held);
+      redis.call("CONFIG", "SET", "maxmemory", "1");
+      assertSays(unavailable(() -> backend.tryAcquire(claim("job"), soon())), "is out of memory");
+      assertTrue(backend.release(held, soon()), "giving up needs no memory");
+    } finally {
+      redis.call("CONFIG", "SET", "maxmemory", "0");
+    }
+    assertEquals(List.of("interlock:{held}:fence"), redis.call("KEYS", "*"));
+  }
+
+  @Test
+  void aServerThatIsBusyWithAScript() throws Exception {
+    redis.call("CONFIG", "SET", "busy-reply-threshold", "10");
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      CompletableFuture<Void> script = inBackground("EVAL", "while true do end", "0");
+      Eventually.holds(
+          "busy",
+          () -> {
+            try {
+              redis.call("PING");
+              return false;
+            } catch (IOException e) {
+              return true;
+            }
+          });
+      assertSays(unavailable(() -> backend.tryAcquire(claim("job"), soon())), "SCRIPT KILL");
+      redis.call("SCRIPT", "KILL");
+      assertThrows(RuntimeException.class, script::join);
+      take(backend, claim("job"));
+    }
+  }
+
+  @Test
+  void aServerWithTooFewReplicas() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      redis.call("CONFIG", "SET", "min-replicas-to-write", "1");
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), soon())), "min-replicas-to-write");
+    } finally {
+      redis.call("CONFIG", "SET", "min-replicas-to-write", "0");
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void aGrantThatTooFewReplicasConfirmIsUndone() throws Exception {
+    try (LockBackend backend =
+        Backends.open(redis.uri() + "?waitReplicas=1", Duration.ofSeconds(2))) {
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofSeconds(2)))),
+          "fewer than 1 replicas");
+    }
+    assertEquals(List.of("interlock:{job}:fence"), redis.call("KEYS", "*"));
+  }
+
+  @Test
+  void aServerWithoutConnectionsToSpare() throws Exception {
+    redis.call("CONFIG", "SET", "maxclients", "1");
+    try (LockBackend first = Backends.open(redis.uri())) {
+      assertSays(unavailable(() -> Backends.open(redis.uri())), "maxclients");
+    } finally {
+      Eventually.holds(
+          "connected again",
+          () -> {
+            try {
+              redis.call("CONFIG", "SET", "maxclients", "10000");
+              return true;
+            } catch (IOException full) {
+              return false;
+            }
+          });
+    }
+  }
+
+  @Test
+  void aClusterThatIsDown() throws Exception {
+    try (RedisServer lonely = Testbed.redis().config("cluster-enabled yes").start();
+        LockBackend backend = Backends.open(lonely.uri())) {
+      assertSays(
+          unavailable(() -> backend.tryAcquire(claim("job"), soon())), "cluster that is down");
+    }
+  }
+
+  // --- what a person has to set right
+  // -------------------------------------------------------------
+
+  @Test
+  void aMissingAndAWrongPassword() throws Exception {
+    try (RedisServer guarded = Testbed.redis().password(SECRET).start()) {
+      String plain = "redis://127.0.0.1:" + guarded.port();
+      assertSays(refused(() -> Backends.open(plain)), "wants a password");
+      String wrong = plain.replace("//", "//:wr0ng@");
+      LockConfigurationException e = refused(() -> Backends.open(wrong));
+      assertSays(e, "refuses the user or the password");
+      assertFalse(e.toString().contains("wr0ng"));
+      assertSays(
+          refused(() -> Backends.open(plain.replace("//", "//nobody:" + SECRET + "@"))),
+          "refuses the user or the password");
+      try (LockBackend backend = Backends.open(plain.replace("//", "//:" + SECRET + "@"))) {
+        take(backend, claim("job"));
+        assertFalse(backend.endpoint().contains(SECRET));
+        assertFalse(backend.toString().contains(SECRET));
+      }
+      assertSays(
+          refused(() -> Backends.open(plain.replace("redis:", "redis-cluster:"))),
+          "wants a password");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "~* &* +@all -@scripting",
+        "~other:* &* +@all",
+        "~interlock:* &* +@all -set",
+        "~interlock:* &* +@all -time",
+      })
+  void aMissingPermission(String rules) throws Exception {
+    try (RedisServer guarded = Testbed.redis().user("me", SECRET, rules).start();
+        LockBackend backend =
+            Backends.open("redis://me:" + SECRET + "@127.0.0.1:" + guarded.port())) {
+      LockConfigurationException e = refused(() -> backend.tryAcquire(claim("job"), soon()));
+      assertSays(e, "does not permit the user what locks need");
+      assertFalse(e.toString().contains(SECRET));
+      if (!rules.contains("time")) {
+        assertEquals(List.of(), guarded.call("KEYS", "*"));
+      }
+    }
+  }
+
+  @Test
+  void aServerWhoseScriptsAreSwitchedOff() throws Exception {
+    try (RedisServer odd = Testbed.redis().config("rename-command EVALSHA \"\"").start();
+        LockBackend backend = Backends.open(odd.uri())) {
+      assertSays(
+          refused(() -> backend.tryAcquire(claim("job"), soon())),
+          "lacks a command that locks need, renamed or disabled");
+      assertEquals(List.of(), odd.call("KEYS", "*"));
+    }
+  }
+
+  @Test
+  void aDatabaseThatDoesNotExist() {
+    assertSays(refused(() -> Backends.open(redis.uri() + "/99")), "does not have the database");
+  }
+
+  @Test
+  void aSingleServerThatIsTakenForACluster() {
+    assertSays(
+        refused(() -> Backends.open(redis.uri().replace("redis:", "redis-cluster:"))),
+        "is no node of a cluster; use redis://");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        // As servers before Redis 7 put it.
+        "ERR Error running script (call to f_0f): @user_script:30: @user_script: 30: -READONLY You"
+            + " can't write against a read only replica. | is a read-only replica",
+        "ERR Error running script (call to f_0f): @user_script:30: @user_script: 30: -OOM command"
+            + " not allowed when used memory > 'maxmemory'. | is out of memory",
+        "ERR Error running script (call to f_0f): @user_script:30: @user_script: 30: -MISCONF Redis"
+            + " is configured to save RDB snapshots | cannot save its data",
+        "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to"
+            + " disk. | cannot save its data",
+        "TRYAGAIN Multiple keys request during rehashing of slot | is moving the lock's slot",
+        "NOSCRIPT No matching script. Please use EVAL. | forgets scripts",
+        "ERR something nobody has thought of | something nobody has thought of",
+      })
+  void oldAndRareWordsForWhatMayPass(String answer, String message) throws Exception {
+    try (CannedServer server = CannedServer.answeringScripts("-" + answer);
+        LockBackend backend = Backends.open("redis://127.0.0.1:" + server.port())) {
+      assertSays(unavailable(() -> backend.tryAcquire(claim("job"), soon())), message);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "ERR Error running script (call to f_0f): @user_script:29: @user_script: 29: Write commands"
+            + " not allowed after non deterministic commands. | is older than Redis 5",
+        "ERR unknown command `EVALSHA`, with args beginning with: | older than Redis 5",
+        "ERR The user executing the script can't run this command or subcommand | does not permit",
+        "NOPERM this user has no permissions to run the 'evalsha' command | does not permit",
+        "DENIED Redis is running in protected mode because | is in protected mode",
+        "MOVED 866 127.0.0.1:7001 | is a node of a Redis Cluster; use redis-cluster:",
+      })
+  void oldAndRareWordsForWhatAPersonMustSetRight(String answer, String message) throws Exception {
+    try (CannedServer server = CannedServer.answeringScripts("-" + answer);
+        LockBackend backend = Backends.open("redis://127.0.0.1:" + server.port())) {
+      assertSays(refused(() -> backend.tryAcquire(claim("job"), soon())), message);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------
+
+  private static void occupyConnections(LockBackend backend, int count) throws Exception {
+    redis.pause();
+    CompletableFuture<?>[] all = new CompletableFuture<?>[count];
+    CountDownLatch started = new CountDownLatch(count);
+    for (int i = 0; i < count; i++) {
+      all[i] =
+          CompletableFuture.runAsync(
+              () -> {
+                started.countDown();
+                try {
+                  backend.inspect("job", soon());
+                } catch (InterruptedException e) {
+                  throw new AssertionError(e);
+                }
+              },
+              command -> new Thread(command).start());
+    }
+    started.await();
+    redis.resume();
+    CompletableFuture.allOf(all).join();
+  }
+
+  private static Deadline in(Duration duration) {
+    return Deadline.in(Backends.TIME, duration);
+  }
+
+  private static CompletableFuture<Void> inBackground(String... command) {
+    return CompletableFuture.runAsync(
+        () -> {
+          try {
+            redis.call(command);
+          } catch (IOException e) {
+            throw new IllegalStateException(e);
+          }
+        });
+  }
+
+  private static void assertNothingIsLeft() throws IOException {
+    assertEquals(null, redis.call("GET", "interlock:{job}"));
+    assertEquals(null, redis.call("GET", "interlock:{job}:fence"));
+  }
+
+  private static LockUnavailableException unavailable(Executable action) {
+    return assertInstanceOf(
+        LockUnavailableException.class, assertThrows(LockException.class, action));
+  }
+
+  private static LockConfigurationException refused(Executable action) {
+    return assertInstanceOf(
+        LockConfigurationException.class, assertThrows(LockException.class, action));
+  }
+
+  private static void assertSays(LockException e, String message) {
+    assertTrue(e.getMessage().contains(message), e::getMessage);
+    assertFalse(e.getMessage().contains(SECRET), e::getMessage);
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+}

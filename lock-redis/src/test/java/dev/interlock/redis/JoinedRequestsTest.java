@@ -1,0 +1,685 @@
+package dev.interlock.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.redis.Nodes.Talk;
+import dev.interlock.redis.Wire.Call;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.NotSentException;
+import dev.interlock.redis.server.Script;
+import dev.interlock.spi.Deadline;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Requests that are sent together, when something happens to them on the way. The server, the
+ * connections and the faults are real. Only the moment at which a leader starts is the test's, so
+ * that it is known who is in a batch: the first request is held at the gate, and the others wait
+ * behind it.
+ */
+class JoinedRequestsTest {
+
+  private static final int CALLERS = 40;
+  private static final Duration LONG = Duration.ofSeconds(20);
+
+  private static RedisServer redis;
+
+  private static final JedisClientConfig CONFIG =
+      DefaultJedisClientConfig.builder().socketTimeoutMillis(20_000).build();
+
+  private FaultProxy proxy;
+  private LockPool pool;
+  private PooledNode node;
+  private JoinedRequests joined;
+
+  /** What a leader needs to start. */
+  private final Semaphore gate = new Semaphore(0);
+
+  private final AtomicInteger atGate = new AtomicInteger();
+  private final AtomicInteger talks = new AtomicInteger();
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void connect() throws IOException {
+    redis.call("FLUSHALL");
+    proxy = FaultProxy.to(redis.host(), redis.port());
+    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+    config.setMaxTotal(8);
+    config.setMaxIdle(8);
+    config.setJmxEnabled(false);
+    pool = new LockPool(new HostAndPort("127.0.0.1", proxy.port()), CONFIG, config);
+    node = new PooledNode(pool);
+    joined =
+        new JoinedRequests(
+            new JoinedRequests.Route() {
+              @Override
+              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
+                atGate.incrementAndGet();
+                gate.acquireUninterruptibly();
+                talks.incrementAndGet();
+                return node.use(deadline, true, false, talk);
+              }
+            },
+            0,
+            LONG);
+  }
+
+  @AfterEach
+  void disconnect() throws IOException {
+    gate.release(1_000_000);
+    proxy.close();
+    pool.close();
+  }
+
+  /** One thread's acquisition, and what came of it. */
+  private final class Caller {
+    final LockKeys keys;
+    final String value;
+    final CompletableFuture<Long> token = new CompletableFuture<>();
+    final Thread thread;
+    volatile long lateNanos;
+    volatile boolean interruptKept;
+
+    Caller(int number, Deadline deadline) {
+      String name = "job " + number;
+      keys = LockKeys.of("interlock", name);
+      value = Backends.claim(name).id() + "|host/1/" + number;
+      thread = new Thread(() -> ask(deadline), "caller " + number);
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private void ask(Deadline deadline) {
+      try {
+        Call acquire =
+            new Call(
+                Script.ACQUIRE,
+                keys,
+                value.getBytes(UTF_8),
+                "30000".getBytes(UTF_8),
+                "600000".getBytes(UTF_8));
+        Long granted = assertInstanceOf(Long.class, joined.run(acquire, deadline));
+        interruptKept = Thread.currentThread().isInterrupted();
+        token.complete(granted);
+      } catch (InterruptedException | RuntimeException | Error e) {
+        lateNanos = -deadline.remainingNanos();
+        token.completeExceptionally(e);
+      }
+    }
+
+    long granted() throws Exception {
+      return token.get(LONG.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    Throwable failure() throws Exception {
+      return token.handle((granted, failure) -> failure).get(LONG.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    boolean mayHaveSucceeded() {
+      return !token.isCompletedExceptionally();
+    }
+
+    boolean succeeded() {
+      return token.handle((granted, failure) -> failure == null).join();
+    }
+
+    @Nullable Object valueOnServer() throws IOException {
+      return redis.call("GET", keys.toString());
+    }
+
+    /** The reply was that of the last time that the request was carried out, and of no other. */
+    void assertGrantedOnServer() throws Exception {
+      long granted = granted();
+      assertEquals(value, valueOnServer());
+      assertEquals(Long.toString(granted), redis.call("GET", keys + ":fence"));
+    }
+  }
+
+  private Caller caller(int number) {
+    return new Caller(number, in(LONG));
+  }
+
+  private static Deadline in(Duration time) {
+    return Deadline.in(Backends.TIME, time);
+  }
+
+  /** One at the gate, and all others behind it. */
+  private List<Caller> gather() throws Exception {
+    List<Caller> callers = new ArrayList<>();
+    // The same for all: nobody's is too late to be taken along.
+    Deadline deadline = in(LONG);
+    for (int i = 0; i < CALLERS; i++) {
+      callers.add(new Caller(i, deadline));
+      int there = i + 1;
+      Eventually.holds(
+          "one more is there", () -> Math.min(atGate.get(), 1) + joined.queued() == there);
+    }
+    return callers;
+  }
+
+  /** Lets the first go alone, and waits until those behind it are to be sent. */
+  private void letTheFirstGo() throws Exception {
+    gate.release();
+    Eventually.holds("the next leader is at the gate", () -> atGate.get() == 2);
+  }
+
+  @Test
+  void requestsThatWaitAreSentTogetherAndEachGetsItsOwnReply() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    gate.release();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+    assertEquals(2, talks.get(), "requests were not joined");
+    assertEquals(0, joined.queued());
+  }
+
+  @Test
+  void aScriptThatTheServerDoesNotKnowIsTaughtToItWithinABatch() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    redis.call("SCRIPT", "FLUSH");
+    gate.release();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+  }
+
+  @Test
+  void aConnectionThatIsCutAmongTheRepliesIsReplacedAndOnlyTheRestRepeated() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
+    gate.release();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+  }
+
+  @Test
+  void whereTheConnectionCannotBeReplacedTheUnreadAreInDoubtAndTheReadAreNot() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    try (NetworkFault refused = proxy.refuse()) {
+      proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
+      gate.release();
+      Eventually.holds(
+          "the batch fails", () -> callers.stream().anyMatch(caller -> !caller.mayHaveSucceeded()));
+    }
+    int inDoubt = 0;
+    for (Caller caller : callers) {
+      Throwable failure = caller.failure();
+      if (failure != null) {
+        assertTrue(failure instanceof JedisException, failure::toString);
+        inDoubt++;
+      }
+    }
+    // Some 8 replies of 39 fit into 140 bytes.
+    assertTrue(inDoubt > 25 && inDoubt < 35, "in doubt: " + inDoubt);
+    for (Caller caller : callers) {
+      if (caller.succeeded()) {
+        caller.assertGrantedOnServer();
+      } else {
+        // As the engine does with what is in doubt.
+        gate.release();
+        joined.run(new Call(Script.RELEASE, caller.keys, caller.value.getBytes(UTF_8)), in(LONG));
+        assertNull(caller.valueOnServer());
+      }
+    }
+  }
+
+  @Test
+  void inABlackHoleEachFailsAtItsOwnDeadline() throws Exception {
+    Deadline brief = in(Duration.ofMillis(700));
+    Deadline longer = in(Duration.ofMillis(1_500));
+    List<Caller> callers = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      callers.add(new Caller(i, i % 4 < 2 ? brief : longer));
+    }
+    Eventually.holds("all are there", () -> Math.min(atGate.get(), 1) + joined.queued() == 20);
+    try (NetworkFault hole = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
+      gate.release(1_000);
+      for (int i = 0; i < callers.size(); i++) {
+        Caller caller = callers.get(i);
+        Throwable failure = caller.failure();
+        assertTrue(failure instanceof JedisException, () -> "not a failure: " + failure);
+        assertTrue(
+            failure instanceof NotSentException || Failures.isTimeout(failure), failure::toString);
+        assertTrue(caller.lateNanos >= 0, () -> "early by ns " + -caller.lateNanos);
+        // The contract's bound, without the request's own time.
+        assertTrue(caller.lateNanos < 2_000_000_000L, () -> "late by ns " + caller.lateNanos);
+      }
+    }
+    gate.release(1_000);
+    Caller next = caller(100);
+    next.assertGrantedOnServer();
+  }
+
+  @Test
+  void whoLeavesAtItsDeadlineDoesNotMixUpTheRepliesOfTheOthers() throws Exception {
+    List<Caller> callers = gather();
+    Caller hasty = new Caller(CALLERS, in(Duration.ofSeconds(3)));
+    Eventually.holds("the hasty one too", () -> joined.queued() == CALLERS);
+    letTheFirstGo();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    gate.release();
+    assertTrue(Failures.isTimeout(hasty.failure()), () -> "left with " + hasty.token);
+    Eventually.holds("its request is carried out", () -> hasty.valueOnServer() != null);
+    held.close();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+  }
+
+  @Test
+  void whatIsGrantedToACallerWhoHasLeftIsGivenBackAlsoIfItsOwnUndoingCameFirst() throws Exception {
+    assertGivenBack(LONG, Caller::assertGrantedOnServer);
+  }
+
+  @Test
+  void whatIsGrantedToACallerWhoHasLeftIsGivenBackAlsoIfTheLeaderHearsNothing() throws Exception {
+    assertGivenBack(
+        Duration.ofSeconds(6),
+        leader -> assertTrue(Failures.isTimeout(leader.failure()), () -> "" + leader.token));
+  }
+
+  private interface Check {
+    void of(Caller leader) throws Exception;
+  }
+
+  /** The replies are lost if the leader has little time. */
+  private void assertGivenBack(Duration leadersTime, Check check) throws Exception {
+    Semaphore write = new Semaphore(0);
+    AtomicBoolean held = new AtomicBoolean();
+    AtomicInteger writing = new AtomicInteger();
+    try (Connection slow =
+        new Connection(address(), CONFIG) {
+          @Override
+          public void sendCommand(CommandArguments arguments) {
+            if (held.get()) {
+              writing.incrementAndGet();
+              write.acquireUninterruptibly();
+            }
+            super.sendCommand(arguments);
+          }
+        }) {
+      joined =
+          new JoinedRequests(
+              new JoinedRequests.Route() {
+                @Override
+                public <T> T use(Deadline deadline, Talk<T> talk) {
+                  if (atGate.incrementAndGet() == 1) {
+                    gate.acquireUninterruptibly();
+                  } else {
+                    held.set(true);
+                  }
+                  return Wire.talk(slow, deadline, false, talk);
+                }
+              },
+              0,
+              LONG);
+      Caller first = caller(0);
+      Eventually.holds("one leads", () -> atGate.get() == 1);
+      Caller leader = new Caller(1, in(leadersTime));
+      Eventually.holds("the next leader waits", () -> joined.queued() == 1);
+      Caller hasty = new Caller(2, in(Duration.ofSeconds(3)));
+      Eventually.holds("the hasty one, too", () -> joined.queued() == 2);
+      gate.release();
+      first.assertGrantedOnServer();
+      Eventually.holds("the leader is about to write", () -> writing.get() == 1);
+      assertEquals(2, atGate.get(), "the hasty one is not in the leader's batch");
+      assertTrue(Failures.isTimeout(hasty.failure()), () -> "left with " + hasty.token);
+      // This is what the engine does then. It comes before what it is to undo.
+      Object undone =
+          node.use(
+              in(LONG),
+              true,
+              false,
+              wire -> wire.run(new Call(Script.RELEASE, hasty.keys, hasty.value.getBytes(UTF_8))));
+      assertEquals("not held", Wire.text(((List<?>) undone).get(0)));
+      if (leadersTime.compareTo(LONG) < 0) {
+        proxy.blackHole(Direction.SERVER_TO_CLIENT);
+      }
+      write.release(1_000);
+      check.of(leader);
+      Eventually.holds("it was sent", () -> redis.call("GET", hasty.keys + ":fence") != null);
+      Eventually.holds("it was given back", () -> hasty.valueOnServer() == null);
+    } finally {
+      write.release(1_000);
+    }
+  }
+
+  @Test
+  void repliesThatComeOneByOneDoNotKeepALeaderBeyondItsDeadline() throws Exception {
+    AtomicInteger replies = new AtomicInteger();
+    Duration time = Duration.ofSeconds(4);
+    joinedOver(
+        (connection, number) -> {
+          int wait = connection.getSoTimeout();
+          switch (number == 2 ? replies.incrementAndGet() : 0) {
+            case 2 -> letPass(wait * 9L / 10);
+            case 3 -> {
+              letPass(wait);
+              throw new JedisConnectionException(new SocketTimeoutException("no reply"));
+            }
+            default -> {}
+          }
+        });
+    Caller first = caller(0);
+    Eventually.holds("one leads", () -> atGate.get() == 1);
+    Deadline deadline = in(time);
+    Caller leader = new Caller(1, deadline);
+    Eventually.holds("the next leader waits", () -> joined.queued() == 1);
+    for (int i = 2; i < 6; i++) {
+      new Caller(i, deadline);
+      int there = i;
+      Eventually.holds("one more waits", () -> joined.queued() == there);
+    }
+    gate.release(1_000);
+    first.assertGrantedOnServer();
+    leader.granted();
+    long late = -deadline.remainingNanos();
+    // The contract's bound, without the request's own time.
+    assertTrue(late < 2_000_000_000L, () -> "late by ns " + late);
+  }
+
+  @Test
+  void theNextLeadWhileTheRepliesOfTheFormerOnesAreStillRead() throws Exception {
+    AtomicInteger replies = new AtomicInteger();
+    Semaphore reading = new Semaphore(0);
+    joinedOver(
+        (connection, number) -> {
+          if (number == 2 && replies.incrementAndGet() == 2) {
+            reading.acquireUninterruptibly();
+          }
+        });
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    gate.release();
+    Eventually.holds("one of the batch has its reply", () -> replies.get() == 2);
+    List<Caller> next = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      next.add(caller(CALLERS + i));
+    }
+    gate.release(1_000);
+    for (Caller caller : next) {
+      caller.assertGrantedOnServer();
+    }
+    assertEquals(2, replies.get(), "the batch before did not wait");
+    reading.release(1_000);
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+    assertEquals(0, joined.queued());
+  }
+
+  private HostAndPort address() {
+    return new HostAndPort("127.0.0.1", proxy.port());
+  }
+
+  private static void letPass(long millis) {
+    try {
+      TimeUnit.MILLISECONDS.sleep(millis);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void aScriptThatHasToBeTaughtFirstHasOnlyTheTimeThatIsLeft() throws Exception {
+    AtomicBoolean connected = new AtomicBoolean();
+    List<Integer> limits = new ArrayList<>();
+    LockKeys keys = LockKeys.of("interlock", "alone");
+    try (Connection connection =
+        new Connection(address(), CONFIG) {
+          @Override
+          public Object getOne() {
+            if (connected.get()) {
+              limits.add(getSoTimeout());
+              letPass(limits.size() == 1 ? 500 : 0);
+            }
+            return super.getOne();
+          }
+        }) {
+      connected.set(true);
+      redis.call("SCRIPT", "FLUSH");
+      Wire.talk(
+          connection,
+          in(Duration.ofSeconds(10)),
+          false,
+          wire -> wire.run(new Call(Script.RELEASE, keys, "nobody's".getBytes(UTF_8))));
+    }
+    assertEquals(2, limits.size(), limits::toString);
+    assertTrue(limits.get(1) <= limits.get(0) - 500, limits::toString);
+  }
+
+  /** What happens before a reply is read in a leader's talk; they are numbered from 1. */
+  private interface BeforeReply {
+    void of(Connection connection, int talk);
+  }
+
+  /** Every leader passes the gate, and has a connection of its own. */
+  private void joinedOver(BeforeReply before) {
+    joined =
+        new JoinedRequests(
+            new JoinedRequests.Route() {
+              @Override
+              public <T> T use(Deadline deadline, Talk<T> talk) {
+                int number = atGate.incrementAndGet();
+                gate.acquireUninterruptibly();
+                AtomicBoolean connected = new AtomicBoolean();
+                try (Connection connection =
+                    new Connection(address(), CONFIG) {
+                      @Override
+                      public Object getOne() {
+                        if (connected.get()) {
+                          before.of(this, number);
+                        }
+                        return super.getOne();
+                      }
+                    }) {
+                  connected.set(true);
+                  return Wire.talk(connection, deadline, false, talk);
+                }
+              }
+            },
+            0,
+            LONG);
+  }
+
+  @Test
+  void anInterruptTakesARequestBackThatIsNotSent() throws Exception {
+    List<Caller> callers = gather();
+    Caller interrupted = callers.get(17);
+    interrupted.thread.interrupt();
+    assertTrue(interrupted.failure() instanceof InterruptedException);
+    letTheFirstGo();
+    gate.release();
+    for (Caller caller : callers) {
+      if (caller != interrupted) {
+        caller.assertGrantedOnServer();
+      }
+    }
+    assertNull(interrupted.valueOnServer());
+  }
+
+  @Test
+  void interruptsOfALeaderAndOfOthersBreakNothingAndAreKept() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    gate.release();
+    for (Caller caller : callers.subList(1, CALLERS)) {
+      Eventually.holds("its request is carried out", () -> caller.valueOnServer() != null);
+    }
+    // The first of them leads.
+    callers.subList(1, 10).forEach(caller -> caller.thread.interrupt());
+    held.close();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+    assertEquals(2, talks.get(), "an interrupt led to another talk");
+    for (Caller caller : callers.subList(1, 10)) {
+      assertTrue(caller.interruptKept, "an interrupt was swallowed");
+    }
+  }
+
+  @Test
+  void aLeaderThatIsInterruptedWhileItWaitsForAConnectionGoesOnForTheOthers() throws Exception {
+    List<Connection> borrowed = new ArrayList<>();
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    for (int i = 0; i < 8; i++) {
+      borrowed.add(pool.getResource());
+    }
+    gate.release();
+    Eventually.holds("the leader waits for a connection", () -> pool.getNumWaiters() == 1);
+    callers.forEach(caller -> caller.thread.interrupt());
+    gate.release(1_000);
+    Eventually.holds("the leader waits again", () -> pool.getNumWaiters() == 1);
+    borrowed.forEach(pool::returnResource);
+    for (Caller caller : callers) {
+      Throwable failure = caller.failure();
+      // Those who were not sent yet are taken back; nobody else fails.
+      if (failure == null) {
+        caller.assertGrantedOnServer();
+      } else {
+        assertTrue(failure instanceof InterruptedException, failure::toString);
+        assertNull(caller.valueOnServer());
+      }
+    }
+    assertTrue(callers.stream().filter(Caller::succeeded).count() >= 2);
+  }
+
+  @Test
+  void aRequestThatIsNotSentInTimeGoesAlone() throws Exception {
+    JoinedRequests impatient =
+        new JoinedRequests(
+            new JoinedRequests.Route() {
+              @Override
+              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
+                if (Thread.currentThread().getName().startsWith("held")) {
+                  atGate.incrementAndGet();
+                  gate.acquireUninterruptibly();
+                }
+                return node.use(deadline, true, false, talk);
+              }
+            },
+            0,
+            Duration.ofMillis(50));
+    joined = impatient;
+    LockKeys keys = LockKeys.of("interlock", "held");
+    Thread held =
+        new Thread(
+            () -> {
+              try {
+                impatient.run(new Call(Script.INSPECT, keys), in(LONG));
+              } catch (InterruptedException e) {
+                throw new CompletionException(e);
+              }
+            },
+            "held");
+    held.start();
+    Eventually.holds("the leader is held", () -> atGate.get() == 1);
+    for (int i = 0; i < 6; i++) {
+      caller(i).assertGrantedOnServer();
+    }
+    gate.release();
+    held.join(LONG.toMillis());
+    assertFalse(held.isAlive());
+  }
+
+  @Test
+  void whatOneIsRefusedDoesNotTouchTheOthers() throws Exception {
+    redis.call("LPUSH", "interlock:{job 7}", "somebody else's");
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    gate.release();
+    for (Caller caller : callers) {
+      if (caller == callers.get(7)) {
+        assertNotNull(caller.failure());
+      } else {
+        caller.assertGrantedOnServer();
+      }
+    }
+  }
+
+  @Test
+  void onAClosedPoolAllAreTold() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    pool.close();
+    gate.release(1_000);
+    for (Caller caller : callers.subList(1, CALLERS)) {
+      assertTrue(caller.failure() instanceof JedisException, () -> "got " + caller.token);
+    }
+    assertThrows(
+        JedisException.class,
+        () -> joined.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG)));
+  }
+
+  @Test
+  void anAnswerThatIsAnErrorIsThrownToItsCallerAlone() throws Exception {
+    List<Caller> callers = gather();
+    letTheFirstGo();
+    // Like a primary that has become a replica: an error for each, and a connection to be dropped.
+    redis.call("REPLICAOF", "127.0.0.1", "1");
+    try {
+      gate.release(1_000);
+      for (Caller caller : callers.subList(1, CALLERS)) {
+        Throwable failure = caller.failure();
+        assertTrue(failure.getMessage().contains("READONLY"), failure::toString);
+        assertFalse(failure instanceof JedisConnectionException);
+      }
+      assertEquals(0, pool.getNumIdle(), "a connection to a replica was kept");
+    } finally {
+      redis.call("REPLICAOF", "NO", "ONE");
+    }
+  }
+}

@@ -1,0 +1,228 @@
+package dev.interlock.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The whole, as users have it: clients on a real Redis. */
+class RedisClientTest {
+
+  private static final Duration TERM = Duration.ofSeconds(3);
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void clear() throws IOException {
+    redis.heal();
+    redis.call("FLUSHALL");
+  }
+
+  @Test
+  void twoClientsExcludeEachOtherAndTokensRise() throws Exception {
+    int threads = 4;
+    int turns = 60;
+    AtomicInteger inside = new AtomicInteger();
+    AtomicLong last = new AtomicLong();
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try (LockClient first = open();
+        LockClient second = open()) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int t = 0; t < threads; t++) {
+        LockClient client = t % 2 == 0 ? first : second;
+        all.add(
+            pool.submit(
+                () -> {
+                  for (int i = 0; i < turns; i++) {
+                    try (Lease lease = client.lock("job").acquire()) {
+                      assertEquals(1, inside.incrementAndGet());
+                      assertTrue(last.getAndSet(lease.fencingToken()) < lease.fencingToken());
+                      assertTrue(lease.isHeld());
+                      inside.decrementAndGet();
+                    }
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> one : all) {
+        one.get();
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    assertEquals(List.of("interlock:{job}:fence"), redis.call("KEYS", "*"));
+  }
+
+  @Test
+  void aWaiterIsWokenByTheReleaseAndNotByLookingAgain() throws Exception {
+    // It would look again by itself after ten minutes.
+    LockOptions patient =
+        LockOptions.builder().lookAgain(Duration.ofMinutes(10)).term(Duration.ofHours(1)).build();
+    try (LockClient holder = LockClient.open(redis.uri(), patient);
+        LockClient waiter = LockClient.open(redis.uri(), patient)) {
+      for (int i = 0; i < 20; i++) {
+        Lease lease = holder.lock("job").acquire();
+        CompletableFuture<Lease> waiting = waiter.lock("job").acquireAsync();
+        Eventually.holds("waiting", () -> subscriptions() > 0);
+        assertFalse(waiting.isDone());
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
+        waiting.get(20, TimeUnit.SECONDS).release();
+        Eventually.holds("no longer waiting", () -> subscriptions() == 0);
+      }
+    }
+  }
+
+  @Test
+  void aWaiterGetsTheLockWithinTheTermWhenTheHoldersProcessIsKilled() throws Exception {
+    try (LockClient client = open();
+        HolderProcess holder =
+            HolderProcess.start(redis.uri() + "?term=" + TERM.toSeconds() + "s", "job")) {
+      CompletableFuture<Lease> waiting = client.lock("job").acquireAsync();
+      Eventually.holds("waiting", () -> subscriptions() > 0);
+      holder.kill();
+      // The bound is the contract's: the term and two seconds.
+      Lease lease = waiting.get(TERM.plusSeconds(2).toMillis(), TimeUnit.MILLISECONDS);
+      assertTrue(lease.fencingToken() > holder.token());
+      lease.release();
+    }
+  }
+
+  @Test
+  void aHeldLeaseOutlivesItsTermAndIsShownToOthers() throws Exception {
+    Duration brief = Duration.ofMillis(500);
+    try (LockClient client =
+            LockClient.open(
+                redis.uri(), LockOptions.builder().term(brief).holder("me/1/main").build());
+        LockClient other = open()) {
+      Lease lease = client.lock("job").acquire();
+      // Five terms: nothing but its renewal can have kept it.
+      assertTrue(other.lock("job").tryAcquire(brief.multipliedBy(5)).isEmpty());
+      assertTrue(lease.isHeld());
+      LockState state = other.inspect("job");
+      assertEquals("me/1/main", state.holder().orElseThrow());
+      assertEquals(lease.fencingToken(), state.fencingToken().orElseThrow());
+      assertTrue(state.remaining().orElseThrow().compareTo(brief) <= 0);
+      lease.release();
+      assertFalse(other.inspect("job").isHeld());
+    }
+  }
+
+  @Test
+  void aRevokedHolderIsToldAndNobodyGetsInBefore() throws Exception {
+    try (LockClient client = open();
+        LockClient other = open()) {
+      Lease lease = client.lock("job").acquire();
+      assertTrue(other.revoke("job"));
+      assertTrue(other.lock("job").tryAcquire().isEmpty());
+      lease.lost().get(20, TimeUnit.SECONDS);
+      assertFalse(lease.isHeld());
+      try (Lease next = other.lock("job").tryAcquire(Duration.ofSeconds(20)).orElseThrow()) {
+        assertTrue(next.fencingToken() > lease.fencingToken());
+      }
+    }
+  }
+
+  @Test
+  void aServerThatIsRestartedWithItsDataKeepsTheLease() throws Exception {
+    try (LockClient client =
+            LockClient.open(
+                redis.uri(), LockOptions.builder().term(Duration.ofSeconds(20)).build());
+        LockClient other = open()) {
+      Lease lease = client.lock("job").acquire();
+      redis.restart();
+      assertTrue(other.lock("job").tryAcquire().isEmpty());
+      lease.renew();
+      assertTrue(lease.isHeld());
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
+  @Test
+  void aServerThatLostItsDataGivesHigherTokens() throws Exception {
+    try (LockClient client = open()) {
+      Lease lease = client.lock("job").acquire();
+      redis.restartEmpty();
+      try (LockClient other = open();
+          Lease second = other.lock("job").acquire()) {
+        assertTrue(second.fencingToken() > lease.fencingToken());
+      }
+    }
+  }
+
+  @Test
+  void aForeignKeyIsNamedToTheUserAtOnce() throws Exception {
+    redis.call("LPUSH", "interlock:{job}", "mine");
+    try (LockClient client = open()) {
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> client.lock("job").acquire());
+      assertTrue(e.getMessage().contains("interlock:{job}"), e::getMessage);
+    }
+    assertEquals(List.of("interlock:{job}"), redis.call("KEYS", "*"));
+  }
+
+  @Test
+  void usingManyNamesLeavesNoThreadsConnectionsOrKeysButTheirFences() throws Exception {
+    int names = 2_000;
+    try (LockClient client = open()) {
+      client.lock("first").acquire().release();
+      long connections = connections();
+      int threads = Thread.activeCount();
+      for (int i = 0; i < names; i++) {
+        client.lock("job " + i).acquire().release();
+      }
+      assertEquals(connections, connections());
+      assertTrue(Thread.activeCount() <= threads + 1, "threads came with the names");
+      assertEquals((long) names + 1, redis.call("DBSIZE"));
+      assertTrue((Long) redis.call("PTTL", "interlock:{job 7}:fence") > 0);
+      assertEquals(0, subscriptions());
+    }
+    Eventually.holds("all connections are closed", () -> connections() == 1);
+  }
+
+  private static LockClient open() {
+    return LockClient.open(redis.uri(), LockOptions.builder().term(TERM).build());
+  }
+
+  private static long subscriptions() throws IOException {
+    return ((List<?>) redis.call("PUBSUB", "CHANNELS", "interlock:{*")).size();
+  }
+
+  /** Including the one that asks. */
+  private static long connections() throws IOException {
+    return ((String) redis.call("CLIENT", "LIST")).lines().filter(line -> !line.isBlank()).count();
+  }
+}

@@ -1,0 +1,337 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.isBusy;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.RedisCluster;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.UnifiedJedis;
+
+/** A real cluster of three masters and three replicas. */
+class RedisClusterTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(20);
+
+  private static RedisCluster cluster;
+
+  @BeforeAll
+  static void startServers() {
+    cluster = Testbed.redisCluster().start();
+  }
+
+  @AfterAll
+  static void stopServers() {
+    cluster.close();
+  }
+
+  @BeforeEach
+  void clear() throws IOException {
+    cluster.heal();
+    for (RedisServer master : cluster.masters()) {
+      master.call("FLUSHALL");
+    }
+  }
+
+  /** By the URI, or through a client of the user's. */
+  enum Access {
+    URI,
+    JEDIS;
+
+    LockBackend open() {
+      if (this == URI) {
+        return Backends.open(cluster.uri());
+      }
+      RedisServer seed = cluster.members().get(0);
+      UnifiedJedis jedis = RedisClusterClient.create(new HostAndPort(seed.host(), seed.port()));
+      return new ClosingBackend(
+          RedisLocks.backend(
+              jedis, RedisSettings.defaults(), Backends.context(LockOptions.defaults())),
+          jedis);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void locksLiveOnAllMastersEachWithItsFence(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      for (int i = 0; i < 100; i++) {
+        Claim claim = claim("job {" + i + "}");
+        Grant grant = take(backend, claim);
+        assertTrue(isBusy(backend, claim.name()));
+        assertEquals(
+            grant.token(), backend.inspect(claim.name(), soon()).fencingToken().orElseThrow());
+        assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+        assertTrue(backend.release(claim, soon()));
+        assertTrue(take(backend, claim(claim.name())).token() > grant.token());
+        assertTrue(backend.revoke(claim.name(), soon()));
+        assertTrue(backend.forceRelease(claim.name(), soon()));
+      }
+      for (RedisServer master : cluster.masters()) {
+        assertTrue((Long) master.call("DBSIZE") > 10);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void waitersAreToldOfReleasesOnAnyMaster(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      for (int i = 0; i < 20; i++) {
+        Claim claim = claim("job " + i);
+        take(backend, claim);
+        WakeUp waiter = new WakeUp(Backends.TIME);
+        try (Watch watch = backend.watch(claim.name(), waiter)) {
+          assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
+          backend.release(claim, soon());
+          assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aMasterThatDoesNotAnswerFailsNobodysRenewalButItsOwn(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      List<Grant> grants = grants(backend, 60);
+      RedisServer dead = cluster.masterFor("interlock:{job 0}");
+      dead.pause();
+      List<Renewal> outcomes =
+          backend.renewAll(grants, Deadline.in(Backends.TIME, Duration.ofSeconds(1)));
+      Set<Class<?>> ofTheDead = new HashSet<>();
+      for (int i = 0; i < grants.size(); i++) {
+        Renewal outcome = outcomes.get(i);
+        if (cluster.members().indexOf(dead) == ownerBeforePause(grants.get(i), dead)) {
+          ofTheDead.add(outcome.getClass());
+        } else {
+          assertInstanceOf(Renewal.Renewed.class, outcome, "number " + i);
+        }
+      }
+      assertEquals(Set.of(Renewal.Failed.class), ofTheDead);
+    }
+  }
+
+  // Slots do not move in that test: whoever is not the dead one's is another's.
+  private static int ownerBeforePause(Grant grant, RedisServer dead) {
+    return slotsOf(dead).contains(LockKeys.of("interlock", grant.claim().name()).slot())
+        ? cluster.members().indexOf(dead)
+        : -1;
+  }
+
+  private static Set<Integer> slotsOf(RedisServer node) {
+    try {
+      RedisServer other =
+          cluster.members().stream().filter(one -> one != node).findFirst().orElseThrow();
+      Set<Integer> slots = new HashSet<>();
+      for (Object entry : (List<?>) other.call("CLUSTER", "SLOTS")) {
+        List<?> range = (List<?>) entry;
+        if (((List<?>) range.get(2)).get(1).equals((long) node.port())) {
+          for (long slot = (Long) range.get(0); slot <= (Long) range.get(1); slot++) {
+            slots.add((int) slot);
+          }
+        }
+      }
+      return slots;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anOrderlyFailOverLosesNoLock(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      List<Grant> grants = grants(backend, 30);
+      cluster.failOver(cluster.masterFor("interlock:{job 0}"));
+      List<Renewal> outcomes = renewUntilAnswered(backend, grants);
+      outcomes.forEach(outcome -> assertInstanceOf(Renewal.Renewed.class, outcome));
+      for (Grant grant : grants) {
+        assertTrue(isBusy(backend, grant.claim().name()));
+        assertTrue(backend.release(grant.claim(), soon()));
+        assertTrue(take(backend, claim(grant.claim().name())).token() > grant.token());
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whenAMasterDiesItsReplicaServesAndTokensGoOnRising(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      List<Grant> grants = grants(backend, 30);
+      WakeUp waiter = new WakeUp(Backends.TIME);
+      Watch watch = backend.watch("job 0", waiter);
+      RedisServer dead = cluster.masterFor("interlock:{job 0}");
+      dead.kill();
+      cluster.awaitFailOver(dead);
+
+      for (Grant grant : grants) {
+        String name = grant.claim().name();
+        backend.forceRelease(name, soon());
+        Claim claim = claim(name);
+        long token = take(backend, claim).token();
+        assertTrue(token > grant.token(), name);
+        backend.release(claim, soon());
+      }
+      // The listening connection may have been to any node, the dead one too.
+      waiter.await(Deadline.in(Backends.TIME, Duration.ofMillis(200)));
+      Claim claim = claim("job 0");
+      take(backend, claim);
+      Eventually.holds("listening", () -> waiters("interlock:{job 0}") > 0);
+      backend.release(claim, soon());
+      assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
+      watch.close();
+    }
+  }
+
+  @Test
+  void aDeadMasterWithoutSuccessorFailsItsOwnLocksOnly() throws Exception {
+    try (LockBackend backend = Backends.open(cluster.uri())) {
+      RedisServer dead = cluster.masterFor("interlock:{job 0}");
+      Set<Integer> slots = slotsOf(dead);
+      dead.pause();
+      for (int i = 0; i < 20; i++) {
+        String name = "job " + i;
+        if (!slots.contains(LockKeys.of("interlock", name).slot())) {
+          take(backend, claim(name));
+        }
+      }
+      assertThrows(
+          LockUnavailableException.class,
+          () ->
+              backend.tryAcquire(
+                  claim("job 0"), Deadline.in(Backends.TIME, Duration.ofMillis(100))));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSlotThatIsMovedIsFollowed(Access access) throws Exception {
+    // A slot of its own: it stays where it is moved to.
+    String name = "moved by " + access;
+    int slot = LockKeys.of("interlock", name).slot();
+    RedisServer from = cluster.masterFor("interlock:{" + name + "}");
+    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+    String number = Integer.toString(slot);
+    String fromId = (String) from.call("CLUSTER", "MYID");
+    String toId = (String) to.call("CLUSTER", "MYID");
+    try (LockBackend backend = access.open()) {
+      Grant stays = take(backend, claim(name));
+      to.call("CLUSTER", "SETSLOT", number, "IMPORTING", fromId);
+      from.call("CLUSTER", "SETSLOT", number, "MIGRATING", toId);
+
+      // Both keys are still there.
+      assertRenewed(backend.renew(stays, soon()));
+      assertTrue(isBusy(backend, name));
+      // Both have gone: the other node is asked, for this once.
+      for (Object key : (List<?>) from.call("CLUSTER", "GETKEYSINSLOT", number, "100")) {
+        from.call("MIGRATE", to.host(), Integer.toString(to.port()), (String) key, "0", "5000");
+      }
+      to.call("SCRIPT", "FLUSH");
+      assertRenewed(backend.renew(stays, soon()));
+      to.call("SCRIPT", "FLUSH");
+      assertTrue(isBusy(backend, name));
+      assertRenewed(backend.renewAll(List.of(stays), soon()).get(0));
+      assertTrue(backend.release(stays.claim(), soon()));
+      // One of them is nowhere: neither node serves both before the slot has arrived.
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class, () -> backend.tryAcquire(claim(name), soon()));
+      assertTrue(e.getMessage().contains("is moving the lock's slot"), e::getMessage);
+
+      to.call("CLUSTER", "SETSLOT", number, "NODE", toId);
+      for (RedisServer master : cluster.masters()) {
+        master.call("CLUSTER", "SETSLOT", number, "NODE", toId);
+      }
+      // And now for good.
+      Grant moved = take(backend, claim(name));
+      assertTrue(moved.token() > stays.token());
+      assertRenewed(backend.renewAll(List.of(moved), soon()).get(0));
+      assertTrue(backend.release(moved.claim(), soon()));
+    } finally {
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", number, "STABLE");
+      }
+    }
+  }
+
+  @Test
+  void oneSeedIsEnoughEvenAReplicaAndDeadOnesAreNoHindrance() throws Exception {
+    RedisServer replica =
+        cluster.members().stream()
+            .filter(member -> !cluster.masters().contains(member))
+            .findFirst()
+            .orElseThrow();
+    try (LockBackend backend =
+        Backends.open("redis-cluster://127.0.0.1:1,127.0.0.1:2,127.0.0.1:" + replica.port())) {
+      for (int i = 0; i < 10; i++) {
+        take(backend, claim("job " + i));
+      }
+    }
+  }
+
+  private static void assertRenewed(Renewal outcome) {
+    assertInstanceOf(Renewal.Renewed.class, outcome, outcome::toString);
+  }
+
+  private static List<Grant> grants(LockBackend backend, int count) throws Exception {
+    List<Grant> grants = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      grants.add(take(backend, claim("job " + i)));
+    }
+    return grants;
+  }
+
+  private static List<Renewal> renewUntilAnswered(LockBackend backend, List<Grant> grants)
+      throws Exception {
+    List<Renewal> last = new ArrayList<>();
+    Eventually.holds(
+        "all renewals are answered",
+        () -> {
+          last.clear();
+          last.addAll(backend.renewAll(grants, soon()));
+          return last.stream().noneMatch(Renewal.Failed.class::isInstance);
+        });
+    return last;
+  }
+
+  private static long waiters(String channel) throws IOException {
+    long waiters = 0;
+    for (RedisServer member : cluster.members()) {
+      if (member.answers(Duration.ofSeconds(1))) {
+        waiters += (Long) ((List<?>) member.call("PUBSUB", "NUMSUB", channel)).get(1);
+      }
+    }
+    return waiters;
+  }
+}

@@ -1,0 +1,247 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.isBusy;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.MultiDbClient;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.providers.PooledConnectionProvider;
+
+/** Locks through Jedis clients that the user has. */
+class RedisLocksTest {
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void clear() throws IOException {
+    redis.heal();
+    redis.call("FLUSHALL");
+  }
+
+  @Test
+  void aClientWorksThroughTheUsersJedisAndLeavesItOpen() throws Exception {
+    try (RedisClient jedis = client(new ConnectionPoolConfig(), 2_000)) {
+      try (LockClient locks =
+              RedisLocks.using(
+                  jedis,
+                  RedisSettings.builder().namespace("mine").build(),
+                  LockOptions.defaults());
+          Lease lease = locks.lock("job").acquire()) {
+        assertEquals(lease.fencingToken() / 64, Long.parseLong(jedis.get("mine:{job}:fence")));
+        assertTrue(locks.lock("job").tryAcquire().isEmpty());
+      }
+      assertFalse(jedis.exists("mine:{job}"));
+      assertEquals("PONG", jedis.ping());
+    }
+  }
+
+  @Test
+  void aPoolOfOneIsEnoughWhileSomebodyWaits() throws Exception {
+    ConnectionPoolConfig one = new ConnectionPoolConfig();
+    one.setMaxTotal(1);
+    try (RedisClient jedis = client(one, 2_000);
+        LockClient locks = RedisLocks.using(jedis);
+        LockClient others = RedisLocks.using(jedis)) {
+      Lease lease = locks.lock("job").acquire();
+      CompletableFuture<Lease> waiting = others.lock("job").acquireAsync();
+      Eventually.holds("listening", () -> channels().contains("interlock:{job}"));
+      jedis.set("the pool", "is free");
+      lease.release();
+      waiting.get().release();
+    }
+  }
+
+  @Test
+  void aJedisThatWaitsWithoutLimitIsRefused() {
+    try (RedisClient jedis = client(new ConnectionPoolConfig(), 0)) {
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
+      assertTrue(e.getMessage().contains("without limit"), e::getMessage);
+      assertTrue(e.getMessage().contains("socketTimeoutMillis"), e::getMessage);
+    }
+    try (UnifiedJedis jedis = unknownKind(0)) {
+      assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
+    }
+  }
+
+  @Test
+  void aJedisThatMovesBetweenDatabasesIsRefused() throws Exception {
+    // To make one properly takes libraries that nothing else here needs.
+    Class<?> unsafe = Class.forName("sun.misc.Unsafe");
+    Field instance = unsafe.getDeclaredField("theUnsafe");
+    instance.setAccessible(true);
+    UnifiedJedis jedis =
+        (UnifiedJedis)
+            unsafe
+                .getMethod("allocateInstance", Class.class)
+                .invoke(instance.get(null), MultiDbClient.class);
+    LockConfigurationException e =
+        assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
+    assertTrue(e.getMessage().contains("MultiDbClient"), e::getMessage);
+  }
+
+  @Test
+  void aClosedJedisIsSaidToBeClosed() {
+    RedisClient jedis = client(new ConnectionPoolConfig(), 2_000);
+    jedis.close();
+    LockConfigurationException e =
+        assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
+    assertTrue(e.getMessage().contains("was closed"), e::getMessage);
+  }
+
+  @Test
+  void theUsersPoolIsNotWaitedForLongerThanTheDeadline() throws Exception {
+    // As Jedis comes: eight connections, waited for without limit.
+    try (RedisClient jedis = client(new ConnectionPoolConfig(), 60_000);
+        LockBackend backend = backend(jedis)) {
+      List<Connection> all = Stream.generate(() -> jedis.getPool().getResource()).limit(8).toList();
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class,
+              () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
+      assertTrue(e.getMessage().contains("all 8 connections are in use"), e::getMessage);
+      all.forEach(Connection::close);
+      take(backend, claim("job"));
+    }
+  }
+
+  @Test
+  void theUsersConnectionsKeepTheirTimeout() throws Exception {
+    ConnectionPoolConfig one = new ConnectionPoolConfig();
+    one.setMaxTotal(1);
+    try (RedisClient jedis = client(one, 60_000);
+        LockBackend backend = backend(jedis)) {
+      take(backend, claim("job"));
+      try (Connection connection = jedis.getPool().getResource()) {
+        assertEquals(60_000, connection.getSoTimeout());
+      }
+    }
+  }
+
+  @Test
+  void aServerThatDoesNotAnswerIsNotWaitedForTwice() throws Exception {
+    // The pool of the user's connects anew whenever a broken connection is given back to it.
+    try (RedisClient jedis = client(new ConnectionPoolConfig(), 600_000);
+        LockBackend backend = backend(jedis)) {
+      redis.pause();
+      assertThrows(
+          LockUnavailableException.class,
+          () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
+      redis.resume();
+      take(backend, claim("another job"));
+    }
+  }
+
+  @Test
+  void anyOtherKindOfJedisDoesToo() throws Exception {
+    try (UnifiedJedis jedis = unknownKind(2_000);
+        LockBackend backend = backend(jedis)) {
+      Claim claim = claim("job");
+      Grant grant = take(backend, claim);
+      assertTrue(isBusy(backend, "job"));
+      Grant other = take(backend, claim("other"));
+      List<Renewal> renewals = backend.renewAll(List.of(grant, other), soon());
+      renewals.forEach(renewal -> assertInstanceOf(Renewal.Renewed.class, renewal));
+      assertEquals(grant.token(), backend.inspect("job", soon()).fencingToken().orElseThrow());
+      try (Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
+        assertTrue(backend.release(claim, soon()));
+      }
+      redis.pause();
+      assertThrows(
+          LockUnavailableException.class,
+          () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
+      redis.resume();
+    }
+  }
+
+  @Test
+  void waitersOnAnyOtherKindOfJedisLookAgainByThemselves() throws Exception {
+    LockOptions options = LockOptions.builder().lookAgain(millis(50)).build();
+    try (UnifiedJedis jedis = unknownKind(2_000);
+        LockClient locks = RedisLocks.using(jedis, options);
+        LockClient others = RedisLocks.using(jedis, options)) {
+      Lease lease = locks.lock("job").acquire();
+      CompletableFuture<Lease> waiting = others.lock("job").acquireAsync();
+      lease.release();
+      waiting.get().release();
+    }
+  }
+
+  private static RedisClient client(ConnectionPoolConfig pool, int timeoutMillis) {
+    return RedisClient.builder()
+        .hostAndPort(redis.host(), redis.port())
+        .clientConfig(DefaultJedisClientConfig.builder().socketTimeoutMillis(timeoutMillis).build())
+        .poolConfig(pool)
+        .build();
+  }
+
+  /** What a program may have that Jedis has no class of its own for. */
+  @SuppressWarnings("deprecation") // The only public constructor left.
+  private static UnifiedJedis unknownKind(int timeoutMillis) {
+    return new UnifiedJedis(
+        new PooledConnectionProvider(
+            new HostAndPort(redis.host(), redis.port()),
+            DefaultJedisClientConfig.builder().socketTimeoutMillis(timeoutMillis).build()),
+        1,
+        Duration.ofSeconds(2));
+  }
+
+  private static LockBackend backend(UnifiedJedis jedis) {
+    return RedisLocks.backend(
+        jedis, RedisSettings.defaults(), Backends.context(LockOptions.defaults()));
+  }
+
+  private static List<?> channels() throws IOException {
+    return (List<?>) redis.call("PUBSUB", "CHANNELS");
+  }
+
+  private static Duration millis(int millis) {
+    return Duration.ofMillis(millis);
+  }
+}

@@ -1,0 +1,32 @@
+package dev.interlock.redis;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import dev.interlock.testbed.RedisSentinels;
+import dev.interlock.testbed.Testbed;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/**
+ * A Redis that sentinels watch keeps the contract. Its servers tell clients where they are, past
+ * the kit's proxies: what a broken network does to the client is tested on a single Redis.
+ */
+class RedisSentinelContractTest extends LockTck {
+
+  private static RedisSentinels servers;
+
+  @BeforeAll
+  static void start() {
+    servers = Testbed.redisSentinels().start();
+  }
+
+  @AfterAll
+  static void stop() {
+    servers.close();
+  }
+
+  @Override
+  protected Harness harness() {
+    return Harness.at(servers.uri());
+  }
+}

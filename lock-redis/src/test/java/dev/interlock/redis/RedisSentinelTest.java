@@ -1,0 +1,249 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.isBusy;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.RedisSentinels;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisSentinelClient;
+
+/** A real master and its replica, watched by three real sentinels. */
+class RedisSentinelTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(20);
+
+  private static RedisSentinels group;
+
+  @BeforeAll
+  static void startServers() {
+    group = Testbed.redisSentinels().start();
+  }
+
+  @AfterAll
+  static void stopServers() {
+    group.close();
+  }
+
+  @BeforeEach
+  void clear() throws IOException {
+    group.heal();
+    group.master().call("FLUSHALL");
+  }
+
+  /** By the URI, or through a client of the user's. */
+  enum Access {
+    URI,
+    JEDIS;
+
+    LockBackend open() {
+      if (this == URI) {
+        return Backends.open(group.uri());
+      }
+      Set<HostAndPort> sentinels =
+          group.sentinels().stream()
+              .map(sentinel -> new HostAndPort(sentinel.host(), sentinel.port()))
+              .collect(Collectors.toSet());
+      RedisSentinelClient jedis =
+          RedisSentinelClient.builder()
+              .masterName(masterName())
+              .sentinels(sentinels)
+              .clientConfig(DefaultJedisClientConfig.builder().build())
+              .build();
+      return new ClosingBackend(
+          RedisLocks.backend(
+              jedis, RedisSettings.defaults(), Backends.context(LockOptions.defaults())),
+          jedis);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void locksLiveOnTheMaster(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      Claim claim = claim("job");
+      Grant grant = take(backend, claim);
+      assertTrue(isBusy(backend, "job"));
+      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+      assertEquals(claim.id() + "|host/1/test", group.master().call("GET", "interlock:{job}"));
+      assertTrue(backend.release(claim, soon()));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aFailOverByCommandIsFollowedAndTokensGoOnRising(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      Claim first = claim("job");
+      Grant grant = take(backend, first);
+      WakeUp waiter = new WakeUp(Backends.TIME);
+      Watch watch = backend.watch("job", waiter);
+      RedisServer next = group.failOver();
+
+      Grant second = takeWhenServed(backend, "job", grant);
+      assertTrue(second.token() > grant.token());
+      assertEquals(Long.toString(second.token()), next.call("GET", "interlock:{job}:fence"));
+
+      // Whoever waited before still hears of releases, now from the new master.
+      Eventually.holds(
+          "listening", () -> next.call("PUBSUB", "CHANNELS").toString().contains("{job}"));
+      backend.release(second.claim(), soon());
+      assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
+      watch.close();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whenTheMasterDiesItsReplicaServesAndTokensGoOnRising(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      Grant grant = take(backend, claim("job"));
+      RedisServer dead = group.master();
+      dead.kill();
+      RedisServer next = group.awaitFailOver(dead);
+
+      Grant second = takeWhenServed(backend, "job", grant);
+      assertTrue(second.token() > grant.token());
+      assertEquals(Long.toString(second.token()), next.call("GET", "interlock:{job}:fence"));
+    }
+  }
+
+  @Test
+  void aMasterThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
+    try (LockBackend backend = Backends.open(group.uri(), Duration.ofMillis(500))) {
+      Grant grant = take(backend, claim("job"));
+      RedisServer hung = group.master();
+      hung.pause();
+      assertThrows(
+          LockUnavailableException.class, () -> backend.tryAcquire(claim("other"), soon()));
+      group.awaitFailOver(hung);
+      assertTrue(takeWhenServed(backend, "job", grant).token() > grant.token());
+    }
+  }
+
+  @Test
+  void aGrantThatIsWaitedForOnTheReplicaSurvivesTheMaster() throws Exception {
+    try (LockBackend backend = Backends.open(group.uri() + "?waitReplicas=1")) {
+      Grant grant = take(backend, claim("job"));
+      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+      RedisServer dead = group.master();
+      dead.kill();
+      RedisServer next = group.awaitFailOver(dead);
+      assertEquals(grant.claim().id() + "|host/1/test", next.call("GET", "interlock:{job}"));
+
+      // With its only other member dead, nothing can be confirmed any more.
+      Eventually.holds("answering", () -> backend.inspect("job", soon()).isHeld());
+      assertInstanceOf(
+          Renewal.Failed.class,
+          backend.renew(grant, Deadline.in(Backends.TIME, Duration.ofMillis(300))));
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class,
+              () ->
+                  backend.tryAcquire(
+                      claim("other"), Deadline.in(Backends.TIME, Duration.ofMillis(1_900))));
+      assertTrue(e.getMessage().contains("fewer than 1 replicas"), e::getMessage);
+      assertEquals(null, next.call("GET", "interlock:{other}"));
+    }
+  }
+
+  @Test
+  void sentinelsThatAreDownAreNoHindranceAsLongAsOneIsUp() throws Exception {
+    group.sentinels().get(0).kill();
+    try (LockBackend backend = Backends.open(group.uri())) {
+      take(backend, claim("job"));
+    }
+  }
+
+  @Test
+  void aMasterThatTheSentinelsDoNotKnowIsSaidToBeUnknown() {
+    LockConfigurationException e =
+        assertThrows(
+            LockConfigurationException.class,
+            () -> Backends.open(group.uri().replaceFirst("/[^/]*$", "/nobody")));
+    assertTrue(e.getMessage().contains("know no master of that name"), e::getMessage);
+  }
+
+  @Test
+  void aSentinelIsNoServerForLocks() {
+    LockConfigurationException e =
+        assertThrows(
+            LockConfigurationException.class,
+            () -> Backends.open("redis://127.0.0.1:" + group.sentinels().get(0).port()));
+    assertTrue(e.getMessage().contains("is a sentinel"), e::getMessage);
+  }
+
+  @Test
+  void aServerForLocksIsNoSentinel() {
+    LockException e =
+        assertThrows(
+            LockException.class,
+            () -> Backends.open("redis-sentinel://127.0.0.1:" + group.master().port() + "/m"));
+    assertInstanceOf(LockConfigurationException.class, e);
+  }
+
+  @Test
+  void theDatabaseIsAParameter() throws Exception {
+    try (LockBackend backend = Backends.open(group.uri() + "?database=3")) {
+      take(backend, claim("job"));
+      assertTrue(group.master().info("keyspace", "db3").startsWith("keys=2"));
+    }
+  }
+
+  private static String masterName() {
+    return group.uri().replaceFirst(".*/", "");
+  }
+
+  /** Takes the lock from whoever has it, as soon as there is a master again. */
+  private static Grant takeWhenServed(LockBackend backend, String name, Grant before)
+      throws Exception {
+    AtomicReference<Grant> got = new AtomicReference<>();
+    Eventually.holds(
+        "served",
+        () -> {
+          try {
+            // The new master may or may not have heard of the old one's grant.
+            backend.release(before.claim(), soon());
+            if (backend.tryAcquire(claim(name), soon()) instanceof Attempt.Granted granted) {
+              got.set(granted.grant());
+              return true;
+            }
+            return false;
+          } catch (LockUnavailableException e) {
+            return false;
+          }
+        });
+    return got.get();
+  }
+}

@@ -1,0 +1,96 @@
+package dev.interlock.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.RedisServer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A disposable Redis as the kit wants to see it. */
+final class RedisUnderTest implements Server, ServerNode, StoreView {
+
+  private final RedisServer redis;
+
+  RedisUnderTest(RedisServer redis) {
+    this.redis = redis;
+  }
+
+  @Override
+  public String uri() {
+    return redis.uri();
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return redis.canBeHurt() ? List.of(this) : List.of();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws IOException {
+    String key = LockKeys.of(RedisSettings.defaults().namespace(), name).toString();
+    return Long.valueOf(1).equals(redis.call("DEL", key));
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    redis
+        .keys()
+        .forEach(
+            (key, left) -> {
+              Kind kind = key.endsWith(":fence") ? Kind.FENCE : Kind.HOLDER;
+              entries.add(new Entry(kind, "key " + key, left >= 0));
+            });
+    for (String channel : strings(redis.call("PUBSUB", "CHANNELS"))) {
+      entries.add(new Entry(Kind.WAITER, "subscription " + channel, false));
+    }
+    return entries;
+  }
+
+  private static List<String> strings(@Nullable Object reply) {
+    List<String> strings = new ArrayList<>();
+    if (reply instanceof List<?> elements) {
+      for (Object element : elements) {
+        strings.add(element instanceof byte[] bytes ? new String(bytes, UTF_8) : "" + element);
+      }
+    }
+    return strings;
+  }
+
+  @Override
+  public void pause() {
+    redis.pause();
+  }
+
+  @Override
+  public void resume() {
+    redis.resume();
+  }
+
+  @Override
+  public void kill() {
+    redis.kill();
+  }
+
+  @Override
+  public void restart() {
+    redis.restart();
+  }
+
+  @Override
+  public void close() {
+    redis.close();
+  }
+}

@@ -1,0 +1,358 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Subscriber;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.RedisClient;
+
+/** Waiters are told of releases. Where a signal is expected, nothing but a signal is waited for. */
+class SubscriberTest {
+
+  private static final int QUICK_POKE = 200;
+
+  private static RedisServer redis;
+  private LockBackend backend;
+  private RedisClient jedis;
+  private Subscriber subscriber;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    redis.heal();
+    redis.call("FLUSHALL");
+    backend = Backends.open(redis.uri());
+    jedis = RedisClient.create(redis.host(), redis.port());
+    subscriber =
+        new Subscriber(
+            PooledNodes.ofUser(jedis::getPool)::dedicated,
+            "interlock",
+            new Failures("redis", "here", false),
+            QUICK_POKE);
+  }
+
+  @AfterEach
+  void close() {
+    subscriber.close();
+    jedis.close();
+    backend.close();
+  }
+
+  @Test
+  void aReleaseSignalsThoseWhoWaitForThatLock() throws Exception {
+    Claim claim = claim("job");
+    take(backend, claim);
+    WakeUp waiter = watching("job");
+    WakeUp other = watching("another job");
+
+    backend.release(claim, Backends.soon());
+    assertTrue(signalled(waiter));
+    // What is published later arrives later: the other's first signal is from its own release.
+    Claim second = claim("another job");
+    take(backend, second);
+    assertFalse(other.await(Deadline.in(Backends.TIME, Duration.ZERO)));
+    backend.release(second, Backends.soon());
+    assertTrue(signalled(other));
+  }
+
+  @Test
+  void aForcedReleaseSignalsToo() throws Exception {
+    take(backend, claim("job"));
+    WakeUp waiter = watching("job");
+    backend.forceRelease("job", Backends.soon());
+    assertTrue(signalled(waiter));
+  }
+
+  @Test
+  void aWaiterIsSignalledOnceItsWatchIsInPlaceAndAtOnceIfItIsAlready() throws Exception {
+    WakeUp first = new WakeUp(Backends.TIME);
+    subscriber.watch(keys("job"), first);
+    assertTrue(signalled(first));
+    WakeUp second = new WakeUp(Backends.TIME);
+    subscriber.watch(keys("job"), second);
+    assertTrue(second.await(Deadline.in(Backends.TIME, Duration.ZERO)));
+  }
+
+  @Test
+  void manyWaitersShareOneConnection() throws Exception {
+    List<WakeUp> waiters = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      waiters.add(watching("job " + i % 100));
+    }
+    assertEquals(1, subscribedConnections());
+    assertEquals(101, channels().size());
+    for (int i = 0; i < 100; i++) {
+      redis.call("PUBLISH", keys("job " + i).channel(), "");
+    }
+    for (WakeUp waiter : waiters) {
+      assertTrue(signalled(waiter));
+    }
+  }
+
+  @Test
+  void aClosedWatchIsUnsubscribedFrom() throws Exception {
+    WakeUp waiter = new WakeUp(Backends.TIME);
+    Watch watch = subscriber.watch(keys("job"), waiter);
+    assertTrue(signalled(waiter));
+    assertTrue(channels().contains(keys("job").channel()));
+    watch.close();
+    watch.close();
+    Eventually.holds("unsubscribed", () -> !channels().contains(keys("job").channel()));
+  }
+
+  @Test
+  void theConnectionIsClosedWhenNobodyHasWaitedForAWhileAndMadeAgainForTheNext() throws Exception {
+    WakeUp waiter = new WakeUp(Backends.TIME);
+    Watch watch = subscriber.watch(keys("job"), waiter);
+    assertTrue(signalled(waiter));
+    watch.close();
+    Eventually.holds("closed", () -> subscribedConnections() == 0);
+    Eventually.holds("threads ended", () -> threads() == 0);
+
+    redis.call("PUBLISH", keys("job").channel(), "");
+    WakeUp next = watching("job");
+    redis.call("PUBLISH", keys("job").channel(), "");
+    assertTrue(signalled(next));
+  }
+
+  @Test
+  void aConnectionThatBreaksSignalsEverybodyAndIsMadeAgain() throws Exception {
+    WakeUp waiter = watching("job");
+    for (int i = 0; i < 3; i++) {
+      redis.call("CLIENT", "KILL", "TYPE", "pubsub");
+      assertTrue(signalled(waiter), "of the loss");
+      Eventually.holds("again", () -> channels().contains(keys("job").channel()));
+      drain(waiter);
+      redis.call("PUBLISH", keys("job").channel(), "");
+      assertTrue(signalled(waiter), "of the release");
+    }
+  }
+
+  @Test
+  void aServerThatRestartsIsFoundAgain() throws Exception {
+    WakeUp waiter = watching("job");
+    redis.restart();
+    assertTrue(signalled(waiter), "of the loss");
+    Eventually.holds("again", () -> channels().contains(keys("job").channel()));
+    drain(waiter);
+    redis.call("PUBLISH", keys("job").channel(), "");
+    assertTrue(signalled(waiter), "of the release");
+  }
+
+  @Test
+  void aConnectionThatDiesSilentlyIsNoticed() throws Exception {
+    WakeUp waiter = watching("job");
+    redis.pause();
+    try {
+      // A paused server takes whatever is sent, and sends no error.
+      assertTrue(signalled(waiter), "of the loss");
+    } finally {
+      redis.resume();
+    }
+    Eventually.holds("again", () -> channels().contains(keys("job").channel()));
+    drain(waiter);
+    redis.call("PUBLISH", keys("job").channel(), "");
+    assertTrue(signalled(waiter), "of the release");
+  }
+
+  @Test
+  void aQuietConnectionIsNotTakenForADeadOne() throws Exception {
+    WakeUp waiter = watching("job");
+    String id = subscriberId();
+    long until = System.nanoTime() + Duration.ofMillis(5 * QUICK_POKE).toNanos();
+    assertFalse(waiter.await(Deadline.at(Backends.TIME, until)), "a signal without a cause");
+    assertEquals(id, subscriberId());
+  }
+
+  @Test
+  void watchingDoesNotWaitForAServerThatDoesNotAnswer() {
+    redis.pause();
+    // A request time-out each would add up to 200 s.
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          for (int i = 0; i < 100; i++) {
+            subscriber.watch(keys("job " + i), new WakeUp(Backends.TIME)).close();
+          }
+        });
+    redis.resume();
+  }
+
+  @Test
+  void thePoolIsNotTouched() throws Exception {
+    try (LockBackend narrow = Backends.open(redis.uri() + "?maxConnections=1")) {
+      WakeUp waiter = new WakeUp(Backends.TIME);
+      try (Watch watch = narrow.watch("job", waiter)) {
+        assertTrue(signalled(waiter));
+        Claim claim = claim("job");
+        take(narrow, claim);
+        narrow.release(claim, Backends.soon());
+        assertTrue(signalled(waiter));
+      }
+    }
+  }
+
+  @Test
+  void watchesThatComeAndGoDoNotLoseTheirSignals() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<?>> coming = new ArrayList<>();
+      for (int t = 0; t < 8; t++) {
+        coming.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 300; i++) {
+                    LockKeys keys = keys("job " + ThreadLocalRandom.current().nextInt(4));
+                    WakeUp waiter = new WakeUp(Backends.TIME);
+                    try (Watch watch = subscriber.watch(keys, waiter)) {
+                      if (ThreadLocalRandom.current().nextBoolean()) {
+                        // In place, whatever was unsubscribed from and anew meanwhile.
+                        assertTrue(signalled(waiter));
+                      }
+                    }
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> one : coming) {
+        one.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    for (int i = 0; i < 4; i++) {
+      LockKeys keys = keys("job " + i);
+      WakeUp waiter = watching("job " + i);
+      drain(waiter);
+      redis.call("PUBLISH", keys.channel(), "");
+      assertTrue(signalled(waiter));
+    }
+  }
+
+  @Test
+  void closingEndsTheConnectionAndTheThreads() throws Exception {
+    WakeUp waiter = watching("job");
+    subscriber.close();
+    Eventually.holds("closed", () -> subscribedConnections() == 0);
+    Eventually.holds("threads ended", () -> threads() == 0);
+    // And is of no more use, but does no harm.
+    subscriber.watch(keys("job"), waiter).close();
+  }
+
+  @Test
+  void closingWhileItConnectsLeavesNothing() throws Exception {
+    for (int i = 0; i < 30; i++) {
+      try (LockBackend other = Backends.open(redis.uri())) {
+        Watch unused = other.watch("job", new WakeUp(Backends.TIME));
+        if (i % 2 == 0) {
+          CountDownLatch asked = new CountDownLatch(1);
+          new Thread(asked::countDown).start();
+          asked.await();
+        }
+      }
+    }
+    Eventually.holds("closed", () -> subscribedConnections() == 0);
+    Eventually.holds("threads ended", () -> threads() == 0);
+  }
+
+  @Test
+  void withoutPermissionForTheChannelsLocksWorkAndWaitersAreNotTold() throws Exception {
+    redis.call("ACL", "SETUSER", "mute", "on", ">pw", "resetchannels", "~interlock:*", "+@all");
+    String uri = redis.uri().replace("redis://", "redis://mute:pw@");
+    try (LockBackend mute = Backends.open(uri)) {
+      Watch watch = mute.watch("job", new WakeUp(Backends.TIME));
+      Claim claim = claim("job");
+      take(mute, claim);
+      assertTrue(mute.release(claim, Backends.soon()));
+      assertFalse(mute.inspect("job", Backends.soon()).isHeld());
+      watch.close();
+    } finally {
+      redis.call("ACL", "DELUSER", "mute");
+    }
+  }
+
+  /** A waiter whose watch is in place, and who has consumed the signal that said so. */
+  private WakeUp watching(String name) throws InterruptedException {
+    WakeUp waiter = new WakeUp(Backends.TIME);
+    Watch unused = subscriber.watch(keys(name), waiter);
+    assertTrue(signalled(waiter));
+    return waiter;
+  }
+
+  /**
+   * Consumes what a watch that is re-established signals, and may still be about to: what is
+   * published after this is the last to arrive.
+   */
+  private static void drain(WakeUp waiter) throws InterruptedException {
+    boolean more;
+    do {
+      more = waiter.await(Deadline.in(Backends.TIME, Duration.ofMillis(100)));
+    } while (more);
+  }
+
+  private static boolean signalled(WakeUp waiter) throws InterruptedException {
+    return waiter.await(Deadline.in(Backends.TIME, Duration.ofSeconds(20)));
+  }
+
+  private static LockKeys keys(String name) {
+    return LockKeys.of("interlock", name);
+  }
+
+  private static List<?> channels() throws IOException {
+    return (List<?>) redis.call("PUBSUB", "CHANNELS");
+  }
+
+  private static long subscribedConnections() throws IOException {
+    return subscribers().lines().filter(line -> !line.isBlank()).count();
+  }
+
+  private static String subscriberId() throws IOException {
+    return subscribers().replaceAll("(?s)^id=(\\d+) .*", "$1");
+  }
+
+  private static String subscribers() throws IOException {
+    return (String) redis.call("CLIENT", "LIST", "TYPE", "pubsub");
+  }
+
+  private static long threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().matches("interlock-redis-(subscriber|listener)"))
+        .count();
+  }
+}

@@ -1,0 +1,62 @@
+package dev.interlock.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
+
+/** An interrupt breaks the socket that a virtual thread reads from; there are none before 21. */
+@EnabledForJreRange(min = JRE.JAVA_21)
+class VirtualThreadTest {
+
+  private static final LockOptions OPTIONS =
+      LockOptions.builder()
+          .term(Duration.ofMinutes(5))
+          .requestTimeout(Duration.ofMinutes(1))
+          .build();
+
+  private static Thread startVirtual(Runnable work) throws ReflectiveOperationException {
+    return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+  }
+
+  @Test
+  void anInterruptInTheMiddleOfARequestEndsTheWaitAndTheGrantThatNobodyGotIsUndone()
+      throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        LockClient client = LockClient.open(redis.uri(), OPTIONS);
+        LockClient other = LockClient.open(redis.uri(), OPTIONS)) {
+      client.lock("warm").acquire().release();
+      redis.pause();
+      CompletableFuture<Lease> acquired = new CompletableFuture<>();
+      Thread waiter =
+          startVirtual(
+              () -> {
+                try {
+                  acquired.complete(client.lock("job").acquire());
+                } catch (InterruptedException | RuntimeException e) {
+                  acquired.completeExceptionally(e);
+                }
+              });
+      Eventually.holds("the request is sent", () -> waiter.getState().name().endsWith("WAITING"));
+      waiter.interrupt();
+      Throwable failure = acquired.handle((lease, thrown) -> thrown).get(10, TimeUnit.SECONDS);
+      assertEquals(InterruptedException.class, failure.getClass());
+
+      redis.resume();
+      // Long before the term: what the server granted after all is given back.
+      assertTrue(other.lock("job").tryAcquire(Duration.ofSeconds(30)).isPresent());
+      // And the client goes on, on another connection.
+      client.lock("warm").acquire().release();
+    }
+  }
+}

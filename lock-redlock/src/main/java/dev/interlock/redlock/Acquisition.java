@@ -1,0 +1,234 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Cluster.number;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockException;
+import dev.interlock.redlock.Candidacy.Outcome;
+import dev.interlock.redlock.Round.Answer;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt under way: asks all nodes for their votes at the same time, tells the token to those
+ * that have to know it, and is decided as soon as a majority is. What comes later is counted, too,
+ * until the attempt is given up.
+ */
+final class Acquisition {
+
+  private final Cluster cluster;
+  private final Entry entry;
+  private final byte[] term;
+  private final byte[] retention;
+  private final byte[] hint;
+  private final long sendBefore;
+  private final WakeUp wakeUp;
+  private final Candidacy candidacy;
+
+  /** What to do about nodes that may still have granted when the attempt is given up. */
+  private @Nullable IntConsumer late;
+
+  Acquisition(
+      Cluster cluster,
+      Entry entry,
+      long termMillis,
+      byte[] retention,
+      Deadline sendBefore,
+      TimeSource time) {
+    this.cluster = cluster;
+    this.entry = entry;
+    this.term = number(termMillis);
+    this.retention = retention;
+    this.hint = number(Hint.at(time.wallMillis()));
+    this.sendBefore = sendBefore.nanos();
+    this.wakeUp = new WakeUp(time);
+    this.candidacy = new Candidacy(cluster.size());
+  }
+
+  /** Asks all nodes. Does not wait. */
+  void begin() {
+    for (int node = 0; node < cluster.size(); node++) {
+      cluster.send(
+          node,
+          new Question(node, this::voted) {
+            @Override
+            Lane.Call ask(byte[] run) {
+              return new Lane.Call(
+                  NodeScripts.ACQUIRE,
+                  keys(),
+                  List.of(entry.value, term, retention, hint, run, cluster.longest()));
+            }
+          });
+    }
+  }
+
+  private List<byte[]> keys() {
+    return List.of(entry.keys.lock(), entry.keys.fence(), cluster.record());
+  }
+
+  private void voted(int node, Answer answer) {
+    Vote vote = vote(node, answer);
+    entry.missingOn(node, vote instanceof Vote.Busy);
+    List<Integer> toBeTold;
+    long token;
+    IntConsumer giveBack;
+    synchronized (candidacy) {
+      giveBack = late;
+      candidacy.vote(node, vote);
+      toBeTold = candidacy.toBeTold();
+      token = candidacy.token();
+    }
+    for (int other : toBeTold) {
+      tell(other, token);
+    }
+    if (giveBack != null && mayHoldUnder(vote)) {
+      giveBack.accept(node);
+    }
+    wakeUp.signal();
+  }
+
+  private static boolean mayHoldUnder(@Nullable Vote vote) {
+    return vote instanceof Vote.Granted
+        || vote instanceof Vote.TimedOut
+        || vote instanceof Vote.Failed;
+  }
+
+  /**
+   * Gives up. Nodes that are known not to hold the lock for this attempt are left alone.
+   *
+   * @param giveBack called for every other node, for those that have not answered yet when they do
+   */
+  void giveUp(IntConsumer giveBack) {
+    List<Integer> now = new ArrayList<>();
+    synchronized (candidacy) {
+      late = giveBack;
+      for (int node = 0; node < cluster.size(); node++) {
+        if (mayHoldUnder(candidacy.vote(node))) {
+          now.add(node);
+        }
+      }
+    }
+    now.forEach(giveBack::accept);
+  }
+
+  private Vote vote(int node, Answer answer) {
+    Vote refusal = cluster.refusal(node, answer);
+    if (refusal != null) {
+      return refusal;
+    }
+    List<?> words = answer.reply();
+    return answer.is("granted")
+        ? new Vote.Granted((Long) words.get(1))
+        : new Vote.Busy(Round.text(words.get(2)), (Long) words.get(1));
+  }
+
+  private void tell(int node, long token) {
+    cluster.send(
+        node,
+        new Question(node, this::told) {
+          @Override
+          Lane.Call ask(byte[] run) {
+            return new Lane.Call(
+                NodeScripts.CONFIRM,
+                keys(),
+                List.of(entry.value, number(token), retention, run, cluster.longest()));
+          }
+        });
+  }
+
+  private void told(int node, Answer answer) {
+    Vote refusal = cluster.refusal(node, answer);
+    synchronized (candidacy) {
+      if (answer.is("confirmed")) {
+        candidacy.confirmed(node);
+      } else {
+        candidacy.notConfirmed(node, refusal == null ? new Vote.Lapsed() : refusal);
+      }
+    }
+    wakeUp.signal();
+  }
+
+  /** Waits until it is decided. */
+  Outcome await(Deadline deadline) throws InterruptedException {
+    while (true) {
+      Outcome outcome;
+      synchronized (candidacy) {
+        outcome = candidacy.outcome();
+      }
+      if (outcome != Outcome.OPEN || !wakeUp.await(deadline)) {
+        return outcome;
+      }
+    }
+  }
+
+  long token() {
+    synchronized (candidacy) {
+      return candidacy.token();
+    }
+  }
+
+  /** See {@link Candidacy#busyMillis()}. */
+  long busyMillis() {
+    synchronized (candidacy) {
+      return candidacy.busyMillis();
+    }
+  }
+
+  /** The nodes that have granted. */
+  List<Integer> holders() {
+    synchronized (candidacy) {
+      return candidacy.holders();
+    }
+  }
+
+  /** Makes the failure of an attempt that cannot be elected, with all votes. */
+  LockException failure() {
+    @Nullable Vote[] votes = new @Nullable Vote[cluster.size()];
+    synchronized (candidacy) {
+      for (int node = 0; node < votes.length; node++) {
+        votes[node] = candidacy.vote(node);
+      }
+    }
+    return cluster.unavailable(votes, null);
+  }
+
+  /** Something that is asked on behalf of this attempt, as long as it is wanted. */
+  private abstract class Question implements Lane.Request {
+    private final int node;
+    private final BiConsumer<Integer, Answer> then;
+
+    Question(int node, BiConsumer<Integer, Answer> then) {
+      this.node = node;
+      this.then = then;
+    }
+
+    abstract Lane.Call ask(byte[] run);
+
+    @Override
+    public Lane.@Nullable Call call(String run) {
+      return entry.touch(node) ? ask(run.getBytes(UTF_8)) : null;
+    }
+
+    @Override
+    public void answered(Object reply) {
+      then.accept(node, cluster.answer(node, reply));
+    }
+
+    @Override
+    public void failed(LockException problem, boolean timedOut) {
+      then.accept(
+          node, new Answer(null, timedOut ? new Vote.TimedOut() : new Vote.Failed(problem)));
+    }
+
+    @Override
+    public long sendBefore() {
+      return sendBefore;
+    }
+  }
+}

@@ -1,0 +1,216 @@
+package dev.interlock.redlock;
+
+import dev.interlock.redlock.Vote.Busy;
+import dev.interlock.redlock.Vote.Granted;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The count of the votes of one attempt: when it is elected, with which token, and when it cannot
+ * be any more.
+ *
+ * <p>The token is the highest fence among the first majority of grants. It counts as soon as a
+ * majority holds the lock for this attempt <em>and</em> a fence that is at least the token: nodes
+ * whose fence is below it have to be told, and to confirm. Any later majority then shares a node
+ * with this one, which answers it with a higher fence. The highest of several counters alone, not
+ * written back, repeats itself as soon as the node that had it is missing from the next majority.
+ *
+ * <p>A grant that comes later, with a fence above the token, counts for nothing: that node may have
+ * handed the very token out before, to somebody else. (The model of the protocol found that.)
+ *
+ * <p>No I/O and no clock; not thread-safe.
+ */
+final class Candidacy {
+
+  private static final long DOUBT_MILLIS = 100;
+
+  /** How far the count is. */
+  enum Outcome {
+    /** Votes that are still out may elect it, or tell why not. */
+    OPEN,
+    /** A majority has confirmed the token. */
+    ELECTED,
+    /** A majority answered, and others hold too many of its nodes. */
+    BUSY,
+    /** Too many nodes did not answer, or do not vote. */
+    UNAVAILABLE
+  }
+
+  private enum Step {
+    ASKED,
+    GRANTED,
+    TELLING,
+    CONFIRMED,
+    AGAINST
+  }
+
+  private final @Nullable Vote[] votes;
+  private final Step[] steps;
+  private long token;
+
+  Candidacy(int nodes) {
+    this.votes = new @Nullable Vote[nodes];
+    this.steps = new Step[nodes];
+    Arrays.fill(steps, Step.ASKED);
+  }
+
+  /** How many of that many nodes are a majority. */
+  static int majorityOf(int nodes) {
+    return nodes / 2 + 1;
+  }
+
+  private int majority() {
+    return majorityOf(steps.length);
+  }
+
+  /** Counts the answer of a node to the first question; the first answer of a node is the last. */
+  void vote(int node, Vote vote) {
+    if (steps[node] != Step.ASKED) {
+      return;
+    }
+    votes[node] = vote;
+    steps[node] = vote instanceof Granted ? Step.GRANTED : Step.AGAINST;
+    if (token == 0 && count(Step.GRANTED) >= majority()) {
+      token = highestFence();
+    }
+    if (token != 0) {
+      for (int i = 0; i < steps.length; i++) {
+        if (steps[i] == Step.GRANTED && votes[i] instanceof Granted granted) {
+          steps[i] =
+              granted.fence() == token
+                  ? Step.CONFIRMED
+                  : granted.fence() < token ? Step.GRANTED : Step.AGAINST;
+        }
+      }
+    }
+  }
+
+  private long highestFence() {
+    long highest = 0;
+    for (Vote vote : votes) {
+      if (vote instanceof Granted granted) {
+        highest = Math.max(highest, granted.fence());
+      }
+    }
+    return highest;
+  }
+
+  /** Returns the nodes that have to be told the token, each once. */
+  List<Integer> toBeTold() {
+    List<Integer> nodes = new ArrayList<>();
+    if (token != 0) {
+      for (int i = 0; i < steps.length; i++) {
+        if (steps[i] == Step.GRANTED) {
+          steps[i] = Step.TELLING;
+          nodes.add(i);
+        }
+      }
+    }
+    return nodes;
+  }
+
+  /** A node that was told holds the lock for this attempt, and a fence that is not below. */
+  void confirmed(int node) {
+    if (steps[node] == Step.TELLING) {
+      steps[node] = Step.CONFIRMED;
+    }
+  }
+
+  /** A node that was told did not confirm. */
+  void notConfirmed(int node, Vote why) {
+    if (steps[node] == Step.TELLING) {
+      steps[node] = Step.AGAINST;
+      votes[node] = why;
+    }
+  }
+
+  /** Returns the token, or 0 as long as no majority has granted. */
+  long token() {
+    return token;
+  }
+
+  Outcome outcome() {
+    int confirmed = count(Step.CONFIRMED);
+    if (confirmed >= majority()) {
+      return Outcome.ELECTED;
+    }
+    int possible = confirmed + count(Step.ASKED) + count(Step.GRANTED) + count(Step.TELLING);
+    if (possible >= majority()) {
+      return Outcome.OPEN;
+    }
+    int answered = 0;
+    boolean contested = false;
+    for (Vote vote : votes) {
+      if (vote instanceof Granted || vote instanceof Busy || vote instanceof Vote.Lapsed) {
+        answered++;
+        contested |= vote instanceof Busy;
+      }
+    }
+    if (contested && answered >= majority()) {
+      return Outcome.BUSY;
+    }
+    // Whether it is held or out of reach is for those to say who have not answered yet.
+    int asked = count(Step.ASKED);
+    return asked > 0 && answered + asked >= majority() ? Outcome.OPEN : Outcome.UNAVAILABLE;
+  }
+
+  /**
+   * Returns after how many milliseconds enough of the busy nodes may be free, or -1 if nobody can
+   * have a majority of them: then several attempts have split the vote, and will give up.
+   */
+  long busyMillis() {
+    Map<String, Integer> holders = new HashMap<>();
+    List<Long> lefts = new ArrayList<>();
+    int granted = 0;
+    int silent = 0;
+    for (Vote vote : votes) {
+      if (vote instanceof Busy busy) {
+        holders.merge(busy.holder(), 1, Integer::sum);
+        lefts.add(busy.leftMillis());
+      } else if (vote instanceof Granted) {
+        granted++;
+      } else {
+        silent++;
+      }
+    }
+    int most = holders.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    if (most + silent < majority()) {
+      return -1;
+    }
+    lefts.sort(null);
+    int needed = Math.min(Math.max(1, majority() - granted), lefts.size());
+    long left = lefts.get(needed - 1);
+    // Without a majority that is known to be one holder's, it may be a split vote all the same.
+    return most < majority() ? Math.min(left, DOUBT_MILLIS) : left;
+  }
+
+  /** Returns the nodes that have granted and may hold the lock for this attempt. */
+  List<Integer> holders() {
+    List<Integer> nodes = new ArrayList<>();
+    for (int i = 0; i < votes.length; i++) {
+      if (votes[i] instanceof Granted) {
+        nodes.add(i);
+      }
+    }
+    return nodes;
+  }
+
+  /** Returns what each node has said; null where nothing has come yet. */
+  @Nullable Vote vote(int node) {
+    return votes[node];
+  }
+
+  private int count(Step step) {
+    int count = 0;
+    for (Step each : steps) {
+      if (each == step) {
+        count++;
+      }
+    }
+    return count;
+  }
+}

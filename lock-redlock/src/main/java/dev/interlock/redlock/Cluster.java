@@ -1,0 +1,456 @@
+package dev.interlock.redlock;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.Subscriber;
+import dev.interlock.redlock.Round.Answer;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.Connection;
+
+/**
+ * The nodes, and who among them may vote. Every client looks after that: when it has connected anew
+ * to a node, and when one refuses to vote, it looks at all of them and does what {@link Admission}
+ * says.
+ */
+final class Cluster implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Cluster.class);
+
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
+  private static final int MOST_LOOKS_AT_OPENING = 4;
+
+  /** A node, as its user knows it. */
+  record Place(String name, boolean tls, Supplier<Connection> connections) {}
+
+  private static final class Node {
+    final String name;
+    final Failures failures;
+    final Lane lane;
+    final Subscriber subscriber;
+
+    Node(String name, Failures failures, Lane lane, Subscriber subscriber) {
+      this.name = name;
+      this.failures = failures;
+      this.lane = lane;
+      this.subscriber = subscriber;
+    }
+  }
+
+  private final RedlockSettings settings;
+  private final TimeSource time;
+  private final String endpoint;
+  private final Failures failures;
+  private final Admission admission;
+  private final byte[] record;
+  private final byte[] longest;
+  private final List<Node> nodes = new ArrayList<>();
+  private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
+
+  /** Which process each node was when it was examined last. */
+  private final Map<Integer, String> runs = new ConcurrentHashMap<>();
+
+  private final ScheduledThreadPoolExecutor looks;
+
+  /** The next look, and when it is due; guarded by {@link #looks}, and none before all is open. */
+  private @Nullable Future<?> nextLook;
+
+  private long nextLookAt;
+  private boolean isOpen;
+  private Set<String> served = Set.of();
+
+  /** Since when somebody else has been founding the cluster. */
+  private @Nullable Long foundingSince;
+
+  Cluster(List<Place> places, RedlockSettings settings, TimeSource time) {
+    this.settings = settings;
+    this.time = time;
+    this.endpoint = places.stream().map(Place::name).collect(Collectors.joining(","));
+    this.failures = new Failures(RedlockBackend.NAME, endpoint, false);
+    this.admission = new Admission(settings.durable());
+    this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
+    this.longest = number(settings.maxTerm().toMillis());
+    this.looks =
+        new ScheduledThreadPoolExecutor(
+            1,
+            new ThreadFactoryBuilder()
+                .setDaemon(true)
+                .setNameFormat("interlock-redlock-census")
+                .build());
+    looks.setKeepAliveTime(LONGEST_PAUSE.toMillis() + 1_000, TimeUnit.MILLISECONDS);
+    looks.allowCoreThreadTimeOut(true);
+    looks.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    looks.setRemoveOnCancelPolicy(true);
+    int timeout = (int) settings.nodeTimeout().toMillis();
+    for (Place place : places) {
+      Failures own = new Failures("redis", place.name(), place.tls());
+      nodes.add(
+          new Node(
+              place.name(),
+              own,
+              new Lane(
+                  place.name(),
+                  new NodeConnections(place.name(), place.connections(), own, nodeOfRun),
+                  own,
+                  time,
+                  timeout,
+                  run -> lookWithin(Duration.ZERO)),
+              new Subscriber(
+                  place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
+    }
+  }
+
+  static byte[] number(long value) {
+    return Long.toString(value).getBytes(UTF_8);
+  }
+
+  int size() {
+    return nodes.size();
+  }
+
+  int majority() {
+    return Candidacy.majorityOf(nodes.size());
+  }
+
+  String endpoint() {
+    return endpoint;
+  }
+
+  /** The key of the record that each node keeps of itself. */
+  byte[] record() {
+    return record;
+  }
+
+  byte[] longest() {
+    return longest;
+  }
+
+  void send(int node, Lane.Request request) {
+    nodes.get(node).lane.send(request);
+  }
+
+  Subscriber subscriber(int node) {
+    return nodes.get(node).subscriber;
+  }
+
+  // --- what answers mean ------------------------------------------------------------------------
+
+  /** Takes a reply as an answer; an error becomes a silence with its reason. */
+  Answer answer(int node, Object reply) {
+    Node from = nodes.get(node);
+    if (Round.isError(reply)) {
+      return new Answer(null, new Vote.Failed(from.failures.explain((RuntimeException) reply)));
+    }
+    // A word that came alone is an array of one.
+    List<?> words = reply instanceof List<?> list ? list : List.of(reply);
+    if (Round.text(words.get(0)).equals("foreign")) {
+      return new Answer(
+          null,
+          new Vote.Failed(
+              from.failures.wrong(
+                  "the key \""
+                      + Round.text(words.get(1))
+                      + "\" holds something that no lock has put there ("
+                      + Round.text(words.get(2))
+                      + "); delete that key, or use another namespace",
+                  null)));
+    }
+    return new Answer(words, null);
+  }
+
+  /** What a node that does not vote says, as a vote; null if it does vote. */
+  @Nullable Vote refusal(int node, Answer answer) {
+    if (answer.silence() != null) {
+      return answer.silence();
+    }
+    if (!answer.is("refused")) {
+      return null;
+    }
+    String why = Round.text(answer.reply().get(1));
+    long number = (Long) answer.reply().get(2);
+    if (why.equals("longest")) {
+      return new Vote.Failed(otherMaxTerm(nodes.get(node), number));
+    }
+    lookWithin(why.equals("quarantined") ? pauseFor(number) : SHORTEST_PAUSE);
+    return new Vote.Refused(
+        switch (why) {
+          case "quarantined" ->
+              "it has come back, may have forgotten locks, and does not vote for another "
+                  + number
+                  + " ms";
+          case "restarted" -> "it was restarted, and has not been admitted again";
+          default -> "it knows nothing of this cluster";
+        });
+  }
+
+  private static LockConfigurationException otherMaxTerm(Node node, long millis) {
+    return node.failures.wrong(
+        "was set up with maxTerm=" + millis + "ms; all clients of a cluster have to use the same",
+        null);
+  }
+
+  /**
+   * Makes the failure of something for which no majority could be had.
+   *
+   * @param votes of all nodes; null for one that has not answered yet
+   * @param cause what else was in the way
+   */
+  LockException unavailable(@Nullable Vote[] votes, @Nullable Throwable cause) {
+    StringBuilder told = new StringBuilder();
+    int usable = votes.length;
+    Throwable first = cause;
+    for (int i = 0; i < votes.length; i++) {
+      Vote vote = votes[i];
+      told.append(i == 0 ? "" : "; ").append(nodes.get(i).name).append(": ");
+      told.append(vote == null ? "no answer yet" : vote.inWords());
+      if (vote instanceof Vote.Failed failed) {
+        first = first == null ? failed.problem() : first;
+        usable -= failed.problem() instanceof LockConfigurationException ? 1 : 0;
+      }
+    }
+    String problem = "no majority of " + majority() + " of " + size() + " nodes: " + told;
+    return usable < majority() ? failures.wrong(problem, first) : failures.passing(problem, first);
+  }
+
+  // --- who may vote -----------------------------------------------------------------------------
+
+  /**
+   * Connects to the nodes, and lets those vote that may.
+   *
+   * @throws LockException if a node cannot be one, or no majority answers
+   */
+  void open(Deadline deadline) throws InterruptedException {
+    int looked = 0;
+    while (looked < MOST_LOOKS_AT_OPENING) {
+      Round examined = examine(deadline);
+      for (int node = 0; node < size(); node++) {
+        Answer answer = examined.answer(node);
+        if (answer != null
+            && answer.silence() instanceof Vote.Failed failed
+            && failed.problem() instanceof LockConfigurationException wrong) {
+          throw wrong;
+        }
+      }
+      List<Standing> standings = standings(examined);
+      if (standings.stream().filter(each -> !each.is(Standing.Kind.UNREACHABLE)).count()
+          < majority()) {
+        throw examined.undecided();
+      }
+      boolean changed = follow(standings, deadline);
+      if (foundingSince != null) {
+        var unused = new WakeUp(time).await(deadline.orIn(SHORTEST_PAUSE));
+        looked += deadline.hasPassed() ? 1 : 0;
+      } else if (changed) {
+        looked++;
+      } else {
+        break;
+      }
+    }
+    synchronized (looks) {
+      isOpen = true;
+    }
+    lookWithin(SHORTEST_PAUSE);
+  }
+
+  /** Looks after the given time, or before. */
+  private void lookWithin(Duration pause) {
+    synchronized (looks) {
+      long at = System.nanoTime() + pause.toNanos();
+      if (!isOpen || (nextLook != null && nextLookAt - at <= 0)) {
+        return;
+      }
+      if (nextLook != null) {
+        nextLook.cancel(false);
+      }
+      try {
+        nextLook = looks.schedule(this::look, pause.toMillis(), TimeUnit.MILLISECONDS);
+        nextLookAt = at;
+      } catch (RejectedExecutionException closed) {
+        log.debug("closed", closed);
+      }
+    }
+  }
+
+  private void look() {
+    synchronized (looks) {
+      nextLook = null;
+    }
+    try {
+      Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
+      List<Standing> standings = standings(examine(deadline));
+      boolean changed = follow(standings, deadline);
+      long left =
+          standings.stream()
+              .filter(each -> each.is(Standing.Kind.QUARANTINED))
+              .mapToLong(Standing::leftMillis)
+              .min()
+              .orElse(-1);
+      if (changed || foundingSince != null) {
+        lookWithin(SHORTEST_PAUSE);
+      } else if (left >= 0) {
+        lookWithin(pauseFor(left));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (LockException e) {
+      log.warn("nodes that came back cannot be admitted: {}", e.getMessage());
+    } catch (RuntimeException e) {
+      log.error("nodes that came back will not vote, because of a bug", e);
+    }
+  }
+
+  /** How long to wait for the end of a quarantine before looking again. */
+  private static Duration pauseFor(long leftMillis) {
+    long least = Math.max(leftMillis, SHORTEST_PAUSE.toMillis());
+    return Duration.ofMillis(Math.min(LONGEST_PAUSE.toMillis(), least));
+  }
+
+  private Round examine(Deadline deadline) throws InterruptedException {
+    Round round = new Round(this, time);
+    for (int node = 0; node < size(); node++) {
+      send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE));
+    }
+    round.await(deadline, () -> false);
+    return round;
+  }
+
+  /**
+   * A question about the record.
+   *
+   * @param onlyRun not to be asked if the process has become another one
+   */
+  private Lane.Request ask(
+      Round round,
+      int node,
+      Deadline deadline,
+      @Nullable String onlyRun,
+      Script script,
+      byte[]... more) {
+    return round.new Question(node, deadline.nanos()) {
+      @Override
+      public Lane.@Nullable Call call(String run) {
+        if (onlyRun != null && !onlyRun.equals(run)) {
+          return null;
+        }
+        List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), longest));
+        arguments.addAll(List.of(more));
+        runs.put(node, run);
+        return new Lane.Call(script, List.of(record), arguments);
+      }
+    };
+  }
+
+  private List<Standing> standings(Round examined) {
+    List<Standing> standings = new ArrayList<>();
+    for (int node = 0; node < size(); node++) {
+      Answer answer = examined.answer(node);
+      if (answer == null || answer.silence() != null) {
+        standings.add(Standing.UNREACHABLE);
+        continue;
+      }
+      List<?> words = answer.reply();
+      String itsLongest = Round.text(words.get(3));
+      if (!itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8))) {
+        throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
+      }
+      standings.add(
+          new Standing(
+              switch (Round.text(words.get(0))) {
+                case "member" -> Standing.Kind.MEMBER;
+                case "quarantined" -> Standing.Kind.QUARANTINED;
+                case "restarted" -> Standing.Kind.RESTARTED;
+                default -> Standing.Kind.BLANK;
+              },
+              runs.getOrDefault(node, ""),
+              Long.parseLong(Round.text(words.get(1))),
+              (Long) words.get(2)));
+    }
+    return standings;
+  }
+
+  /** Does what follows; returns whether another look is worth while at once. */
+  private boolean follow(List<Standing> standings, Deadline deadline) throws InterruptedException {
+    Set<String> nowServed = new HashSet<>();
+    standings.stream().filter(Standing::hasServed).forEach(each -> nowServed.add(each.run()));
+    List<Admission.Step> steps = admission.after(standings, served, isPatient(standings));
+    boolean newlyServed = !served.containsAll(nowServed);
+    served = nowServed;
+    Round round = new Round(this, time);
+    for (Admission.Step step : steps) {
+      if (step instanceof Admission.Step.Admit admit) {
+        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
+        send(
+            step.node(),
+            ask(
+                round,
+                step.node(),
+                deadline,
+                step.run(),
+                NodeScripts.ADMIT,
+                number(admit.floor()),
+                admit.ground().name().getBytes(UTF_8)));
+      } else {
+        log.warn(
+            "{} has come back, may have forgotten locks, and does not vote for {}",
+            nodes.get(step.node()).name,
+            settings.maxTerm());
+        send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
+      }
+    }
+    round.await(
+        deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= steps.size());
+    return newlyServed || !steps.isEmpty();
+  }
+
+  /** Whether somebody else has still time to found the cluster. */
+  private boolean isPatient(List<Standing> standings) {
+    if (!Admission.isBeingFounded(standings)) {
+      foundingSince = null;
+      return false;
+    }
+    long now = time.nanoTime();
+    if (foundingSince == null) {
+      foundingSince = now;
+    }
+    return now - foundingSince < settings.nodeTimeout().multipliedBy(2).toNanos();
+  }
+
+  @Override
+  public void close() {
+    looks.shutdown();
+    for (Node node : nodes) {
+      node.subscriber.close();
+      node.lane.close();
+    }
+    try {
+      for (Node node : nodes) {
+        node.lane.awaitEnd();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package dev.interlock.redlock;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.redis.server.Failures;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** Makes connections to one node, and finds out which server process is at their other end. */
+final class NodeConnections {
+
+  private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
+  private static final Pattern ROLE = Pattern.compile("(?m)^role:(\\w+)");
+  private static final Pattern MODE = Pattern.compile("(?m)^redis_mode:(\\w+)");
+
+  private final String name;
+  private final Supplier<Connection> make;
+  private final Failures failures;
+  private final Map<String, String> nodeOfRun;
+
+  /**
+   * For one node.
+   *
+   * @param nodeOfRun which process is which node; shared by all nodes of a client
+   */
+  NodeConnections(
+      String name, Supplier<Connection> make, Failures failures, Map<String, String> nodeOfRun) {
+    this.name = name;
+    this.make = make;
+    this.failures = failures;
+    this.nodeOfRun = nodeOfRun;
+  }
+
+  /** Connects, which blocks. Throws Jedis's exceptions. */
+  Connection make() {
+    return make.get();
+  }
+
+  /**
+   * Asks for the process's {@code run_id}, which is another one after each start.
+   *
+   * @throws dev.interlock.LockConfigurationException if the server can be no node
+   */
+  String introduce(Connection connection, int timeoutMillis) {
+    if (connection.getSoTimeout() == 0) {
+      throw failures.wrong(
+          "the Jedis client waits for answers without limit; give it a finite"
+              + " socketTimeoutMillis",
+          null);
+    }
+    connection.setSoTimeout(timeoutMillis);
+    connection.sendCommand(Command.INFO, "server");
+    connection.sendCommand(Command.INFO, "replication");
+    List<Object> replies = connection.getMany(2);
+    for (Object reply : replies) {
+      if (reply instanceof JedisDataException refusal) {
+        throw refusal;
+      }
+    }
+    String server = new String((byte[]) replies.get(0), UTF_8);
+    String mode = field(MODE, server);
+    if (!mode.equals("standalone")) {
+      throw failures.wrong(
+          "is no independent server but one in mode "
+              + mode
+              + "; Redlock needs servers that know"
+              + " nothing of each other",
+          null);
+    }
+    if (!field(ROLE, new String((byte[]) replies.get(1), UTF_8)).equals("master")) {
+      throw failures.wrong("is a replica; a node must be a master that nobody replaces", null);
+    }
+    String run = field(RUN, server);
+    String other = nodeOfRun.putIfAbsent(run, name);
+    if (other != null && !other.equals(name)) {
+      throw failures.wrong("is the same server as " + other + "; its vote would count twice", null);
+    }
+    nodeOfRun.entrySet().removeIf(e -> e.getValue().equals(name) && !e.getKey().equals(run));
+    return run;
+  }
+
+  private String field(Pattern pattern, String info) {
+    Matcher matcher = pattern.matcher(info);
+    if (!matcher.find()) {
+      throw failures.wrong("does not introduce itself by INFO, as Redis does", null);
+    }
+    return matcher.group(1);
+  }
+}

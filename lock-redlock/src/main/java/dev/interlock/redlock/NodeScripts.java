@@ -1,0 +1,221 @@
+package dev.interlock.redlock;
+
+import dev.interlock.redis.server.Script;
+
+/**
+ * What is done on one node in one step, beside the scripts that a single Redis has, too.
+ *
+ * <p>{@code KEYS[1]} is the lock, {@code KEYS[2]} its fence, {@code KEYS[3]} the node's record: a
+ * hash that never expires. Its fields: {@code run}, the process that may vote; {@code longest}, the
+ * longest term in ms that may be asked for; {@code floor}, the highest fence that was ever here;
+ * {@code base}, what the floor was when the node was admitted, below which a fence may be stale;
+ * {@code pending} and {@code until}, the process in quarantine, and its end.
+ *
+ * <p>{@code refused} and why is the reply of a node that does not vote.
+ */
+final class NodeScripts {
+
+  private static final String VOTING =
+      Script.FOREIGN
+          + Script.OURS
+          + """
+      local at = {}
+      local function refused(run, longest)
+        local r = redis.pcall('HMGET', KEYS[3], 'run', 'longest', 'floor', 'base', 'pending', 'until')
+        if r.err then return foreign(KEYS[3], r) end
+        if r[1] ~= run then
+          if r[5] ~= run then return {'refused', r[1] and 'restarted' or 'blank', 0} end
+          local now = redis.call('TIME')
+          local left = tonumber(r[6]) - (now[1] * 1000 + math.floor(now[2] / 1000))
+          return {'refused', 'quarantined', math.max(left, 0)}
+        end
+        if r[2] ~= longest then return {'refused', 'longest', tonumber(r[2])} end
+        at.floor = tonumber(r[3])
+        at.base = tonumber(r[4])
+        local last = redis.pcall('GET', KEYS[2])
+        if type(last) == 'table' then return foreign(KEYS[2], last) end
+        if last then
+          at.last = string.find(last, '^%d+$') and #last <= 16 and tonumber(last)
+          if not at.last or at.last > 9007199254740990 then
+            return {'foreign', KEYS[2], 'no token'}
+          end
+        end
+      end
+      local function raise(fence, retention)
+        local text = string.format('%.0f', fence)
+        redis.call('SET', KEYS[2], text, 'PX', retention)
+        if fence > at.floor then redis.call('HSET', KEYS[3], 'floor', text) end
+      end
+      """;
+
+  /**
+   * Votes for the claim if the lock is free, with a fence above all that the node may have had for
+   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term.
+   *
+   * <p>A lock that is already held by this very value was taken by the same request, sent again.
+   *
+   * <p>Replies {@code granted} and the fence; or {@code busy}, the remaining term in ms, and who.
+   */
+  static final Script ACQUIRE =
+      new Script(
+          3,
+          VOTING
+              + """
+      local no = refused(ARGV[5], ARGV[6])
+      if no then return no end
+      if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+        local value = redis.pcall('GET', KEYS[1])
+        if type(value) == 'table' then return foreign(KEYS[1], value) end
+        if value ~= ARGV[1] then
+          local left = redis.call('PTTL', KEYS[1])
+          if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+          if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
+          return {'busy', left, string.sub(value, 1, 27)}
+        end
+        redis.call('PEXPIRE', KEYS[1], ARGV[2])
+      end
+      local fence = math.max((at.last or at.floor) + 1, at.base + 1, tonumber(ARGV[4]))
+      raise(fence, ARGV[3])
+      return {'granted', fence}
+      """);
+
+  /**
+   * Raises the fence to the token that the claim was given, if it still has the lock. ARGV: value,
+   * token, retention, run, longest term. Replies {@code confirmed} or {@code gone}.
+   */
+  static final Script CONFIRM =
+      new Script(
+          3,
+          VOTING
+              + """
+      local no = refused(ARGV[4], ARGV[5])
+      if no then return no end
+      local value = redis.pcall('GET', KEYS[1])
+      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      if value ~= ARGV[1] then return {'gone'} end
+      raise(math.max(at.last or at.floor, tonumber(ARGV[2])), ARGV[3])
+      return {'confirmed'}
+      """);
+
+  /**
+   * Extends the term if the claim has the lock here; and if there is none and the claim is known to
+   * have a majority, gives it the lock here, too, unless the node has seen a later token. ARGV:
+   * value, term, token, retention, run, longest term, and 1 to restore.
+   *
+   * <p>Replies {@code renewed}, {@code restored}, or {@code gone} and why.
+   */
+  static final Script RENEW =
+      new Script(
+          3,
+          VOTING
+              + """
+      local no = refused(ARGV[5], ARGV[6])
+      if no then return no end
+      local value = redis.pcall('GET', KEYS[1])
+      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      local token = tonumber(ARGV[3])
+      if value == ARGV[1] then
+        redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        if at.last and at.last < token then raise(token, ARGV[4]) end
+        return {'renewed'}
+      end
+      if not value then
+        if ARGV[7] ~= '1' or (at.last and at.last > token) then return {'gone', 'absent'} end
+        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        raise(math.max(at.last or at.floor, token), ARGV[4])
+        return {'restored'}
+      end
+      if value == 'revoked|' .. ARGV[1] then return {'gone', 'revoked'} end
+      return {'gone', 'taken'}
+      """);
+
+  /**
+   * Looks. ARGV: run, longest term. A node that does not vote does not say that a lock is free,
+   * either: it may have forgotten it.
+   *
+   * <p>Replies {@code free}; or {@code held}, the value, the remaining term in ms, and the fence if
+   * there is one.
+   */
+  static final Script INSPECT =
+      new Script(
+          3,
+          VOTING
+              + """
+      local no = refused(ARGV[1], ARGV[2])
+      if no then return no end
+      local value = redis.pcall('GET', KEYS[1])
+      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      if not value then return {'free'} end
+      local left = redis.call('PTTL', KEYS[1])
+      if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+      if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
+      return {'held', value, left, at.last and string.format('%.0f', at.last) or nil}
+      """);
+
+  private static final String RECORD =
+      Script.FOREIGN
+          + """
+      local r = redis.pcall('HMGET', KEYS[1], 'run', 'longest', 'floor', 'pending', 'until')
+      if r.err then return foreign(KEYS[1], r) end
+      local clock = redis.call('TIME')
+      local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+      local function quarantine(run, longest)
+        local most = math.max(tonumber(longest), tonumber(r[2] or '0'))
+        redis.call('HSET', KEYS[1], 'pending', run, 'until', string.format('%.0f', now + most))
+        return {'quarantined', r[3] or '0', most, r[2] or ''}
+      end
+      """;
+
+  /**
+   * Says what the node is. {@code KEYS[1]} is the record. ARGV: run, longest term. A quarantine
+   * that another restart has interrupted begins anew.
+   *
+   * <p>Replies the kind, the floor, what is left of the quarantine in ms, and the longest term.
+   */
+  static final Script EXAMINE =
+      new Script(
+          1,
+          RECORD
+              + """
+      if r[1] == ARGV[1] then return {'member', r[3], 0, r[2]} end
+      if r[4] == ARGV[1] then
+        return {'quarantined', r[3] or '0', math.max(tonumber(r[5]) - now, 0), r[2] or ''}
+      end
+      if r[4] then return quarantine(ARGV[1], ARGV[2]) end
+      if r[1] then return {'restarted', r[3], 0, r[2]} end
+      return {'blank', '0', 0, ''}
+      """);
+
+  /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest term. */
+  static final Script QUARANTINE =
+      new Script(
+          1,
+          RECORD
+              + """
+      if r[1] == ARGV[1] or r[4] == ARGV[1] then return {'unchanged'} end
+      return quarantine(ARGV[1], ARGV[2])
+      """);
+
+  /**
+   * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest term, floor, and the
+   * ground, which has to hold still.
+   */
+  static final Script ADMIT =
+      new Script(
+          1,
+          RECORD
+              + """
+      if r[1] == ARGV[1] then return {'unchanged'} end
+      local holds
+      if ARGV[4] == 'FOUNDING' then holds = not r[1] and not r[4] end
+      if ARGV[4] == 'UNHARMED' then holds = r[1] and not r[4] end
+      if ARGV[4] == 'SERVED' then holds = r[4] == ARGV[1] and tonumber(r[5]) <= now end
+      if not holds then return {'unchanged'} end
+      local floor = string.format('%.0f', math.max(tonumber(r[3] or '0'), tonumber(ARGV[3])))
+      redis.call('HSET', KEYS[1], 'run', ARGV[1], 'longest', ARGV[2], 'floor', floor, 'base', floor)
+      redis.call('HDEL', KEYS[1], 'pending', 'until')
+      return {'admitted'}
+      """);
+
+  private NodeScripts() {}
+}

@@ -1,0 +1,494 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Cluster.number;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockState;
+import dev.interlock.LossReason;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redlock.Candidacy.Outcome;
+import dev.interlock.redlock.Round.Answer;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks as keys that expire, on a majority of nodes that know nothing of each other.
+ *
+ * <p>The votes are counted by {@link Candidacy}, which also says why the token that comes of it is
+ * higher than all before; who may vote is decided by {@link Admission}.
+ *
+ * <p>A node counts the term by its own clock from when it executes the request, and we from before
+ * it was sent. What the clocks may differ by in speed is taken off our side: {@link
+ * RedlockSettings#drift()} of the term, and 2 ms for rounding. A node whose clock is
+ * <em>stepped</em> forward lets go too early, and with it a majority may.
+ */
+final class RedlockBackend implements LockBackend {
+
+  static final String NAME = "redlock";
+
+  /** Below this, what is left for drift, rounding and a majority's answers is most of the term. */
+  static final Duration MIN_TERM = Duration.ofMillis(50);
+
+  private static final int MOST_REPEATS = 2;
+
+  static final BackendInfo INFO =
+      new BackendInfo(
+          NAME,
+          "a key per lock on a majority of independent Redis servers, expiring with its term; tokens"
+              + " that a majority has confirmed",
+          Set.of(Capability.FENCING, Capability.REVOKE, Capability.REPLICATED),
+          Duration.ofMillis(20),
+          MIN_TERM,
+          failureModel());
+
+  private final Cluster cluster;
+  private final RedlockSettings settings;
+  private final TimeSource time;
+  private final byte[] retention;
+
+  /** Works on nodes that have been connected to. */
+  RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
+    this.cluster = cluster;
+    this.settings = settings;
+    this.time = time;
+    this.retention = number(settings.fenceRetention().toMillis());
+  }
+
+  /**
+   * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
+   * Whatever makes several nodes let go of a lock that is still valid (clocks stepped forward, a
+   * person) lets a second holder in, with the higher token. Eviction may also take the records that
+   * nodes keep of themselves.
+   */
+  private static FailureModel failureModel() {
+    return FailureModel.builder()
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            Fault.CLIENT_KILLED,
+            Fault.CLIENT_STOPPED,
+            Fault.CONNECTION_LOST,
+            Fault.PARTITION,
+            Fault.SERVER_STOPPED,
+            Fault.SERVER_RESTARTED,
+            Fault.SERVER_RESTARTED_EMPTY,
+            Fault.MINORITY_LOST,
+            Fault.MACHINE_SUSPENDED)
+        .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+        .build();
+  }
+
+  @Override
+  public BackendInfo info() {
+    return INFO;
+  }
+
+  @Override
+  public String endpoint() {
+    return cluster.endpoint();
+  }
+
+  // --- acquiring --------------------------------------------------------------------------------
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    Duration term = effectiveTerm(claim);
+    Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
+    long sentAt = time.nanoTime();
+    Acquisition acquisition = ask(entry, term, deadline);
+    Outcome outcome = acquisition.await(deadline);
+    for (int again = 0; again < MOST_REPEATS && mayBeRepeated(outcome, acquisition); again++) {
+      acquisition = ask(entry, term, deadline);
+      outcome = acquisition.await(deadline);
+    }
+    if (outcome == Outcome.ELECTED) {
+      entry.confirmed(true);
+      return new Attempt.Granted(
+          Grant.lapsing(claim, acquisition.token(), validUntil(claim, sentAt), term));
+    }
+    if (outcome == Outcome.BUSY) {
+      withdraw(claim, entry, acquisition, deadline);
+      return new Attempt.Busy(lookAgain(acquisition.busyMillis(), time.nanoTime() - sentAt));
+    }
+    LockException failure = acquisition.failure();
+    if (failure instanceof LockConfigurationException) {
+      withdraw(claim, entry, acquisition, deadline);
+    }
+    throw failure;
+  }
+
+  private Acquisition ask(Entry entry, Duration term, Deadline deadline) {
+    Acquisition acquisition =
+        new Acquisition(
+            cluster,
+            entry,
+            term.toMillis(),
+            retention,
+            deadline.orIn(settings.nodeTimeout()),
+            time);
+    acquisition.begin();
+    return acquisition;
+  }
+
+  /**
+   * Whether a majority holds the lock for an attempt that could not be elected: a node was lost
+   * after it had voted, and one that voted later has too high a fence. Who is asked again answers
+   * with a higher fence than before, so another token can be agreed on.
+   *
+   * <p>It is the same as if the attempt had been given up and another one begun, to which each node
+   * grants what it has just let go. What is late of the first round can only raise fences.
+   */
+  private boolean mayBeRepeated(Outcome outcome, Acquisition acquisition) {
+    return outcome == Outcome.UNAVAILABLE && acquisition.holders().size() >= cluster.majority();
+  }
+
+  /**
+   * Gives up what nodes have granted, or grant later, and waits until those that have are free: of
+   * an attempt that found the lock busy nothing remains.
+   */
+  private void withdraw(Claim claim, Entry entry, Acquisition acquisition, Deadline deadline)
+      throws InterruptedException {
+    entry.withdraw();
+    Round round = new Round(cluster, time);
+    List<Integer> holders = acquisition.holders();
+    acquisition.giveUp(node -> release(claim, entry, round, node));
+    round.await(
+        deadline.orIn(settings.nodeTimeout()),
+        () -> holders.stream().allMatch(node -> round.answer(node) != null));
+  }
+
+  /** After a split vote at random, and soon: there is no holder whose end could be waited for. */
+  private static Duration lookAgain(long busyMillis, long tookNanos) {
+    if (busyMillis >= 0) {
+      // Rounded up: the last fraction of a millisecond is the holder's.
+      return Duration.ofMillis(busyMillis + 1);
+    }
+    long most = Math.max(2_000_000, Math.min(tookNanos * 4, 100_000_000));
+    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(most));
+  }
+
+  // --- renewing ---------------------------------------------------------------------------------
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    return renewAll(List.of(grant), deadline).get(0);
+  }
+
+  @Override
+  public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    long sentAt = time.nanoTime();
+    List<Round> rounds = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      rounds.add(renewal(grant, deadline));
+    }
+    List<Renewal> outcomes = new ArrayList<>(grants.size());
+    for (int i = 0; i < rounds.size(); i++) {
+      Round round = rounds.get(i);
+      round.await(deadline, () -> isDecided(round, "renewed", "gone"));
+      outcomes.add(outcome(grants.get(i), round, sentAt));
+    }
+    return outcomes;
+  }
+
+  /**
+   * Asks all nodes to renew. A node that refused its vote, as a release that was late had not freed
+   * it yet, or that did not have the lock at the last renewal is given it now: a majority has
+   * confirmed the lease since. It does not count for this renewal, so that what a majority has lost
+   * is never brought back.
+   */
+  private Round renewal(Grant grant, Deadline deadline) {
+    Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
+    byte[] term = number(grant.effectiveTerm().toMillis());
+    byte[] token = number(grant.token());
+    Round round = new Round(cluster, time);
+    long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
+    for (int each = 0; each < cluster.size(); each++) {
+      cluster.send(
+          each,
+          round.new Question(each, sendBefore) {
+            @Override
+            public Lane.@Nullable Call call(String run) {
+              boolean restore = entry.isToBeRestoredOn(node);
+              if (restore && !entry.touch(node)) {
+                return null;
+              }
+              return new Lane.Call(
+                  NodeScripts.RENEW,
+                  List.of(entry.keys.lock(), entry.keys.fence(), cluster.record()),
+                  List.of(
+                      entry.value,
+                      term,
+                      token,
+                      retention,
+                      run.getBytes(UTF_8),
+                      cluster.longest(),
+                      number(restore ? 1 : 0)));
+            }
+
+            @Override
+            public void answered(Object reply) {
+              Answer answer = cluster.answer(node, reply);
+              if (answer.words() != null && cluster.refusal(node, answer) == null) {
+                entry.missingOn(
+                    node, answer.is("gone") && Round.text(answer.reply().get(1)).equals("absent"));
+              }
+              super.answered(reply);
+            }
+          });
+    }
+    return round;
+  }
+
+  private Renewal outcome(Grant grant, Round round, long sentAt) {
+    boolean renewed = round.count("renewed") >= cluster.majority();
+    Entry.of(grant.claim(), settings.namespace(), cluster.size()).confirmed(renewed);
+    if (renewed) {
+      return new Renewal.Renewed(validUntil(grant.claim(), sentAt));
+    }
+    if (round.count("gone") > cluster.size() - cluster.majority()) {
+      Map<String, Integer> reasons = new HashMap<>();
+      for (int node = 0; node < cluster.size(); node++) {
+        Answer answer = round.answer(node);
+        if (answer != null && answer.is("gone")) {
+          reasons.merge(Round.text(answer.reply().get(1)), 1, Integer::sum);
+        }
+      }
+      return new Renewal.Gone(LossReason.TAKEN, gone(reasons));
+    }
+    return new Renewal.Failed(round.undecided());
+  }
+
+  private String gone(Map<String, Integer> reasons) {
+    StringBuilder told = new StringBuilder();
+    reasons.forEach(
+        (reason, count) ->
+            told.append(told.isEmpty() ? "" : ", ")
+                .append(
+                    switch (reason) {
+                      case "absent" -> "the key is gone";
+                      case "revoked" -> "the lock was revoked";
+                      default -> "the lock is another's";
+                    })
+                .append(" on ")
+                .append(count)
+                .append(" of ")
+                .append(cluster.size())
+                .append(" nodes"));
+    return told.toString();
+  }
+
+  // --- releasing --------------------------------------------------------------------------------
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    Round round = release(claim, Entry.of(claim, settings.namespace(), cluster.size()));
+    round.await(deadline, () -> isDecided(round, "released", "not held"));
+    return verdict(round, "released", "not held");
+  }
+
+  /** Sends the release to every node on which there may be something. */
+  private Round release(Claim claim, Entry entry) {
+    entry.withdraw();
+    Round round = new Round(cluster, time);
+    for (int node = 0; node < cluster.size(); node++) {
+      release(claim, entry, round, node);
+    }
+    return round;
+  }
+
+  /** Sends the release to one node; it is delivered as soon as the node can be reached. */
+  private void release(Claim claim, Entry entry, Round round, int to) {
+    if (!entry.mayBeOn(to)) {
+      round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
+      return;
+    }
+    long until = time.nanoTime() + effectiveTermNanos(claim) + settings.nodeTimeout().toNanos();
+    cluster.send(
+        to,
+        round.new Question(to, until) {
+          @Override
+          public Lane.Call call(String run) {
+            return new Lane.Call(Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
+          }
+
+          @Override
+          public String debt() {
+            return claim.id();
+          }
+        });
+  }
+
+  private boolean isDecided(Round round, String yes, String no) {
+    return round.count(yes) >= cluster.majority()
+        || round.count(no) > cluster.size() - cluster.majority();
+  }
+
+  private boolean verdict(Round round, String yes, String no) {
+    if (round.count(yes) >= cluster.majority()) {
+      return true;
+    }
+    if (round.count(no) > cluster.size() - cluster.majority()) {
+      return false;
+    }
+    throw round.undecided();
+  }
+
+  // --- looking, and taking away -----------------------------------------------------------------
+
+  /** Shows the token that a majority has; no single node's fence need be it. */
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    Round round = inspection(name, deadline);
+    // Whether it is held may be known before the token is: late votes have fences of their own.
+    round.await(
+        deadline,
+        () ->
+            round.count("free") > cluster.size() - cluster.majority()
+                || holdings(round).anyMatch(holding -> holding.token(cluster.majority()) != null));
+    if (round.count("held") + round.count("free") < cluster.majority()) {
+      throw round.undecided();
+    }
+    int silent = cluster.size() - round.count("held") - round.count("free");
+    return holdings(round)
+        .filter(holding -> holding.nodes() + silent >= cluster.majority())
+        .findFirst()
+        .map(holding -> holding.state(name, cluster.majority()))
+        .orElseGet(() -> LockState.free(name));
+  }
+
+  private Stream<Holding> holdings(Round round) {
+    Map<String, Holding> byValue = new LinkedHashMap<>();
+    for (int node = 0; node < cluster.size(); node++) {
+      Answer answer = round.answer(node);
+      if (answer != null && answer.is("held")) {
+        byValue.computeIfAbsent(Round.text(answer.reply().get(1)), Holding::new).add(answer);
+      }
+    }
+    return byValue.values().stream();
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    Round round = askAll(Script.FORCE_RELEASE, name, deadline);
+    round.await(deadline, () -> isDecided(round, "released", "not held"));
+    return verdict(round, "released", "not held");
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    Round round = askAll(Script.REVOKE, name, deadline);
+    round.await(deadline, () -> isDecided(round, "revoked", "not held"));
+    return verdict(round, "revoked", "not held");
+  }
+
+  private Round inspection(String name, Deadline deadline) {
+    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    Round round = new Round(cluster, time);
+    for (int each = 0; each < cluster.size(); each++) {
+      cluster.send(
+          each,
+          round.new Question(each, deadline.nanos()) {
+            @Override
+            public Lane.Call call(String run) {
+              return new Lane.Call(
+                  NodeScripts.INSPECT,
+                  List.of(keys.lock(), keys.fence(), cluster.record()),
+                  List.of(run.getBytes(UTF_8), cluster.longest()));
+            }
+          });
+    }
+    return round;
+  }
+
+  /** Has all nodes do something to whoever holds the lock. Sent twice, it might hit the next. */
+  private Round askAll(Script script, String name, Deadline deadline) {
+    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    Round round = new Round(cluster, time);
+    for (int each = 0; each < cluster.size(); each++) {
+      cluster.send(
+          each,
+          round.new Question(each, deadline.nanos()) {
+            @Override
+            public Lane.Call call(String run) {
+              return new Lane.Call(script, List.of(keys.lock()), List.of());
+            }
+
+            @Override
+            public boolean isRepeatable() {
+              return false;
+            }
+          });
+    }
+    return round;
+  }
+
+  // --- waiting ----------------------------------------------------------------------------------
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    return new ReleaseWatch(cluster, LockKeys.of(settings.namespace(), name), wakeUp);
+  }
+
+  @Override
+  public void close() {
+    cluster.close();
+  }
+
+  // --- terms ------------------------------------------------------------------------------------
+
+  /**
+   * Redis counts whole milliseconds, and very short terms would be over when a majority answers.
+   */
+  private Duration effectiveTerm(Claim claim) {
+    if (claim.term().compareTo(settings.maxTerm()) > 0) {
+      throw new LockConfigurationException(
+          NAME
+              + " at "
+              + cluster.endpoint()
+              + ": a term of "
+              + claim.term()
+              + " is longer than maxTerm, "
+              + settings.maxTerm()
+              + ", for which a node that has come back does not vote");
+    }
+    return Duration.ofNanos(effectiveTermNanos(claim));
+  }
+
+  private static long effectiveTermNanos(Claim claim) {
+    Duration term = claim.term();
+    if (term.compareTo(MIN_TERM) < 0) {
+      return MIN_TERM.toNanos();
+    }
+    return Duration.ofMillis(term.plusNanos(999_999).toMillis()).toNanos();
+  }
+
+  private long validUntil(Claim claim, long sentAt) {
+    long kept = effectiveTermNanos(claim);
+    long certain = kept - (long) (kept * settings.drift()) - 2_000_000;
+    return sentAt + Math.min(claim.term().toNanos(), certain);
+  }
+}

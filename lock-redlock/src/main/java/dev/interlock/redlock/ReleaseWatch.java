@@ -1,0 +1,28 @@
+package dev.interlock.redlock;
+
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.WakeUp;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Listens to releases on all nodes. A release is many messages, one from each node, and so is what
+ * an attempt leaves that was not elected. Any of them wakes the waiter: one that looks too early
+ * finds the lock busy and is woken by the next message.
+ */
+final class ReleaseWatch implements Watch {
+
+  private final List<Watch> watches = new ArrayList<>();
+
+  ReleaseWatch(Cluster cluster, LockKeys keys, WakeUp wakeUp) {
+    for (int node = 0; node < cluster.size(); node++) {
+      watches.add(cluster.subscriber(node).watch(keys, wakeUp));
+    }
+  }
+
+  @Override
+  public void close() {
+    watches.forEach(Watch::close);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.interlock.redlock;
+
+import dev.interlock.LockException;
+
+/** What one node says to one attempt, or that it said nothing. */
+sealed interface Vote {
+
+  /**
+   * The node holds the lock for this attempt.
+   *
+   * @param fence the node's fence, as it was left by this grant
+   */
+  record Granted(long fence) implements Vote {}
+
+  /**
+   * The node holds the lock for another attempt.
+   *
+   * @param holder the value that is there
+   * @param leftMillis for how long yet
+   */
+  record Busy(String holder, long leftMillis) implements Vote {}
+
+  /** The node had granted, and no longer holds the lock when its fence was to be raised. */
+  record Lapsed() implements Vote {}
+
+  /**
+   * The node answered that it does not vote at present.
+   *
+   * @param why as the end of the sentence "refused: …"
+   */
+  record Refused(String why) implements Vote {}
+
+  /** The node did not answer in time; what was asked may or may not have happened. */
+  record TimedOut() implements Vote {}
+
+  /**
+   * The node could not be asked, or answered with an error.
+   *
+   * @param problem why
+   */
+  record Failed(LockException problem) implements Vote {}
+
+  /** Says it for a message that lists all nodes. */
+  default String inWords() {
+    if (this instanceof Granted) {
+      return "granted";
+    }
+    if (this instanceof Busy busy) {
+      return "busy for " + busy.leftMillis() + " ms";
+    }
+    if (this instanceof Lapsed) {
+      return "granted, then lost it";
+    }
+    if (this instanceof Refused refused) {
+      return "refused: " + refused.why();
+    }
+    if (this instanceof Failed failed) {
+      return "failed: " + failed.problem().getMessage();
+    }
+    return "timed out";
+  }
+}

@@ -1,0 +1,114 @@
+package dev.interlock.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.redlock.Admission.Ground;
+import dev.interlock.redlock.Admission.Step;
+import dev.interlock.redlock.Standing.Kind;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Who may vote. */
+class AdmissionTest {
+
+  private static final Standing BLANK = new Standing(Kind.BLANK, "run", 0, 0);
+  private static final Standing RESTARTED = new Standing(Kind.RESTARTED, "run", 3, 0);
+  private static final Standing WAITING = new Standing(Kind.QUARANTINED, "run", 3, 500);
+  private static final Standing SERVED = new Standing(Kind.QUARANTINED, "run", 3, 0);
+
+  private final Admission admission = new Admission(false);
+
+  private static Standing member(long floor) {
+    return new Standing(Kind.MEMBER, "other", floor, 0);
+  }
+
+  private List<Step> after(Standing... standings) {
+    return admission.after(List.of(standings), Set.of("run"), false);
+  }
+
+  @Test
+  void aMajorityThatHasNeverVotedIsANewCluster() {
+    Step first = new Step.Admit(0, "run", 0, Ground.FOUNDING);
+    Step second = new Step.Admit(1, "run", 0, Ground.FOUNDING);
+    assertEquals(List.of(first, second), after(BLANK, BLANK, Standing.UNREACHABLE));
+  }
+
+  @Test
+  void aMajorityThatIsBlankIsNoNewClusterWhereSomebodyHasVoted() {
+    assertEquals(
+        List.of(new Step.Quarantine(0, "run"), new Step.Quarantine(1, "run")),
+        after(BLANK, BLANK, member(9)));
+  }
+
+  @Test
+  void aClusterThatIsBeingFoundedIsLeftToItsFounderForAWhile() {
+    Step first = new Step.Quarantine(0, "run");
+    Step second = new Step.Quarantine(1, "run");
+    assertEquals(List.of(), admission.after(List.of(BLANK, BLANK, member(0)), Set.of("run"), true));
+    assertEquals(List.of(first, second), after(BLANK, BLANK, member(0)));
+    assertEquals(
+        List.of(), admission.after(List.of(BLANK, member(0), member(0)), Set.of("run"), true));
+    assertEquals(List.of(first), after(BLANK, member(0), member(0)));
+  }
+
+  @Test
+  void aClusterInWhichSomebodyHasGrantedIsNotBeingFounded() {
+    assertEquals(
+        List.of(new Step.Quarantine(0, "run")),
+        admission.after(List.of(BLANK, member(0), member(9)), Set.of("run"), true));
+    assertEquals(
+        List.of(new Step.Admit(0, "run", 9, Ground.SERVED)),
+        admission.after(List.of(SERVED, member(0), member(9)), Set.of("run"), true));
+  }
+
+  @Test
+  void aMinorityThatIsBlankGoesIntoQuarantine() {
+    assertEquals(List.of(new Step.Quarantine(0, "run")), after(BLANK, member(8), member(9)));
+    assertEquals(
+        List.of(new Step.Quarantine(0, "run")),
+        after(BLANK, Standing.UNREACHABLE, Standing.UNREACHABLE));
+  }
+
+  @Test
+  void aRestartedNodeGoesIntoQuarantineUnlessItIsDurable() {
+    assertEquals(List.of(new Step.Quarantine(0, "run")), after(RESTARTED, member(8), member(9)));
+    assertEquals(
+        List.of(new Step.Admit(0, "run", 0, Ground.UNHARMED)),
+        new Admission(true).after(List.of(RESTARTED, member(8), member(9)), Set.of(), false));
+  }
+
+  @Test
+  void whoHasServedGetsTheHighestFloorOfAMajorityOfMembers() {
+    assertEquals(
+        List.of(new Step.Admit(0, "run", 9, Ground.SERVED)), after(SERVED, member(8), member(9)));
+  }
+
+  @Test
+  void whoHasNotServedWaits() {
+    assertEquals(List.of(), after(WAITING, member(8), member(9)));
+  }
+
+  @Test
+  void floorsThatWereReadBeforeTheEndOfTheQuarantineDoNotCount() {
+    assertEquals(
+        List.of(),
+        admission.after(List.of(SERVED, member(8), member(9)), Set.of("another"), false));
+  }
+
+  @Test
+  void aMinorityOfMembersIsNotEnough() {
+    assertEquals(List.of(), after(SERVED, member(8), Standing.UNREACHABLE));
+    assertEquals(List.of(), after(SERVED, SERVED, member(8), member(9), Standing.UNREACHABLE));
+  }
+
+  @Test
+  void whereNoMajorityOfMembersIsLeftTokensJump() {
+    long floor = 8 + Admission.JUMP;
+    assertEquals(
+        List.of(
+            new Step.Admit(0, "run", floor, Ground.SERVED),
+            new Step.Admit(1, "run", floor, Ground.SERVED)),
+        after(SERVED, SERVED, member(8)));
+  }
+}

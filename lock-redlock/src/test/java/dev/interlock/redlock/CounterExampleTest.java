@@ -1,0 +1,226 @@
+package dev.interlock.redlock;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.redis.server.Script;
+import dev.interlock.redlock.Candidacy.Outcome;
+import dev.interlock.redlock.ProtocolModel.Bounds;
+import dev.interlock.redlock.ProtocolModel.Property;
+import dev.interlock.redlock.ProtocolModel.Result;
+import dev.interlock.redlock.ProtocolModel.Rule;
+import dev.interlock.redlock.ProtocolModel.Step;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * What goes wrong without one of the rules does not go wrong with all of them: the schedules that
+ * the model found are played to real nodes, by the scripts and the classes of the backend. A step
+ * that the nodes do not let happen is left out.
+ */
+class CounterExampleTest {
+
+  private static final String LOCK = "interlock:{job}";
+  private static final String FENCE = "interlock:{job}:fence";
+  private static final String RECORD = "interlock:redlock";
+
+  private static RedlockNodes redlock;
+  private static List<RedisServer> nodes;
+
+  private final String[] runs = new String[ProtocolModel.NODES];
+  private String longest = "60000";
+
+  @BeforeAll
+  static void startNodes() {
+    redlock = Testbed.redlockNodes().nodes(ProtocolModel.NODES).start();
+    nodes = redlock.members();
+  }
+
+  @AfterAll
+  static void stopNodes() {
+    redlock.close();
+  }
+
+  private static final class Try {
+    final Candidacy candidacy = new Candidacy(ProtocolModel.NODES);
+    final Map<Integer, Vote> replies = new HashMap<>();
+    final Set<Integer> told = new HashSet<>();
+    final Map<Integer, Boolean> confirmations = new HashMap<>();
+    final int hint;
+    final long seen;
+    boolean elected;
+
+    Try(int hint, long seen) {
+      this.hint = hint;
+      this.seen = seen;
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Rule.class)
+  void tokensRiseWhereTheyDoNotWithoutTheRule(Rule rule) throws Exception {
+    Bounds bounds =
+        rule == Rule.FLOOR_TAKEN_OVER || rule == Rule.QUARANTINE
+            ? ProtocolModelTest.TOKENS
+            : ProtocolModelTest.SLOW;
+    Result broken = ProtocolModelTest.explore(Property.TOKENS_RISE, bounds, rule);
+    // Where the model lets the quarantine end, it has to end here, too.
+    longest = rule == Rule.QUARANTINE ? "60000" : "1";
+    replay(broken);
+  }
+
+  private void replay(Result broken) throws Exception {
+    for (int n = 0; n < nodes.size(); n++) {
+      nodes.get(n).call("FLUSHALL");
+      runs[n] = "first";
+      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING");
+      int fence = broken.firstFences().get(n);
+      if (fence > 0) {
+        nodes.get(n).call("SET", FENCE, "" + fence);
+        nodes.get(n).call("HSET", RECORD, "floor", "" + fence);
+      }
+    }
+    Map<Integer, Try> tries = new HashMap<>();
+    Set<Long> tokens = new HashSet<>();
+    long highest = 0;
+    List<Step> steps = broken.counterExample().orElseThrow();
+    for (Step step : steps) {
+      Try attempt = tries.get(step.attempt());
+      happen(step, attempt, tries, highest);
+      for (Try each : tries.values()) {
+        if (!each.elected && each.candidacy.outcome() == Outcome.ELECTED) {
+          long token = each.candidacy.token();
+          each.elected = true;
+          assertTrue(tokens.add(token), () -> token + " was granted twice by " + steps);
+          assertTrue(token > each.seen, () -> token + " after " + each.seen + " by " + steps);
+          highest = Math.max(highest, token);
+        }
+      }
+    }
+  }
+
+  private void happen(Step step, Try attempt, Map<Integer, Try> tries, long highest)
+      throws Exception {
+    int n = step.node();
+    switch (step.what()) {
+      case BEGINS -> tries.put(step.attempt(), new Try(step.argument(), highest));
+      case EXECUTES_ACQUIRE -> {
+        List<?> reply =
+            eval(
+                n,
+                NodeScripts.ACQUIRE,
+                List.of(LOCK, FENCE, RECORD),
+                value(step.attempt()),
+                "60000",
+                "60000",
+                "" + attempt.hint,
+                runs[n],
+                longest);
+        attempt.replies.put(
+            n,
+            word(reply).equals("granted")
+                ? new Vote.Granted((Long) reply.get(1))
+                : new Vote.Refused(word(reply)));
+      }
+      case HEARS_OF_GRANT -> {
+        attempt.candidacy.vote(n, attempt.replies.getOrDefault(n, new Vote.TimedOut()));
+        attempt.told.addAll(attempt.candidacy.toBeTold());
+      }
+      case EXECUTES_CONFIRM -> {
+        if (attempt.told.contains(n)) {
+          List<?> reply =
+              eval(
+                  n,
+                  NodeScripts.CONFIRM,
+                  List.of(LOCK, FENCE, RECORD),
+                  value(step.attempt()),
+                  "" + attempt.candidacy.token(),
+                  "60000",
+                  runs[n],
+                  longest);
+          attempt.confirmations.put(n, word(reply).equals("confirmed"));
+        }
+      }
+      case HEARS_OF_CONFIRM -> {
+        if (attempt.confirmations.getOrDefault(n, false)) {
+          attempt.candidacy.confirmed(n);
+        }
+      }
+      case GIVES_UP, ENDS -> tries.remove(step.attempt());
+      case KEY_VANISHES -> nodes.get(n).call("DEL", LOCK);
+      case FENCE_VANISHES -> nodes.get(n).call("DEL", FENCE);
+      case RESTARTS_EMPTY -> {
+        nodes.get(n).call("FLUSHALL");
+        runs[n] = "second";
+      }
+      case IS_ADMITTED -> admit();
+    }
+  }
+
+  /** What a client does about a node that has come back, for as long as that leads anywhere. */
+  private void admit() throws Exception {
+    Set<String> served = new HashSet<>();
+    for (int look = 0; look < 10; look++) {
+      List<Standing> standings = new ArrayList<>();
+      for (int n = 0; n < nodes.size(); n++) {
+        List<?> reply = eval(n, NodeScripts.EXAMINE, List.of(RECORD), runs[n], longest);
+        standings.add(
+            new Standing(
+                Standing.Kind.valueOf(word(reply).toUpperCase(Locale.ROOT)),
+                runs[n],
+                Long.parseLong(reply.get(1).toString()),
+                (Long) reply.get(2)));
+      }
+      for (Admission.Step step : new Admission(false).after(standings, served, false)) {
+        if (step instanceof Admission.Step.Admit admit) {
+          eval(
+              step.node(),
+              NodeScripts.ADMIT,
+              List.of(RECORD),
+              step.run(),
+              longest,
+              "" + admit.floor(),
+              admit.ground().name());
+        } else {
+          eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);
+        }
+      }
+      standings.stream().filter(Standing::hasServed).forEach(each -> served.add(each.run()));
+    }
+  }
+
+  private static String value(int attempt) {
+    return "attempt-" + attempt + "-".repeat(18) + "|test";
+  }
+
+  private static List<?> eval(int node, Script script, List<String> keys, String... arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add("EVAL");
+    command.add(new String(script.source(), UTF_8));
+    command.add("" + keys.size());
+    assertEquals("" + keys.size(), new String(script.keyCount(), UTF_8));
+    command.addAll(keys);
+    command.addAll(Arrays.asList(arguments));
+    return (List<?>) nodes.get(node).call(command.toArray(String[]::new));
+  }
+
+  private static String word(List<?> reply) {
+    return reply.get(0).toString();
+  }
+}

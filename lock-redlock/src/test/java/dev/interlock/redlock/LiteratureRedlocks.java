@@ -1,0 +1,134 @@
+package dev.interlock.redlock;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.specimen.ForwardingBackend;
+import dev.interlock.tck.specimen.Specimen;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Redlocks that leave out a step of the algorithm, or add a token that is none. */
+final class LiteratureRedlocks {
+
+  private static final String REASON = "these are about what is wrong with it";
+
+  private LiteratureRedlocks() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.fromLiterature("no look at the time after the vote", "many Redlock libraries")
+            .fault("A majority of votes is a lock, however long they took to come.")
+            .onlyRules(REASON, "EXCL-04", "EXCL-06", "LEASE-01")
+            .harness(TimeNotLookedAt::new)
+            .refusedBy("EXCL-04", "took longer than its term")
+            .build(),
+        Specimen.fromLiterature("minority left behind", "many Redlock libraries")
+            .fault("Who does not get a majority leaves what he got until it expires.")
+            .onlyRules(REASON, "EXCL-06", "LEASE-01", "WAIT-03", "WAIT-09")
+            .harness(MinorityLeftBehind::new)
+            .refusedBy("WAIT-09", "waiters were not served")
+            .build(),
+        Specimen.fromLiterature("highest of the counters", "proposals for fencing Redlock")
+            .fault(
+                "The token is the highest count of a majority, and the other nodes are not told.")
+            .onlyRules(REASON, "EXCL-01", "EXCL-06", "FENCE-01", "FENCE-03", "FENCE-06")
+            .harness(HighestOfTheCounters::new)
+            .refusedBy("EXCL-01", "token")
+            .refusedBy("FENCE-01", "token")
+            .build());
+  }
+
+  static final class TimeNotLookedAt extends RedlockSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new TextbookRedlock(uri, context);
+    }
+
+    /** The engine looks at the time, too; so for both the clock stands still during a vote. */
+    @Override
+    public LockClient open(String uri, LockOptions options, TimeSource time) {
+      Stopping clock = new Stopping(time);
+      return ClientsOnAClock.using(
+          context ->
+              new ForwardingBackend(backend(uri, context)) {
+                @Override
+                public Attempt tryAcquire(Claim claim, Deadline deadline)
+                    throws InterruptedException {
+                  long askedAt = time.nanoTime();
+                  Attempt attempt = super.tryAcquire(claim, deadline);
+                  clock.stoodStillSince(askedAt);
+                  return attempt;
+                }
+              },
+          options,
+          clock);
+    }
+
+    private static final class Stopping implements TimeSource {
+      private final TimeSource right;
+      private final AtomicLong stopped = new AtomicLong();
+
+      Stopping(TimeSource right) {
+        this.right = right;
+      }
+
+      void stoodStillSince(long nanos) {
+        stopped.addAndGet(right.nanoTime() - nanos);
+      }
+
+      @Override
+      public long nanoTime() {
+        return right.nanoTime() - stopped.get();
+      }
+
+      @Override
+      public long wallMillis() {
+        return right.wallMillis() - stopped.get() / 1_000_000;
+      }
+
+      @Override
+      public void parkUntil(Object blocker, long untilNanos) {
+        right.parkUntil(blocker, untilNanos + stopped.get());
+      }
+    }
+  }
+
+  static final class MinorityLeftBehind extends RedlockSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new TextbookRedlock(uri, context) {
+        @Override
+        void giveUp(Claim claim) {}
+      };
+    }
+  }
+
+  static final class HighestOfTheCounters extends RedlockSpecimen {
+    private static final BackendInfo INFO = TextbookRedlock.info(Set.of(Capability.FENCING));
+
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new TextbookRedlock(uri, context) {
+        @Override
+        long token(List<Long> counts) {
+          return counts.stream().mapToLong(Long::longValue).max().orElseThrow();
+        }
+
+        @Override
+        public BackendInfo info() {
+          return INFO;
+        }
+      };
+    }
+  }
+}

@@ -1,0 +1,238 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Backends.claim;
+import static dev.interlock.redlock.Backends.eventually;
+import static dev.interlock.redlock.Backends.soon;
+import static dev.interlock.redlock.Backends.take;
+import static dev.interlock.redlock.Backends.tryTake;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What an attempt does on three nodes, seen from the backend and from each node. */
+class RedlockBackendTest {
+
+  private static final String LOCK = "interlock:{job}";
+  private static final String FENCE = "interlock:{job}:fence";
+
+  /** A busy machine is no dead node. */
+  private static final String QUERY = "?nodeTimeout=3s";
+
+  private static RedlockNodes redlock;
+  private static List<RedisServer> nodes;
+  private LockBackend backend;
+
+  @BeforeAll
+  static void startNodes() {
+    redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+    nodes = redlock.members();
+  }
+
+  @AfterAll
+  static void stopNodes() {
+    redlock.close();
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    redlock.heal();
+    for (RedisServer node : nodes) {
+      node.call("FLUSHALL");
+    }
+    backend = Backends.open(redlock.uri() + QUERY);
+  }
+
+  @AfterEach
+  void close() {
+    backend.close();
+  }
+
+  private static void everywhere(String what, String key, Object value) throws Exception {
+    for (RedisServer node : nodes) {
+      eventually(what + " on " + node.name(), () -> Objects.equals(value, node.call("GET", key)));
+    }
+  }
+
+  @Test
+  void aFreeLockIsGrantedByAllNodesWithOneToken() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    everywhere("the token", FENCE, Long.toString(grant.token()));
+    assertTrue(backend.release(claim, soon()));
+    everywhere("nothing", LOCK, null);
+  }
+
+  @Test
+  void theTokenIsTheHighestFenceOfAMajorityAndIsWrittenBack() throws Exception {
+    nodes.get(0).call("SET", FENCE, "4503599627370496");
+    nodes.get(1).call("SET", FENCE, "4503599627370500");
+    nodes.get(2).pause();
+
+    Grant grant = take(backend, claim("job"));
+    assertEquals(4503599627370501L, grant.token());
+    assertEquals("4503599627370501", nodes.get(0).call("GET", FENCE));
+  }
+
+  @Test
+  void aTokenIsAboveTheLastOneWhicheverNodeIsMissing() throws Exception {
+    nodes.get(0).call("SET", FENCE, "4503599627370496");
+    nodes.get(1).pause();
+    Claim first = claim("job");
+    long token = take(backend, first).token();
+    assertTrue(backend.release(first, soon()));
+    nodes.get(1).resume();
+    nodes.get(0).pause();
+    eventually(
+        "a vote without the node that had the highest fence",
+        () -> tryTake(backend, claim("job")).filter(grant -> grant.token() > token).isPresent());
+  }
+
+  @Test
+  void inspectionShowsTheTokenThatAMajorityHas() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    everywhere("the token", FENCE, Long.toString(grant.token()));
+    nodes.get(1).call("SET", FENCE, Long.toString(grant.token() + 33));
+
+    for (int i = 0; i < 20; i++) { // whichever node answers last
+      assertEquals(grant.token(), backend.inspect("job", soon()).fencingToken().orElseThrow());
+    }
+    nodes.get(2).call("SET", FENCE, Long.toString(grant.token() - 1));
+    LockState state = backend.inspect("job", soon());
+    assertEquals("host/1/test", state.holder().orElseThrow());
+    assertTrue(state.fencingToken().isEmpty(), () -> "a token that no majority has: " + state);
+  }
+
+  @Test
+  void aHeldLockIsBusyAndNothingRemainsOfTheAttempt() throws Exception {
+    Claim holder = claim("job");
+    long start = System.nanoTime();
+    take(backend, holder);
+    everywhere("the holder", LOCK, holder.id() + "|host/1/test");
+
+    Attempt attempt = backend.tryAcquire(claim("job"), soon());
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).lookAgain().toMillis();
+    long most = Backends.TERM.toMillis() + 1;
+    long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
+    assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
+    everywhere("the holder", LOCK, holder.id() + "|host/1/test");
+  }
+
+  @Test
+  void aSplitVoteIsBusyForAShortWhileAndLeavesNothing() throws Exception {
+    String other = claim("job").id();
+    nodes.get(0).call("SET", LOCK, other + "|other", "PX", "20000");
+    nodes.get(1).call("SET", LOCK, claim("job").id() + "|third", "PX", "20000");
+
+    Attempt attempt = backend.tryAcquire(claim("job"), soon());
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).lookAgain().toMillis();
+    assertTrue(left <= 101, () -> left + " ms");
+    // Two busy answers decide; the third node's grant may come later, and is given back then.
+    eventually("the third node is free", () -> nodes.get(2).call("GET", LOCK) == null);
+  }
+
+  @Test
+  void anAttemptThatCannotSucceedTellsEveryVote() throws Exception {
+    nodes.get(0).kill();
+    nodes.get(1).call("SET", FENCE, "rubbish");
+
+    Exception failure =
+        assertThrows(RuntimeException.class, () -> backend.tryAcquire(claim("job"), soon()));
+    String told = failure.getMessage();
+    assertTrue(told.contains("no majority of 2 of 3 nodes"), told);
+    assertTrue(told.contains("127.0.0.1:" + nodes.get(0).port() + ": failed"), told);
+    assertTrue(told.contains(FENCE), told);
+    assertTrue(told.contains("127.0.0.1:" + nodes.get(2).port() + ": "), told);
+  }
+
+  @Test
+  void withAMajorityStoppedAnAttemptFailsAndWhatTheyGrantLaterIsReleased() throws Exception {
+    nodes.get(0).pause();
+    nodes.get(1).pause();
+    Claim claim = claim("job");
+    LockUnavailableException failure =
+        assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(claim, soon()));
+    for (RedisServer node : nodes.subList(0, 2)) {
+      // Whether it was this question that was not answered, or another one just before it.
+      assertTrue(
+          failure
+              .getMessage()
+              .matches("(?s).*:" + node.port() + ": (timed out|failed: [^;]*no answer in time).*"),
+          failure::getMessage);
+    }
+    assertThrows(LockUnavailableException.class, () -> backend.release(claim, soon()));
+
+    nodes.get(0).resume();
+    nodes.get(1).resume();
+    everywhere("nothing", LOCK, null);
+    eventually("the lock is free", () -> tryTake(backend, claim("job")).isPresent());
+  }
+
+  @Test
+  void aRenewalNeedsAMajorityAndRestoresWhatAMinorityHasLost() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(2).call("DEL", LOCK, FENCE);
+
+    eventually(
+        "the lock on the node that had lost it",
+        () -> {
+          assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+          return nodes.get(2).call("GET", LOCK) != null;
+        });
+    assertTrue(Long.parseLong((String) nodes.get(2).call("GET", FENCE)) >= grant.token());
+  }
+
+  /** A node that was not free yet counts from the second renewal on; here it has to. */
+  @Test
+  void aRenewalPutsTheLockWhereItsElectionWasRefused() throws Exception {
+    nodes.get(2).call("SET", LOCK, claim("job").id() + "|host/1/former", "PX", "60000");
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    eventually("a vote was refused", () -> ((Entry) claim.attachment()).isToBeRestoredOn(2));
+    nodes.get(2).call("DEL", LOCK); // the former one's release, which was late
+    nodes.get(0).kill();
+
+    assertInstanceOf(Renewal.Failed.class, backend.renew(grant, soon()));
+    eventually("the lease is kept", () -> backend.renew(grant, soon()) instanceof Renewal.Renewed);
+  }
+
+  @Test
+  void whatAMajorityHasLostIsGoneAndNotBroughtBack() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(1).call("DEL", LOCK);
+    nodes.get(2).call("DEL", LOCK);
+
+    for (int i = 0; i < 3; i++) {
+      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    }
+    assertFalse(backend.release(claim, soon()));
+  }
+}

@@ -1,0 +1,219 @@
+package dev.interlock.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+
+/** What cannot work is refused, with what is wrong and what would be right. */
+class RedlockOpeningTest {
+
+  private static RedlockNodes redlock;
+  private static List<RedisServer> nodes;
+
+  @BeforeAll
+  static void startNodes() {
+    redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+    nodes = redlock.members();
+  }
+
+  @AfterAll
+  static void stopNodes() {
+    redlock.close();
+  }
+
+  @AfterEach
+  void heal() throws Exception {
+    redlock.heal();
+    for (RedisServer node : nodes) {
+      node.call("REPLICAOF", "NO", "ONE");
+      node.call("FLUSHALL"); // a new cluster: nobody waits until a killed one may vote again
+    }
+  }
+
+  private static String refused(String uri) {
+    String message =
+        assertThrows(LockConfigurationException.class, () -> LockClient.open(uri).close())
+            .getMessage();
+    assertFalse(message.contains("s3cret"), message);
+    return message;
+  }
+
+  private static String addresses() {
+    return nodes.stream().map(n -> "127.0.0.1:" + n.port()).collect(Collectors.joining(","));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "redlock://a                     | 3, 5 or 7",
+        "redlock://a,b                   | 3, 5 or 7",
+        "redlock://:s3cret@a,b,c,d       | 4 nodes are no better than 3",
+        "redlock://a,b,a                 | twice",
+        "redlock://a,b,c?drift=0.9       | drift",
+        "redlock://a,b,c?drift=much      | drift",
+        "redlock://a,b,c?maxTerm=1ms     | maxTerm",
+        "redlock://a,b,c?nodeTimeout=2m  | nodeTimeout",
+        "redlock://a,b,c?durable=perhaps | durable",
+        "redlock://a,b,c?quorum=1        | unknown parameter quorum",
+        "redlock://a,b,c?caCert=x.pem    | redlocks://",
+        "redlock://a,b,c/mymaster        | database",
+        "redlock:                        | host"
+      })
+  void aUriThatCannotWorkIsRefusedBeforeAnythingIsConnectedTo(String uri, String problem) {
+    String message = refused(uri.strip());
+    assertTrue(message.contains(problem.strip()), message);
+  }
+
+  @Test
+  void anEvenNumberIsAcceptedIfInsistedUpon() {
+    String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
+    try (LockClient client = LockClient.open(two + "?force=true&namespace=two")) {
+      client.lock("job").tryAcquire().orElseThrow().release();
+    }
+  }
+
+  @Test
+  void aServerThatIsListedUnderTwoNamesIsFoundOut() {
+    String first = Integer.toString(nodes.get(0).port());
+    String uri =
+        "redlock://127.0.0.1:"
+            + first
+            + ",localhost:"
+            + first
+            + ",127.0.0.1:"
+            + nodes.get(1).port();
+    assertTrue(refused(uri).contains("is the same server as"));
+  }
+
+  @Test
+  void aReplicaIsNoNode() throws Exception {
+    nodes.get(2).call("REPLICAOF", "127.0.0.1", Integer.toString(nodes.get(0).port()));
+    assertTrue(refused(redlock.uri()).contains("is a replica"));
+  }
+
+  @Test
+  void aClientWithAnotherMaxTermIsRefused() {
+    LockClient.open(redlock.uri() + "?namespace=terms&maxTerm=40s").close();
+    String message = refused(redlock.uri() + "?namespace=terms&maxTerm=50s");
+    assertTrue(message.contains("maxTerm=40000ms"), message);
+  }
+
+  @Test
+  void aTermThatIsLongerThanMaxTermIsRefused() {
+    LockOptions options = LockOptions.builder().term(Duration.ofMinutes(5)).build();
+    try (LockClient client = LockClient.open(redlock.uri(), options)) {
+      String message =
+          assertThrows(LockConfigurationException.class, () -> client.lock("job").tryAcquire())
+              .getMessage();
+      assertTrue(message.contains("maxTerm"), message);
+    }
+  }
+
+  @Test
+  void aMissingMajorityIsToldInTimeNodeByNode() {
+    nodes.get(0).kill();
+    nodes.get(1).kill();
+    long start = System.nanoTime();
+    LockUnavailableException failure =
+        assertThrows(LockUnavailableException.class, () -> LockClient.open(redlock.uri()).close());
+    assertTrue(System.nanoTime() - start < Duration.ofSeconds(30).toNanos());
+    for (RedisServer node : nodes.subList(0, 2)) {
+      assertTrue(
+          failure.getMessage().contains(":" + node.port() + ": failed"), failure.getMessage());
+    }
+    assertTrue(failure.getMessage().contains("refused"), failure::getMessage);
+  }
+
+  @Test
+  void aMissingMinorityIsNoHindrance() {
+    nodes.get(1).kill();
+    try (LockClient client = LockClient.open(redlock.uri());
+        Lease lease = client.lock("job").tryAcquire().orElseThrow()) {
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void clientsThatOpenANewClusterTogetherAllFindItVoting() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      for (int round = 0; round < 20; round++) {
+        String uri = redlock.uri() + "?nodeTimeout=5s&namespace=new" + round;
+        List<Future<LockClient>> opening = new ArrayList<>();
+        for (int client = 0; client < 4; client++) {
+          opening.add(threads.submit(() -> LockClient.open(uri)));
+        }
+        for (Future<LockClient> each : opening) {
+          try (LockClient client = each.get()) {
+            client.lock("job").acquire().release();
+          }
+        }
+        for (RedisServer node : nodes) {
+          Object pending = node.call("HGET", "new" + round + ":redlock", "pending");
+          assertNull(pending, () -> node + " is in quarantine");
+        }
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void jedisClientsOfTheProgramsOwnAreTaken() {
+    List<UnifiedJedis> own = new ArrayList<>();
+    nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
+    try (LockClient client = RedlockLocks.using(own);
+        LockClient other = LockClient.open("redlock://" + addresses())) {
+      Lease lease = client.lock("own").tryAcquire().orElseThrow();
+      assertTrue(other.lock("own").tryAcquire().isEmpty());
+      lease.release();
+      other.lock("own").tryAcquire().orElseThrow().release();
+    } finally {
+      own.forEach(UnifiedJedis::close);
+    }
+  }
+
+  @Test
+  void nodesOfTheProgramsOwnClientsAreToldByTheirAddresses() {
+    nodes.get(0).kill();
+    nodes.get(1).kill();
+    List<UnifiedJedis> own = new ArrayList<>();
+    nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
+    try {
+      String message =
+          assertThrows(LockUnavailableException.class, () -> RedlockLocks.using(own).close())
+              .getMessage();
+      for (RedisServer node : nodes) {
+        assertTrue(message.contains("127.0.0.1:" + node.port()), message);
+      }
+    } finally {
+      own.forEach(UnifiedJedis::close);
+    }
+  }
+}

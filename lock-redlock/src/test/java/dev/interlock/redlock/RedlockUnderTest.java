@@ -1,0 +1,107 @@
+package dev.interlock.redlock;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Disposable nodes as the kit wants to see them. */
+final class RedlockUnderTest implements Server, StoreView {
+
+  private final RedlockNodes redlock;
+  private final String query;
+
+  RedlockUnderTest(RedlockNodes redlock, String query) {
+    this.redlock = redlock;
+    this.query = query;
+  }
+
+  @Override
+  public String uri() {
+    return redlock.uri() + query;
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return redlock.members().stream().<ServerNode>map(Node::new).toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws IOException {
+    long deleted = 0;
+    for (RedisServer node : redlock.members()) {
+      deleted += (Long) node.call("DEL", LockKeys.of("interlock", name).toString());
+    }
+    return deleted > 0;
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    for (RedisServer node : redlock.members()) {
+      Map<String, Long> keys = node.keys();
+      keys.remove("interlock:redlock"); // what the node knows of itself
+      keys.forEach(
+          (key, left) -> {
+            Kind kind = key.endsWith(":fence") ? Kind.FENCE : Kind.HOLDER;
+            entries.add(new Entry(kind, node.name() + " key " + key, left >= 0));
+          });
+      for (String channel : strings(node.call("PUBSUB", "CHANNELS"))) {
+        entries.add(new Entry(Kind.WAITER, node.name() + " subscription " + channel, false));
+      }
+    }
+    return entries;
+  }
+
+  private static List<String> strings(@Nullable Object reply) {
+    List<String> strings = new ArrayList<>();
+    if (reply instanceof List<?> elements) {
+      for (Object element : elements) {
+        strings.add(element instanceof byte[] bytes ? new String(bytes, UTF_8) : "" + element);
+      }
+    }
+    return strings;
+  }
+
+  @Override
+  public void close() {
+    redlock.close();
+  }
+
+  private record Node(RedisServer redis) implements ServerNode {
+    @Override
+    public void pause() {
+      redis.pause();
+    }
+
+    @Override
+    public void resume() {
+      redis.resume();
+    }
+
+    @Override
+    public void kill() {
+      redis.kill();
+    }
+
+    @Override
+    public void restart() {
+      redis.restart();
+    }
+  }
+}

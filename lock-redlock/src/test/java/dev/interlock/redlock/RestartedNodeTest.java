@@ -1,0 +1,158 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Backends.claim;
+import static dev.interlock.redlock.Backends.eventually;
+import static dev.interlock.redlock.Backends.soon;
+import static dev.interlock.redlock.Backends.take;
+import static dev.interlock.redlock.Backends.tryTake;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A node that came back does not vote before what it may have forgotten has ended. */
+class RestartedNodeTest {
+
+  private static final Duration TERM = Duration.ofSeconds(2);
+  private static final String QUERY = "?maxTerm=3s&nodeTimeout=3s";
+
+  private RedlockNodes redlock;
+  private List<RedisServer> nodes;
+
+  @BeforeEach
+  void startNodes() {
+    redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+    nodes = redlock.members();
+  }
+
+  @AfterEach
+  void stopNodes() {
+    redlock.close();
+  }
+
+  @Test
+  void aNodeThatCameBackEmptyDoesNotLetASecondHolderIn() throws Exception {
+    try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
+      nodes.get(2).kill();
+      Claim holder = claim("job", TERM);
+      Grant first = take(backend, holder);
+      long token = first.token();
+      nodes.get(0).restartEmpty();
+      nodes.get(2).restart();
+      // Nodes 0 and 2 know of no holder, and would be a majority.
+      Optional<Grant> second = tryTake(backend, claim("job", TERM));
+      assertTrue(
+          second.isEmpty() || System.nanoTime() - first.validUntil() >= 0,
+          "a second holder was let in");
+      eventually(
+          "a token above the holder's, when its term has passed",
+          () ->
+              tryTake(backend, claim("job", TERM))
+                  .filter(grant -> grant.token() > token)
+                  .isPresent());
+      String holderKey = (String) nodes.get(1).call("GET", "interlock:{job}");
+      assertTrue(holderKey == null || !holderKey.startsWith(holder.id()), holderKey);
+    }
+  }
+
+  @Test
+  void anEmptyNodeIsRefusedThenAdmittedWithTheFloorOfTheOthers() throws Exception {
+    try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
+      nodes.get(1).call("SET", "interlock:{job}:fence", "70000000000000");
+      Claim claim = claim("job", TERM);
+      long token = take(backend, claim).token();
+      backend.release(claim, soon());
+      nodes.get(0).restartEmpty();
+      nodes.get(2).kill();
+
+      LockUnavailableException refused =
+          assertThrows(
+              LockUnavailableException.class,
+              () -> {
+                while (true) {
+                  Claim again = claim("job", TERM);
+                  take(backend, again);
+                }
+              });
+      assertTrue(refused.getMessage().contains("no majority of 2 of 3 nodes"), refused::getMessage);
+
+      nodes.get(2).restart();
+      eventually(
+          "node 0 votes again",
+          () ->
+              nodes.get(0).call("HGET", "interlock:redlock", "base") instanceof String base
+                  && Long.parseLong(base) >= 70000000000001L);
+      eventually(
+          "a token above the last one",
+          () ->
+              tryTake(backend, claim("job", TERM))
+                  .filter(grant -> grant.token() > token)
+                  .isPresent());
+    }
+  }
+
+  @Test
+  void aNodeThatLostItsRecordIsTreatedAsOneThatCameBackEmpty() throws Exception {
+    try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
+      nodes.get(0).call("DEL", "interlock:redlock");
+      Claim claim = claim("job", TERM);
+      take(backend, claim);
+      eventually(
+          "it is in quarantine",
+          () -> nodes.get(0).call("HGET", "interlock:redlock", "pending") != null);
+      assertEquals(null, nodes.get(0).call("GET", "interlock:{job}"));
+      eventually(
+          "it votes again",
+          () ->
+              nodes.get(0).call("HGET", "interlock:redlock", "run") != null
+                  && nodes.get(0).call("HGET", "interlock:redlock", "pending") == null);
+    }
+  }
+
+  @Test
+  void aMajorityRestartedWithItsDataVotesAgainAfterTheLongestTerm() throws Exception {
+    long token;
+    try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
+      Claim claim = claim("job", TERM);
+      token = take(backend, claim).token();
+      backend.release(claim, soon());
+      for (RedisServer node : nodes) {
+        node.kill();
+        node.restart();
+      }
+    }
+    try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
+      eventually(
+          "a token above the last one",
+          () ->
+              tryTake(backend, claim("job", TERM))
+                  .filter(grant -> grant.token() > token)
+                  .isPresent());
+    }
+  }
+
+  @Test
+  void aDurableNodeVotesAtOnce() throws Exception {
+    try (LockBackend backend =
+        Backends.open(redlock.uri() + "?maxTerm=1h&nodeTimeout=3s&durable=true")) {
+      for (RedisServer node : nodes) {
+        node.kill();
+        node.restart();
+      }
+      eventually("all vote", () -> tryTake(backend, claim("job", TERM)).isPresent());
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.redlock;
+
+import org.jspecify.annotations.NullMarked;

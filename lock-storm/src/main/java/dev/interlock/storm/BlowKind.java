@@ -1,0 +1,107 @@
+package dev.interlock.storm;
+
+import dev.interlock.Fault;
+import java.time.Duration;
+import java.util.Locale;
+
+/** The ways in which the nemesis hurts, each an instance of one fault of the failure model. */
+public enum BlowKind {
+  /** A process of clients is killed, and another one started in its place. */
+  KILL_CLIENT(Fault.CLIENT_KILLED, Victim.PROCESS, 4, 300, 2_000),
+  /** A process of clients stands still, often for longer than its leases are valid. */
+  STOP_CLIENT(Fault.CLIENT_STOPPED, Victim.PROCESS, 6, 300, 6_000),
+
+  /** A client's connections are closed, and new ones refused. */
+  CUT(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 100, 4_000),
+  /** A client's connections are reset once. */
+  RESET(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 0, 0),
+  /** Nothing passes in either direction. */
+  PARTITION(Fault.PARTITION, Victim.NETWORK, 3, 300, 6_000),
+  /** The connections that are open fall silent; new ones work. */
+  SILENCE(Fault.PARTITION, Victim.NETWORK, 2, 300, 4_000),
+  /** Requests vanish. */
+  LOSE_REQUESTS(Fault.PARTITION, Victim.NETWORK, 2, 300, 4_000),
+  /** Requests arrive, and their answers vanish. */
+  LOSE_REPLIES(Fault.PARTITION, Victim.NETWORK, 3, 300, 4_000),
+  /** Requests are kept, and arrive when the blow is over. */
+  HOLD_REQUESTS(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
+  /** Answers are kept, and arrive when the blow is over. */
+  HOLD_REPLIES(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
+  /** Requests on the connections that are open are overtaken by those on new ones. */
+  OVERTAKE(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
+  /** Answers are late. */
+  DELAY(Fault.PARTITION, Victim.NETWORK, 6, 1_500, 6_000),
+
+  /** A server stands still. */
+  STOP_SERVER(Fault.SERVER_STOPPED, Victim.STORE, 3, 200, 4_000),
+  /** A server is killed, and started again with its data. */
+  RESTART_SERVER(Fault.SERVER_RESTARTED, Victim.STORE, 2, 0, 2_000),
+  /** As many servers are killed for a while as a majority can do without. */
+  LOSE_MINORITY(Fault.MINORITY_LOST, Victim.STORE, 2, 500, 5_000),
+  /** Another server takes the lead. */
+  CHANGE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 0, 0),
+  /** The leader is killed for a while. */
+  LOSE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 500, 4_000),
+  /** The master is killed, and its replica, which may not know all, takes over. */
+  FAIL_OVER(Fault.ASYNC_FAILOVER, Victim.STORE, 2, 0, 0),
+  /** A server is killed, and started again without its data. */
+  EMPTY_SERVER(Fault.SERVER_RESTARTED_EMPTY, Victim.STORE, 2, 0, 1_000),
+  /** A server's time of day jumps ahead or back; its monotonic clock does not. */
+  STEP_CLOCK(Fault.SERVER_CLOCK_STEPPED, Victim.STORE, 2, 500, 4_000),
+  /** Locks are deleted behind their holders' backs, again and again. */
+  DELETE(Fault.FORCED_RELEASE, Victim.STORE, 4, 500, 4_000),
+  /** A client's session is ended on the server, and whatever it had by it. */
+  END_SESSION(Fault.FORCED_RELEASE, Victim.STORE, 4, 0, 0);
+
+  /** Whom a blow hits. */
+  public enum Victim {
+    /** One process of clients. */
+    PROCESS,
+    /** The network between one process of clients and the store. */
+    NETWORK,
+    /** The store; only one that was started for the storm. */
+    STORE
+  }
+
+  private final Fault fault;
+  private final Victim victim;
+  private final int weight;
+  private final Duration shortest;
+  private final Duration longest;
+
+  BlowKind(Fault fault, Victim victim, int weight, int shortestMillis, int longestMillis) {
+    this.fault = fault;
+    this.victim = victim;
+    this.weight = weight;
+    this.shortest = Duration.ofMillis(shortestMillis);
+    this.longest = Duration.ofMillis(longestMillis);
+  }
+
+  /** {@return what it is in the words of the failure model} */
+  public Fault fault() {
+    return fault;
+  }
+
+  /** {@return whom it hits} */
+  public Victim victim() {
+    return victim;
+  }
+
+  /** How often it is chosen, compared with the others. */
+  int weight() {
+    return weight;
+  }
+
+  Duration shortest() {
+    return shortest;
+  }
+
+  Duration longest() {
+    return longest;
+  }
+
+  /** {@return what it is called in reports, for example {@code lose replies}} */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+}

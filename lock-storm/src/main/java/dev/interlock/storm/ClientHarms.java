@@ -1,0 +1,109 @@
+package dev.interlock.storm;
+
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.NetworkFault;
+import java.time.Duration;
+import java.util.function.Function;
+
+/** What is done to clients, and to their way to the store. */
+final class ClientHarms {
+  private static final Duration LATENCY = Duration.ofMillis(300);
+
+  private ClientHarms() {}
+
+  static Harm deal(BlowKind kind, Clients clients, int client) throws Exception {
+    return switch (kind) {
+      case KILL_CLIENT -> {
+        clients.kill(client);
+        yield harm(clients.name(client), () -> clients.restart(client));
+      }
+      case STOP_CLIENT -> {
+        clients.stop(client);
+        yield harm(clients.name(client), () -> clients.resume(client));
+      }
+      case RESET -> reset(clients, client);
+      case CUT -> disturb(clients, client, FaultProxy::cut);
+      case PARTITION -> disturb(clients, client, FaultProxy::partition);
+      case SILENCE -> disturb(clients, client, FaultProxy::silenceOpenConnections);
+      case LOSE_REQUESTS -> disturb(clients, client, p -> p.blackHole(Direction.CLIENT_TO_SERVER));
+      case LOSE_REPLIES -> disturb(clients, client, p -> p.blackHole(Direction.SERVER_TO_CLIENT));
+      case HOLD_REQUESTS -> disturb(clients, client, p -> p.hold(Direction.CLIENT_TO_SERVER));
+      case HOLD_REPLIES -> disturb(clients, client, p -> p.hold(Direction.SERVER_TO_CLIENT));
+      case OVERTAKE ->
+          disturb(clients, client, p -> p.holdOpenConnections(Direction.CLIENT_TO_SERVER));
+      case DELAY -> disturb(clients, client, p -> p.delay(Direction.SERVER_TO_CLIENT, LATENCY));
+      default -> throw new IllegalArgumentException(kind + " does not hit clients");
+    };
+  }
+
+  private interface Undo {
+    void run() throws Exception;
+  }
+
+  private static Harm harm(String target, Undo undo) {
+    return new Harm() {
+      @Override
+      public String target() {
+        return target;
+      }
+
+      @Override
+      public void close() throws Exception {
+        undo.run();
+      }
+    };
+  }
+
+  private static Network network(Clients clients, int client) {
+    return clients
+        .network(client)
+        .orElseThrow(() -> new IllegalArgumentException(clients.name(client) + " has no network"));
+  }
+
+  private static Harm disturb(
+      Clients clients, int client, Function<FaultProxy, NetworkFault> fault) {
+    Disturbance disturbance = network(clients, client).everywhere(fault);
+    return new Harm() {
+      @Override
+      public String target() {
+        return clients.name(client);
+      }
+
+      @Override
+      public boolean struck() {
+        return disturbance.hits() > 0;
+      }
+
+      @Override
+      public void close() {
+        disturbance.close();
+      }
+    };
+  }
+
+  private static Harm reset(Clients clients, int client) {
+    int connections = network(clients, client).reset();
+    return new Harm() {
+      @Override
+      public String target() {
+        return clients.name(client);
+      }
+
+      @Override
+      public boolean struck() {
+        return connections > 0;
+      }
+
+      @Override
+      public String note() {
+        return connections + (connections == 1 ? " connection" : " connections");
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+}

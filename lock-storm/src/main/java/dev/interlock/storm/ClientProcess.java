@@ -1,0 +1,151 @@
+package dev.interlock.storm;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A client in a process of its own, which may be stopped, killed and started again. */
+final class ClientProcess implements Client {
+  private static final Duration ANSWER = Duration.ofSeconds(60);
+
+  private final Assignment first;
+  private final Harness harness;
+  private final String uri;
+  private final @Nullable Network network;
+  private final List<Path> journals = new ArrayList<>();
+  private final List<Stop> stops = new ArrayList<>();
+  private @Nullable OtherProcess process;
+  private long stoppedAt;
+  private boolean stopped;
+
+  /**
+   * Starts the process.
+   *
+   * @param first what it is to do; later incarnations get names, seeds and journals of their own
+   * @param uri where the store is, past all proxies
+   */
+  ClientProcess(Assignment first, Harness harness, String uri, @Nullable Network network)
+      throws IOException, InterruptedException {
+    this.first = first;
+    this.harness = harness;
+    this.uri = network == null ? uri : network.uri();
+    this.network = network;
+    restart();
+  }
+
+  @Override
+  public String name() {
+    return first.client();
+  }
+
+  @Override
+  public Optional<Network> network() {
+    return Optional.ofNullable(network);
+  }
+
+  synchronized void stop() throws IOException, InterruptedException {
+    if (process != null && !stopped) {
+      stoppedAt = System.nanoTime();
+      stopped = true;
+      process.stop();
+    }
+  }
+
+  synchronized void resume() throws IOException, InterruptedException {
+    if (process != null && stopped) {
+      process.resume();
+      stopped = false;
+      stops.add(new Stop(stoppedAt, System.nanoTime()));
+    }
+  }
+
+  synchronized void kill() {
+    if (process != null) {
+      process.close();
+      process = null;
+      stopped = false;
+    }
+  }
+
+  synchronized void restart() throws IOException, InterruptedException {
+    if (process != null) {
+      return;
+    }
+    Assignment assignment = first.incarnation(journals.size() + 1);
+    OtherProcess started =
+        OtherProcess.start(
+            new OtherProcess.Settings(harness, uri, assignment.options(), List.of(), false));
+    process = started;
+    journals.add(assignment.journal());
+    started.call(ANSWER, ClientTasks.Begin.class, assignment.encode());
+  }
+
+  private void call(Class<? extends RemoteTask> task, String... arguments)
+      throws IOException, InterruptedException {
+    OtherProcess running;
+    synchronized (this) {
+      running = process;
+    }
+    if (running == null) {
+      throw new IOException(name() + " was killed and not started again");
+    }
+    // It knows its own limits; this one is for a process that does not answer at all.
+    running.call(ANSWER.plus(first.patience().multipliedBy(4)), task, arguments);
+  }
+
+  @Override
+  public void awaitWorking(Duration limit) throws IOException, InterruptedException {
+    call(ClientTasks.AwaitWorking.class, limit.toString());
+  }
+
+  @Override
+  public void stopWork() throws IOException, InterruptedException {
+    call(ClientTasks.Stop.class);
+  }
+
+  @Override
+  public void probe() throws IOException, InterruptedException {
+    call(ClientTasks.Probe.class);
+  }
+
+  @Override
+  public void abandon() throws IOException, InterruptedException {
+    call(ClientTasks.Abandon.class);
+  }
+
+  @Override
+  public void awaitAbandoned() throws IOException, InterruptedException {
+    call(ClientTasks.AwaitAbandoned.class);
+  }
+
+  @Override
+  public void closeWork() throws IOException, InterruptedException {
+    call(ClientTasks.Close.class);
+  }
+
+  @Override
+  public synchronized List<Path> journals() {
+    return List.copyOf(journals);
+  }
+
+  @Override
+  public synchronized List<Stop> stops() {
+    return List.copyOf(stops);
+  }
+
+  @Override
+  public void close() {
+    kill();
+    if (network != null) {
+      network.close();
+    }
+  }
+}

@@ -1,0 +1,25 @@
+package dev.interlock.storm;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.testbed.Deployment;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a storm rages over.
+ *
+ * @param info what the backend declares
+ * @param uri where the store is, past all proxies; passwords included, not for messages
+ * @param deployment its servers; null if they are not ours, and must be left alone
+ * @param clients the storm's own clients
+ * @param names the names of the locks that they take
+ * @param term the term of their leases
+ */
+record Ground(
+    BackendInfo info,
+    String uri,
+    @Nullable Deployment deployment,
+    Clients clients,
+    List<String> names,
+    Duration term) {}

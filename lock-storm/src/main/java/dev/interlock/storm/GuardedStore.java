@@ -1,0 +1,193 @@
+package dev.interlock.storm;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.BufferedReader;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * What the locks protect: two counters for each name, to which every lease adds one by reading,
+ * thinking and writing back. The guarded one is a store that keeps the highest token which it has
+ * seen, as read or as write, and refuses lower ones; the other takes whatever it is given.
+ *
+ * <p>It lives in the storm's own process and is spoken to over TCP, so that a client that is
+ * stopped or killed harms nobody else, and its late writes arrive as late as they would anywhere.
+ */
+final class GuardedStore implements Closeable {
+  private static final String REFUSED = "refused";
+
+  private final ServerSocket socket;
+  private final Map<String, Counters> counters = new HashMap<>();
+
+  /** The counters of one name. */
+  private static final class Counters {
+    private long highest;
+    private long guarded;
+    private long guardedWrites;
+    private long refused;
+    private long unguarded;
+    private long unguardedWrites;
+  }
+
+  private GuardedStore(ServerSocket socket) {
+    this.socket = socket;
+  }
+
+  /** Starts to listen on a free port of this machine. */
+  static GuardedStore start() throws IOException {
+    GuardedStore store =
+        new GuardedStore(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()));
+    daemon(store::accept, "storm-store");
+    return store;
+  }
+
+  private static void daemon(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  int port() {
+    return socket.getLocalPort();
+  }
+
+  private void accept() {
+    while (!socket.isClosed()) {
+      try {
+        Socket client = socket.accept();
+        daemon(() -> serve(client), "storm-store-" + client.getPort());
+      } catch (IOException e) {
+        // Closed; or the one that asked has gone again.
+      }
+    }
+  }
+
+  private void serve(Socket client) {
+    try (client;
+        BufferedReader in =
+            new BufferedReader(new InputStreamReader(client.getInputStream(), US_ASCII))) {
+      client.setTcpNoDelay(true);
+      OutputStream out = client.getOutputStream();
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        out.write((answer(line.split(" ", -1)) + "\n").getBytes(US_ASCII));
+      }
+    } catch (IOException e) {
+      // The client was killed.
+    }
+  }
+
+  private synchronized String answer(String[] request) {
+    Counters of = counters.computeIfAbsent(request[1], name -> new Counters());
+    return switch (request[0]) {
+      case "read" -> {
+        long token = Long.parseLong(request[2]);
+        if (token < of.highest) {
+          of.refused++;
+          yield REFUSED;
+        }
+        of.highest = token;
+        yield Long.toString(of.guarded);
+      }
+      case "write" -> {
+        long token = Long.parseLong(request[2]);
+        if (token < of.highest) {
+          of.refused++;
+          yield REFUSED;
+        }
+        of.highest = token;
+        of.guarded = Long.parseLong(request[3]);
+        of.guardedWrites++;
+        yield "written";
+      }
+      case "read-unguarded" -> Long.toString(of.unguarded);
+      case "write-unguarded" -> {
+        of.unguarded = Long.parseLong(request[2]);
+        of.unguardedWrites++;
+        yield "written";
+      }
+      default -> throw new IllegalArgumentException("no such request: " + request[0]);
+    };
+  }
+
+  /** What the writes so far have come to. */
+  synchronized Damage damage() {
+    long guarded = 0;
+    long refused = 0;
+    long guardedLost = 0;
+    long unguarded = 0;
+    long unguardedLost = 0;
+    for (Counters each : counters.values()) {
+      guarded += each.guardedWrites;
+      refused += each.refused;
+      guardedLost += each.guardedWrites - each.guarded;
+      unguarded += each.unguardedWrites;
+      unguardedLost += each.unguardedWrites - each.unguarded;
+    }
+    return new Damage(guarded, refused, guardedLost, unguarded, unguardedLost);
+  }
+
+  @Override
+  public void close() throws IOException {
+    socket.close();
+  }
+
+  /** One thread's connection. Names must be of letters, digits and hyphens. Not thread-safe. */
+  static final class Connection implements Closeable {
+    private final Socket socket;
+    private final BufferedReader in;
+    private final OutputStream out;
+
+    Connection(int port) throws IOException {
+      socket = new Socket();
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+      socket.setTcpNoDelay(true);
+      in = new BufferedReader(new InputStreamReader(socket.getInputStream(), US_ASCII));
+      out = socket.getOutputStream();
+    }
+
+    /** The guarded value; empty if a higher token has been seen. */
+    OptionalLong read(String name, long token) throws IOException {
+      String answer = ask("read " + name + " " + token);
+      return answer.equals(REFUSED)
+          ? OptionalLong.empty()
+          : OptionalLong.of(Long.parseLong(answer));
+    }
+
+    /** Writes the guarded value unless a higher token has been seen; returns whether it did. */
+    boolean write(String name, long token, long value) throws IOException {
+      return !ask("write " + name + " " + token + " " + value).equals(REFUSED);
+    }
+
+    long readUnguarded(String name) throws IOException {
+      return Long.parseLong(ask("read-unguarded " + name));
+    }
+
+    void writeUnguarded(String name, long value) throws IOException {
+      ask("write-unguarded " + name + " " + value);
+    }
+
+    private String ask(String request) throws IOException {
+      out.write((request + "\n").getBytes(US_ASCII));
+      String answer = in.readLine();
+      if (answer == null) {
+        throw new IOException("the store that the locks protect has gone");
+      }
+      return answer;
+    }
+
+    @Override
+    public void close() throws IOException {
+      socket.close();
+    }
+  }
+}

@@ -1,0 +1,12 @@
+package dev.interlock.storm;
+
+/**
+ * One lease, as long as it was certainly held. Times as in {@link Blow}.
+ *
+ * @param name the lock's name
+ * @param client who had it, such as {@code client-2}
+ * @param token its fencing token, or 0
+ * @param from when it was granted
+ * @param until when it ended
+ */
+public record Held(String name, String client, long token, long from, long until) {}

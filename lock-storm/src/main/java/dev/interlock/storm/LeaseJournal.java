@@ -1,0 +1,128 @@
+package dev.interlock.storm;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.history.Event;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Records one client's leases so that none seems to be held for longer than it was: see {@link
+ * Event} on which clock is read when. Thread-safe.
+ */
+final class LeaseJournal {
+  private final String client;
+  private final Journal journal;
+  private final AtomicLong leases = new AtomicLong();
+  private volatile boolean slow;
+  private final AtomicLong longestTerm = new AtomicLong();
+
+  LeaseJournal(String client, Journal journal) {
+    this.client = client;
+    this.journal = journal;
+  }
+
+  /** To be told how the store answered. */
+  void answered(boolean late) {
+    slow = late;
+  }
+
+  /** Whether the last answer to the client was late. */
+  boolean isSlow() {
+    return slow;
+  }
+
+  /** To be called when an acquisition has returned. */
+  Recorded granted(Lease lease, long requestedAt) {
+    String id = client + "/" + leases.incrementAndGet();
+    long now = System.nanoTime();
+    long validUntil = now + lease.remainingValidity().toNanos();
+    record(
+        new Event.Granted(
+            id,
+            lease.name(),
+            tokenOf(lease),
+            client + " " + Thread.currentThread().getName(),
+            requestedAt,
+            now,
+            validUntil));
+    long term = lease.effectiveTerm().toNanos();
+    if (longestTerm.getAndAccumulate(term, Math::max) < term) {
+      journal.record(new Entry.EffectiveTerm(term));
+    }
+    Recorded recorded = new Recorded(this, id);
+    lease.onEvent(
+        event -> {
+          if (event instanceof LockEvent.Renewed) {
+            recorded.extend(lease);
+          } else if (event instanceof LockEvent.Lost lost) {
+            recorded.lossTold(String.valueOf(lost.loss().reason()));
+          }
+        });
+    return recorded;
+  }
+
+  private void record(Event event) {
+    journal.record(new Entry.OfLease(event));
+  }
+
+  /** The token, or 0 where the backend has none. */
+  static long tokenOf(Lease lease) {
+    try {
+      return lease.fencingToken();
+    } catch (UnsupportedOperationException e) {
+      return 0;
+    }
+  }
+
+  /** The identity under which a lease was recorded. */
+  record Recorded(LeaseJournal recorder, String id) {
+
+    /** The lease was found to be valid for as long as it says now. */
+    void extend(Lease lease) {
+      long now = System.nanoTime();
+      Duration left = lease.remainingValidity();
+      if (!left.isZero()) {
+        recorder.record(new Event.Extended(id, now, now + left.toNanos()));
+      }
+    }
+
+    private void lossTold(String reason) {
+      long now = System.nanoTime();
+      recorder.journal.record(new Entry.LossTold(id, now, reason));
+      recorder.record(new Event.Ended(id, now));
+    }
+
+    void abandoned() {
+      recorder.journal.record(new Entry.Abandoned(id));
+    }
+
+    void renewed(Lease lease) {
+      recorder.journal.record(new Entry.Renewed(id));
+      extend(lease);
+    }
+
+    /** Gives the lease back, and records how that went. */
+    ReleaseOutcome release(Lease lease) {
+      recorder.record(new Event.Ended(id, System.nanoTime()));
+      ReleaseOutcome outcome = lease.release();
+      recorder.journal.record(new Entry.Released(id, outcome.name()));
+      return outcome;
+    }
+
+    /** A lease that is not held, and was not released, must have been reported as lost. */
+    void assertTold(Lease lease, Duration bound) {
+      long unheldAt = System.nanoTime();
+      RunningTime time = new RunningTime();
+      while (!lease.lost().isDone()) {
+        if (!time.isWithin(bound)) {
+          recorder.journal.record(new Entry.LossNotTold(id, unheldAt));
+          return;
+        }
+        LockSupport.parkNanos(2_000_000);
+      }
+    }
+  }
+}

@@ -1,0 +1,172 @@
+package dev.interlock.storm;
+
+import dev.interlock.tck.history.Event;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Everything that the clients of a storm have recorded, sorted by what it is about. */
+final class Records {
+  private final List<Event> events = new ArrayList<>();
+  private final List<Lease> leases = new ArrayList<>();
+  private final List<Entry> others = new ArrayList<>();
+  private final List<Growth> growth = new ArrayList<>();
+  private long effectiveTerm;
+
+  /** What is known of one lease. */
+  static final class Lease {
+    private final String client;
+    private final Event.Granted grant;
+    private long validUntil;
+    private long ended = Long.MAX_VALUE;
+    private long told = Long.MAX_VALUE;
+    private String outcome = "";
+
+    private Lease(String client, Event.Granted grant) {
+      this.client = client;
+      this.grant = grant;
+      this.validUntil = grant.validUntil();
+    }
+
+    /** The client, without the number of its incarnation. */
+    String client() {
+      return client;
+    }
+
+    Event.Granted grant() {
+      return grant;
+    }
+
+    String name() {
+      return grant.name();
+    }
+
+    long token() {
+      return grant.token();
+    }
+
+    long from() {
+      return grant.at();
+    }
+
+    /** Until when it was valid at least, whether or not it ended before. */
+    long validUntil() {
+      return validUntil;
+    }
+
+    /** Until when its holder relied on it. */
+    long until() {
+      return Math.min(validUntil, ended);
+    }
+
+    boolean isLost() {
+      return told != Long.MAX_VALUE;
+    }
+
+    /** When its loss was told. */
+    long told() {
+      return told;
+    }
+
+    /** How its release ended; empty if it was not released, or its process was killed meanwhile. */
+    String outcome() {
+      return outcome;
+    }
+  }
+
+  /** Reads the journals of some clients. */
+  static Records read(List<? extends Client> clients) throws IOException {
+    Records records = new Records();
+    for (Client client : clients) {
+      for (Path journal : client.journals()) {
+        records.add(client.name(), Journal.read(journal));
+      }
+    }
+    records.sort();
+    return records;
+  }
+
+  /** Brings the leases into the order of their grants, after the last journal was added. */
+  void sort() {
+    leases.sort(Comparator.comparingLong(Lease::from));
+  }
+
+  /** Adds one incarnation's journal. */
+  void add(String client, List<Entry> journal) {
+    Map<String, Lease> byId = new HashMap<>();
+    List<Entry.Size> sizes = new ArrayList<>();
+    for (Entry entry : journal) {
+      if (entry instanceof Entry.OfLease of) {
+        events.add(of.event());
+        if (of.event() instanceof Event.Granted granted) {
+          Lease lease = new Lease(client, granted);
+          byId.put(granted.lease(), lease);
+          leases.add(lease);
+        } else if (of.event() instanceof Event.Extended extended) {
+          Lease lease = known(byId, extended.lease());
+          lease.validUntil = Math.max(lease.validUntil, extended.validUntil());
+        } else {
+          Lease lease = known(byId, of.event().lease());
+          lease.ended = Math.min(lease.ended, of.event().at());
+        }
+        continue;
+      }
+      others.add(entry);
+      if (entry instanceof Entry.LossTold told) {
+        Lease lease = known(byId, told.lease());
+        lease.told = Math.min(lease.told, told.at());
+      } else if (entry instanceof Entry.Released released) {
+        known(byId, released.lease()).outcome = released.outcome();
+      } else if (entry instanceof Entry.EffectiveTerm term) {
+        effectiveTerm = Math.max(effectiveTerm, term.nanos());
+      } else if (entry instanceof Entry.Size size) {
+        sizes.add(size);
+      }
+    }
+    if (sizes.size() == 2) {
+      growth.add(
+          new Growth(
+              client,
+              sizes.get(0).threads(),
+              sizes.get(1).threads(),
+              sizes.get(0).connections(),
+              sizes.get(1).connections()));
+    }
+  }
+
+  private static Lease known(Map<String, Lease> byId, String id) {
+    Lease lease = byId.get(id);
+    if (lease == null) {
+      throw new IllegalArgumentException("no grant of " + id + " before what happened to it");
+    }
+    return lease;
+  }
+
+  /** For the history checker. */
+  List<Event> events() {
+    return events;
+  }
+
+  /** In order of their grants. */
+  List<Lease> leases() {
+    return leases;
+  }
+
+  /** The entries of one kind. */
+  <E extends Entry> List<E> entries(Class<E> kind) {
+    return others.stream().filter(kind::isInstance).map(kind::cast).toList();
+  }
+
+  List<Growth> growth() {
+    return growth;
+  }
+
+  /** For how long the store keeps a lease without renewal, in nanoseconds. */
+  long effectiveTerm() {
+    return effectiveTerm;
+  }
+}

@@ -1,0 +1,137 @@
+package dev.interlock.storm;
+
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.storm.BlowKind.Victim;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.DisposableServer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * What the nemesis can do to one store and its clients, and what of it the failure model covers.
+ * Faults under which not even the order of tokens is promised are left out: there would be nothing
+ * to find out.
+ *
+ * @param model what the backend promises
+ * @param store what can be done to the store; nothing to one that is somebody else's
+ * @param lanes what can be done to each process of clients
+ */
+record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>> lanes) {
+
+  /** What can be done, in the order of {@link BlowKind}. */
+  static Repertoire of(
+      FailureModel model, Optional<Deployment> servers, boolean ours, Clients clients) {
+    List<BlowKind> toStore = possible(model, Victim.STORE, kind -> can(kind, model, servers, ours));
+    List<List<BlowKind>> lanes = new ArrayList<>();
+    for (int client = 0; client < clients.count(); client++) {
+      List<BlowKind> lane = new ArrayList<>();
+      boolean process = clients.isProcess(client) && ProcessSignals.supported();
+      lane.addAll(possible(model, Victim.PROCESS, kind -> process));
+      boolean networked = clients.network(client).isPresent();
+      lane.addAll(possible(model, Victim.NETWORK, kind -> networked));
+      lanes.add(List.copyOf(lane));
+    }
+    return new Repertoire(model, toStore, List.copyOf(lanes));
+  }
+
+  private static List<BlowKind> possible(
+      FailureModel model, Victim victim, Predicate<BlowKind> can) {
+    List<BlowKind> kinds = new ArrayList<>();
+    for (BlowKind kind : BlowKind.values()) {
+      if (kind.victim() == victim
+          && model.under(kind.fault()) != Survives.NOT_APPLICABLE
+          && model.keepsTokenOrder(kind.fault())
+          && can.test(kind)) {
+        kinds.add(kind);
+      }
+    }
+    return Collections.unmodifiableList(kinds);
+  }
+
+  private static boolean can(
+      BlowKind kind, FailureModel model, Optional<Deployment> deployment, boolean ours) {
+    if (kind == BlowKind.DELETE) {
+      return ours;
+    }
+    if (!ours || deployment.isEmpty() || !canBeHurt(deployment.get())) {
+      return false;
+    }
+    Deployment servers = deployment.get();
+    boolean byVote = model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
+    return switch (kind) {
+      case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;
+      case LOSE_LEADER -> byVote && servers.canChangeLeader();
+      case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();
+      case END_SESSION -> servers.hasSessions();
+      case STEP_CLOCK -> servers.members().stream().anyMatch(StoreHarms::hasMovableClock);
+      default -> true;
+    };
+  }
+
+  private static boolean canBeHurt(Deployment servers) {
+    return !servers.members().isEmpty()
+        && servers.members().stream().allMatch(DisposableServer::canBeHurt);
+  }
+
+  /** How many of so many can be missing with a majority left. */
+  static int minority(int members) {
+    return (members - 1) / 2;
+  }
+
+  int clients() {
+    return lanes.size();
+  }
+
+  /** What can be done in a lane that the failure model covers. */
+  List<BlowKind> within(int lane) {
+    return all(lane).stream().filter(this::covers).toList();
+  }
+
+  /** What can be done in a lane after which exclusion is not promised any more. */
+  List<BlowKind> beyond(int lane) {
+    return all(lane).stream().filter(kind -> !covers(kind)).toList();
+  }
+
+  boolean covers(BlowKind kind) {
+    return model.keepsExclusion(kind.fault());
+  }
+
+  boolean hasWithin() {
+    return everything().stream().anyMatch(this::covers);
+  }
+
+  boolean hasBeyond() {
+    return everything().stream().anyMatch(kind -> !covers(kind));
+  }
+
+  /** The same without what the failure model does not cover. */
+  Repertoire withinModel() {
+    return new Repertoire(
+        model, within(Plan.STORE), lanes.stream().map(lane -> keepCovered(lane)).toList());
+  }
+
+  /** The same without a kind that hits the store. */
+  Repertoire without(BlowKind kind) {
+    return new Repertoire(model, store.stream().filter(one -> one != kind).toList(), lanes);
+  }
+
+  private List<BlowKind> keepCovered(List<BlowKind> kinds) {
+    return kinds.stream().filter(this::covers).toList();
+  }
+
+  private List<BlowKind> all(int lane) {
+    return lane == Plan.STORE ? store : lanes.get(lane);
+  }
+
+  private List<BlowKind> everything() {
+    List<BlowKind> everything = new ArrayList<>(store);
+    lanes.forEach(everything::addAll);
+    return everything;
+  }
+}

@@ -1,0 +1,121 @@
+package dev.interlock.storm;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockState;
+import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.DisposableServer;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.ZooKeeperServer;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the locks of a storm have left on the store when nobody holds or waits for them any more:
+ * seen through a client, and past it where the servers are ours. What fencing tokens are made from
+ * may stay.
+ */
+final class Residue {
+  private static final Pattern ETCD_KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
+  private static final Duration LOOK = Duration.ofMillis(50);
+
+  private Residue() {}
+
+  /** Waits for at most the limit until nothing is left; returns what is. */
+  static List<String> await(
+      LockClient client, @Nullable Deployment deployment, List<String> names, Duration limit)
+      throws InterruptedException {
+    RunningTime time = new RunningTime();
+    while (true) {
+      List<String> left = look(client, deployment, names);
+      if (left.isEmpty() || !time.isWithin(limit)) {
+        return left;
+      }
+      Thread.sleep(LOOK.toMillis());
+    }
+  }
+
+  private static List<String> look(
+      LockClient client, @Nullable Deployment deployment, List<String> names) {
+    List<String> left = new ArrayList<>();
+    for (String name : names) {
+      try {
+        LockState state = client.inspect(name);
+        if (state.isHeld() || !state.waiters().isEmpty()) {
+          left.add(state.toString());
+        }
+      } catch (LockException e) {
+        left.add("lock " + name + " cannot be inspected: " + e.getMessage());
+      }
+    }
+    if (deployment != null) {
+      for (DisposableServer server : deployment.members()) {
+        try {
+          for (String entry : entries(server)) {
+            if (names.stream().anyMatch(entry::contains)) {
+              left.add(server.name() + ": " + entry);
+            }
+          }
+        } catch (IOException e) {
+          left.add(server.name() + " does not tell what it has: " + e.getMessage());
+        }
+      }
+    }
+    return left;
+  }
+
+  /** Keys, nodes, watches and subscriptions, but for fences. */
+  private static List<String> entries(DisposableServer server) throws IOException {
+    List<String> entries = new ArrayList<>();
+    if (server instanceof RedisServer redis) {
+      for (String key : strings(redis.call("KEYS", "*"))) {
+        if (!key.endsWith(":fence")) {
+          entries.add("key " + key);
+        }
+      }
+      for (String channel : strings(redis.call("PUBSUB", "CHANNELS"))) {
+        entries.add("subscription " + channel);
+      }
+    } else if (server instanceof EtcdServer etcd) {
+      Matcher keys =
+          ETCD_KEY.matcher(
+              etcd.call(
+                  "/v3/kv/range", "{\"key\":\"AA==\",\"range_end\":\"AA==\",\"keys_only\":true}"));
+      while (keys.find()) {
+        entries.add(
+            "key " + new String(Base64.getDecoder().decode(keys.group(1)), StandardCharsets.UTF_8));
+      }
+    } else if (server instanceof ZooKeeperServer zookeeper) {
+      for (String word : List.of("wchp", "dump")) {
+        zookeeper
+            .ask(word)
+            .lines()
+            .map(String::strip)
+            .filter(line -> line.startsWith("/"))
+            .forEach(line -> entries.add(word + " " + line));
+      }
+    }
+    return entries;
+  }
+
+  private static List<String> strings(@Nullable Object reply) {
+    List<String> strings = new ArrayList<>();
+    if (reply instanceof List<?> elements) {
+      for (Object element : elements) {
+        strings.add(
+            element instanceof byte[] bytes
+                ? new String(bytes, StandardCharsets.UTF_8)
+                : String.valueOf(element));
+      }
+    }
+    return strings;
+  }
+}

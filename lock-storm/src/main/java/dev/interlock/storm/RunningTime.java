@@ -1,0 +1,22 @@
+package dev.interlock.storm;
+
+import java.time.Duration;
+
+/**
+ * A time that passes only while this process runs: a look at it counts for at most a moment,
+ * however long the process was stopped, or starved, since the look before.
+ */
+final class RunningTime {
+  private static final long MOMENT = Duration.ofMillis(100).toNanos();
+
+  private long last = System.nanoTime();
+  private long passed;
+
+  /** Whether less than the limit has passed. To be asked every few milliseconds. */
+  boolean isWithin(Duration limit) {
+    long now = System.nanoTime();
+    passed += Math.min(MOMENT, now - last);
+    last = now;
+    return passed < limit.toNanos();
+  }
+}

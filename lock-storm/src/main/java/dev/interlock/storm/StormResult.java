@@ -1,0 +1,59 @@
+package dev.interlock.storm;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a storm over one backend came to.
+ *
+ * @param name what the backend is called in the report
+ * @param backend the backend's own name
+ * @param endpoint where the store was, without passwords
+ * @param servers how the servers were got, with their version; empty if they were there
+ * @param plan what was intended; has the seed
+ * @param started when
+ * @param origin {@link System#nanoTime()} at the start, to which all times here relate
+ * @param lasted for how long faults were made
+ * @param clients names of the clients
+ * @param names names of the locks
+ * @param blows what the nemesis did, in order of time
+ * @param leases all leases, in order of their grants
+ * @param tally what the clients did
+ * @param damage what writes under the locks came to
+ * @param overlapsOutside pairs of leases that were valid at once because of a fault outside the
+ *     failure model
+ * @param overlapsExposed of these, those that the tokens tell apart
+ * @param slowest the slowest recoveries, the slowest first
+ * @param growth threads and connections of the clients that lived to the end
+ * @param findings what must not be; empty if all is well
+ * @param counterExample the shortest counter-example to exclusion or the order of tokens
+ */
+public record StormResult(
+    String name,
+    String backend,
+    String endpoint,
+    String servers,
+    Plan plan,
+    Instant started,
+    long origin,
+    Duration lasted,
+    List<String> clients,
+    List<String> names,
+    List<Blow> blows,
+    List<Held> leases,
+    Tally tally,
+    Damage damage,
+    long overlapsOutside,
+    long overlapsExposed,
+    List<Recovery> slowest,
+    List<Growth> growth,
+    List<Finding> findings,
+    @Nullable String counterExample) {
+
+  /** Whether nothing was found that must not be. */
+  public boolean passed() {
+    return findings.isEmpty();
+  }
+}

@@ -1,0 +1,40 @@
+package dev.interlock.storm;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.testbed.Deployment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What kind of storm, over what.
+ *
+ * @param name what the backend is called in the report
+ * @param uri where the store is; null if it has to be started first
+ * @param start starts its servers; null if they are there, and must not be hurt
+ * @param harness opens clients; null to open them by the URI
+ * @param duration for how long faults are made
+ * @param seed makes the plan and the clients' choices
+ * @param beyond whether faults outside the failure model are made too
+ * @param processes how many clients are processes of their own
+ * @param threads how many threads each client has
+ * @param folder where histories are kept while the storm lasts
+ * @param stopped whether to end early, with a verdict on what there was
+ * @param progress is told about phases and blows, in words
+ */
+public record StormSettings(
+    String name,
+    @Nullable String uri,
+    @Nullable Supplier<? extends Deployment> start,
+    @Nullable Harness harness,
+    Duration duration,
+    long seed,
+    boolean beyond,
+    int processes,
+    int threads,
+    Path folder,
+    BooleanSupplier stopped,
+    Consumer<String> progress) {}

@@ -1,0 +1,367 @@
+package dev.interlock.storm;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.compare.Candidate;
+import dev.interlock.compare.Failures;
+import dev.interlock.compare.Machine;
+import dev.interlock.compare.Progress;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Storms over several backends side by side, and the report on them.
+ *
+ * <p>Without URIs it starts disposable servers for every backend on the class path, and hurts them.
+ * With URIs the stores are left alone: only the storm's own clients are hurt, and the proxies
+ * between them and the store.
+ *
+ * <pre>{@code
+ * Storms.Outcome outcome =
+ *     new Storms(out, err).lasting(Duration.ofMinutes(10)).directory(Path.of("report")).run();
+ * }</pre>
+ *
+ * <p>A backend over which there can be no storm is said in one line and noted in the report; the
+ * others go on.
+ */
+public final class Storms {
+
+  /** What the storms came to. */
+  public enum Outcome {
+    /** Nothing was found that must not be. */
+    KEPT,
+    /** A rule was broken; the report says which. */
+    BROKEN,
+    /** Not every storm could take place; those that did found nothing. */
+    PARTIAL,
+    /** No storm took place. */
+    NOTHING
+  }
+
+  private static final Duration SHORTEST = Duration.ofSeconds(5);
+  private static final Duration LONGEST = Duration.ofDays(7);
+  private static final int MOST_AT_ONCE = 64;
+
+  /** Beside the clients inside this process. */
+  private static final int PROCESSES = 2;
+
+  private static final int THREADS = 4;
+
+  /** Starting servers and processes, the quiet at the end, and looking at what there was. */
+  private static final Duration AROUND = Duration.ofSeconds(30);
+
+  private final PrintWriter out;
+  private final PrintWriter err;
+  private List<String> uris = List.of();
+  private List<String> backends = List.of();
+  private Duration lasting = Duration.ofMinutes(1);
+  private long seed = System.nanoTime() % 1_000_000;
+  private boolean clusters;
+  private boolean withinModel;
+  private boolean terminal;
+  private int atOnce = 5;
+  private String version = "";
+  private @Nullable Path directory;
+  private BooleanSupplier stopped = () -> false;
+
+  /**
+   * Makes storms of a minute over every backend.
+   *
+   * @param out gets the verdicts
+   * @param err gets progress and failures
+   */
+  public Storms(PrintWriter out, PrintWriter err) {
+    this.out = out;
+    this.err = err;
+  }
+
+  /** Goes over these stores, and starts no servers. */
+  public Storms uris(List<String> uris) {
+    this.uris = List.copyOf(uris);
+    return this;
+  }
+
+  /** Starts servers for these backends only. */
+  public Storms backends(List<String> names) {
+    this.backends = List.copyOf(names);
+    return this;
+  }
+
+  /** Starts larger deployments, too. */
+  public Storms clusters(boolean clusters) {
+    this.clusters = clusters;
+    return this;
+  }
+
+  /** For how long faults are made, a minute by default. */
+  public Storms lasting(Duration lasting) {
+    this.lasting = lasting;
+    return this;
+  }
+
+  /** Repeats the schedule of the storms that had this seed. */
+  public Storms seed(long seed) {
+    this.seed = seed;
+    return this;
+  }
+
+  /** Leaves faults out that the failure models do not cover. */
+  public Storms withinModel(boolean withinModel) {
+    this.withinModel = withinModel;
+    return this;
+  }
+
+  /** How many backends have their storm at the same time, 5 by default. */
+  public Storms atOnce(int atOnce) {
+    this.atOnce = atOnce;
+    return this;
+  }
+
+  /** Writes {@code index.html}, {@code results.json} and {@code results.md} there. */
+  public Storms directory(Path directory) {
+    this.directory = directory;
+    return this;
+  }
+
+  /** Shows a bar that moves. */
+  public Storms terminal(boolean terminal) {
+    this.terminal = terminal;
+    return this;
+  }
+
+  /** Says in the report which version of the program it was. */
+  public Storms version(String version) {
+    this.version = version;
+    return this;
+  }
+
+  /** Ends the storms early, with a verdict on what there was, once this is true. */
+  public Storms stopped(BooleanSupplier stopped) {
+    this.stopped = stopped;
+    return this;
+  }
+
+  /**
+   * Has the storms, reports, and ends the servers that it started.
+   *
+   * @return what they came to
+   * @throws IllegalArgumentException if a setting or the name of a backend is wrong, or the
+   *     directory cannot be written to
+   * @throws LockConfigurationException if a URI cannot be right
+   * @throws InterruptedException if the thread is interrupted; to end early use {@link #stopped}
+   */
+  public Outcome run() throws InterruptedException {
+    List<Candidate> candidates = candidates();
+    if (directory != null) {
+      requireWritable(directory);
+    }
+    uris.forEach(Storms::requireRight);
+    Findings findings = rage(candidates);
+    if (!findings.results().isEmpty()) {
+      out.print(TextReport.of(findings));
+      out.flush();
+      if (directory != null) {
+        write(findings, directory);
+      }
+    }
+    if (!findings.passed()) {
+      return Outcome.BROKEN;
+    } else if (findings.results().isEmpty()) {
+      return Outcome.NOTHING;
+    }
+    return findings.gaps().isEmpty() ? Outcome.KEPT : Outcome.PARTIAL;
+  }
+
+  private List<Candidate> candidates() {
+    if (!uris.isEmpty() && !backends.isEmpty()) {
+      throw new IllegalArgumentException(
+          "name either URIs, or backends for which servers are to be started");
+    }
+    if (!uris.isEmpty() && clusters) {
+      throw new IllegalArgumentException(
+          "with URIs no servers are started; leave --clusters out, or the URIs");
+    }
+    if (lasting.compareTo(SHORTEST) < 0 || lasting.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "a storm lasts from " + SHORTEST.toSeconds() + "s to " + LONGEST.toDays() + "d");
+    }
+    if (atOnce < 1 || atOnce > MOST_AT_ONCE) {
+      throw new IllegalArgumentException(
+          "from 1 to " + MOST_AT_ONCE + " storms can rage at once, not " + atOnce);
+    }
+    return uris.isEmpty() ? Candidate.found(clusters, backends) : Candidate.at(uris);
+  }
+
+  private Findings rage(List<Candidate> candidates) throws InterruptedException {
+    Instant started = Instant.now();
+    long begin = System.nanoTime();
+    List<StormResult> results = new ArrayList<>();
+    List<Findings.Gap> gaps = new ArrayList<>();
+    ClassLoader loader = Thread.currentThread().getContextClassLoader();
+    ExecutorService storms =
+        Executors.newFixedThreadPool(
+            atOnce,
+            work -> {
+              Thread thread = new Thread(work, "storm");
+              thread.setContextClassLoader(loader);
+              thread.setDaemon(true);
+              return thread;
+            });
+    int turns = (candidates.size() + atOnce - 1) / atOnce;
+    Progress.Step step =
+        new Progress.Step(
+            "storms over " + names(candidates) + " with seed " + seed,
+            lasting.plus(AROUND).multipliedBy(turns));
+    try (Progress progress = new Progress(err, terminal, List.of(step))) {
+      progress.next();
+      List<Future<StormResult>> running = new ArrayList<>();
+      for (Candidate candidate : candidates) {
+        running.add(storms.submit(() -> one(candidate, progress)));
+      }
+      for (int i = 0; i < candidates.size(); i++) {
+        try {
+          StormResult result = running.get(i).get();
+          results.add(result);
+          progress.say(TextReport.verdict(result));
+        } catch (ExecutionException e) {
+          Throwable cause = e.getCause() == null ? e : e.getCause();
+          if (!uris.isEmpty() && cause instanceof LockConfigurationException wrong) {
+            throw wrong;
+          }
+          String why = Failures.describe(cause);
+          gaps.add(new Findings.Gap(candidates.get(i).name(), why));
+          progress.say("no storm over " + candidates.get(i).name() + ": " + why);
+        }
+      }
+    } finally {
+      storms.shutdownNow();
+    }
+    return new Findings(
+        version,
+        started,
+        Duration.ofNanos(System.nanoTime() - begin),
+        lasting,
+        seed,
+        command(candidates),
+        stopped.getAsBoolean(),
+        Machine.describe(),
+        results,
+        gaps);
+  }
+
+  private static String names(List<Candidate> candidates) {
+    return String.join(", ", candidates.stream().map(Candidate::name).toList());
+  }
+
+  private String command(List<Candidate> candidates) {
+    String what =
+        uris.isEmpty()
+            ? "--backends " + String.join(",", candidates.stream().map(Candidate::name).toList())
+            : String.join(" ", candidates.stream().map(one -> one.scheme() + ":…").toList());
+    return "interlock storm "
+        + what
+        + " --for "
+        + (lasting.toMillis() % 1_000 == 0 ? lasting.toSeconds() + "s" : lasting.toMillis() + "ms")
+        + " --seed "
+        + seed
+        + (withinModel ? " --within-model" : "");
+  }
+
+  private StormResult one(Candidate candidate, Progress progress) throws Exception {
+    Path histories = Files.createTempDirectory("interlock-storm-");
+    StormSettings settings =
+        new StormSettings(
+            candidate.name(),
+            candidate.uri(),
+            candidate.startForFaults(),
+            /* harness= */ null,
+            lasting,
+            seed,
+            !withinModel,
+            PROCESSES,
+            THREADS,
+            histories,
+            stopped,
+            line -> progress.say(candidate.name() + ": " + line));
+    try {
+      StormResult result = StormRun.run(settings);
+      if (!result.passed() && directory != null) {
+        keep(histories, directory.resolve("histories-" + candidate.name()));
+      }
+      return result;
+    } finally {
+      delete(histories);
+    }
+  }
+
+  /** What a violation is to be understood from. */
+  private static void keep(Path from, Path to) throws IOException {
+    try (Stream<Path> files = Files.walk(from)) {
+      for (Path file : files.toList()) {
+        Path copy = to.resolve(from.relativize(file).toString());
+        if (Files.isDirectory(file)) {
+          Files.createDirectories(copy);
+        } else {
+          Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
+        }
+      }
+    }
+  }
+
+  private static void delete(Path folder) {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot remove " + folder, e);
+    }
+  }
+
+  /** What can never work is said before anything is started. */
+  private static void requireRight(String uri) {
+    try {
+      LockClient.open(uri).close();
+    } catch (LockUnavailableException e) {
+      // That may pass; if not, the storm over it says so.
+    }
+  }
+
+  private static void requireWritable(Path directory) {
+    try {
+      Files.createDirectories(directory);
+      Files.delete(Files.createTempFile(directory, "probe", ""));
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "cannot write to " + directory + ": " + Failures.describe(e), e);
+    }
+  }
+
+  private void write(Findings findings, Path directory) {
+    try {
+      Files.writeString(directory.resolve("index.html"), HtmlReport.of(findings));
+      Files.writeString(directory.resolve("results.json"), JsonResults.of(findings));
+      Files.writeString(directory.resolve("results.md"), MarkdownReport.of(findings));
+      out.println("The report is in " + directory.resolve("index.html"));
+    } catch (IOException e) {
+      throw new IllegalStateException("the report cannot be written: " + Failures.describe(e), e);
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package dev.interlock.storm;
+
+import dev.interlock.compare.Table;
+import dev.interlock.compare.Unit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** The numbers of storms as tables, for every form of the report. */
+final class Summary {
+  /** Recoveries in a report for people. */
+  private static final int SHOWN = 8;
+
+  private Summary() {}
+
+  /** A row for each storm. */
+  static Table verdicts(Findings findings) {
+    List<String> head =
+        List.of(
+            "",
+            "verdict",
+            "faults",
+            "leases",
+            "lost",
+            "told in time",
+            "overlaps within",
+            "overlaps beyond",
+            "exposed by tokens",
+            "slowest recovery");
+    List<List<String>> rows = new ArrayList<>();
+    for (StormResult one : findings.results()) {
+      rows.add(
+          List.of(
+              one.name(),
+              one.passed() ? "kept" : "broken: " + rules(one),
+              count(one.blows().stream().filter(Blow::struck).count()),
+              count(one.tally().grants()),
+              count(one.tally().lost()),
+              count(one.tally().told()),
+              count(one.findings().stream().filter(f -> f.rule().startsWith("EXCL")).count()),
+              count(one.overlapsOutside()),
+              count(one.overlapsExposed()),
+              one.slowest().isEmpty() ? "–" : seconds(one.slowest().get(0).took())));
+    }
+    List<String> notes =
+        findings.gaps().stream().map(gap -> gap.backend() + ": no storm: " + gap.why()).toList();
+    return new Table(head, rows, notes);
+  }
+
+  /** What the token is worth. */
+  static Table writes(Findings findings) {
+    List<String> head =
+        List.of(
+            "",
+            "writes with a token",
+            "refused as stale",
+            "lost",
+            "writes without",
+            "lost without a token");
+    List<List<String>> rows = new ArrayList<>();
+    for (StormResult one : findings.results()) {
+      Damage damage = one.damage();
+      rows.add(
+          List.of(
+              one.name(),
+              count(damage.guarded()),
+              count(damage.refused()),
+              count(damage.guardedLost()),
+              count(damage.unguarded()),
+              count(damage.unguardedLost())));
+    }
+    return new Table(head, rows, List.of());
+  }
+
+  /** How often each kind of blow was dealt, and how often it was seen to strike. */
+  static Table faults(StormResult storm) {
+    Map<String, int[]> counts = new LinkedHashMap<>();
+    Map<String, Boolean> inside = new LinkedHashMap<>();
+    for (Blow blow : storm.blows()) {
+      int[] count = counts.computeIfAbsent(blow.kind(), kind -> new int[2]);
+      count[0]++;
+      count[1] += blow.struck() ? 1 : 0;
+      inside.put(blow.kind(), blow.insideModel());
+    }
+    List<List<String>> rows = new ArrayList<>();
+    counts.entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
+        .forEach(
+            entry ->
+                rows.add(
+                    List.of(
+                        entry.getKey(),
+                        Boolean.TRUE.equals(inside.get(entry.getKey())) ? "covered" : "beyond",
+                        Integer.toString(entry.getValue()[0]),
+                        Integer.toString(entry.getValue()[1]))));
+    return new Table(List.of("fault", "failure model", "dealt", "seen to strike"), rows, List.of());
+  }
+
+  /** After which blows the next lease took longest. */
+  static Table recoveries(StormResult storm) {
+    List<List<String>> rows = new ArrayList<>();
+    for (Recovery one : storm.slowest().subList(0, Math.min(SHOWN, storm.slowest().size()))) {
+      rows.add(
+          List.of(
+              one.blow().kind() + (one.blow().target().isEmpty() ? "" : ", ") + one.blow().target(),
+              seconds(one.took()),
+              at(storm, one.blow().until()),
+              "lock " + (storm.names().indexOf(one.name()) + 1),
+              one.client()));
+    }
+    return new Table(List.of("after", "recovery", "over at", "lock", "had by"), rows, List.of());
+  }
+
+  /** Threads and connections at the beginning and in the end. */
+  static Table growth(StormResult storm) {
+    List<List<String>> rows = new ArrayList<>();
+    for (Growth one : storm.growth()) {
+      rows.add(
+          List.of(
+              one.client(),
+              one.threadsBefore() + " → " + one.threadsAfter(),
+              one.connectionsBefore() + " → " + one.connectionsAfter()));
+    }
+    return new Table(List.of("client", "threads", "connections"), rows, List.of());
+  }
+
+  /** The rules that were broken, each once. */
+  static String rules(StormResult storm) {
+    return String.join(
+        ", ", storm.findings().stream().map(Finding::rule).distinct().sorted().toList());
+  }
+
+  /** What was done, in a sentence. */
+  static String sentence(Findings findings) {
+    return String.format(
+        Locale.ROOT,
+        "Faults for %s with seed %d%s, on %s × %s. Repeat with: %s",
+        seconds(findings.lasting()),
+        findings.seed(),
+        findings.stopped() ? ", ended early" : "",
+        findings.machine().getOrDefault("processors", "?"),
+        findings.machine().getOrDefault("processor", "?"),
+        findings.command());
+  }
+
+  /** A time of a storm, counted from its beginning. */
+  static String at(StormResult storm, long nanos) {
+    return String.format(Locale.ROOT, "%.1f s", (nanos - storm.origin()) / 1e9);
+  }
+
+  static String seconds(Duration duration) {
+    return Unit.SECONDS.format(duration.toNanos() / 1e9);
+  }
+
+  private static String count(long number) {
+    return Unit.COUNT.format((double) number);
+  }
+}

@@ -1,0 +1,27 @@
+package dev.interlock.storm;
+
+/**
+ * What the clients did, as far as their histories tell.
+ *
+ * @param grants leases that were had
+ * @param handedOver of these, had by a hand-over inside a process
+ * @param released leases given back
+ * @param renewals explicit renewals that were confirmed
+ * @param abandoned leases left to expire on purpose
+ * @param cancelled attempts that were cancelled on purpose
+ * @param timedOut attempts whose time was over while somebody else had the lock
+ * @param unavailable attempts that failed because the store could not be reached
+ * @param lost leases that were lost
+ * @param told of these, those whose loss was told in time
+ */
+public record Tally(
+    long grants,
+    long handedOver,
+    long released,
+    long renewals,
+    long abandoned,
+    long cancelled,
+    long timedOut,
+    long unavailable,
+    long lost,
+    long told) {}

@@ -1,0 +1,352 @@
+package dev.interlock.storm;
+
+import dev.interlock.storm.Client.Stop;
+import dev.interlock.storm.Records.Lease;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.HistoryChecker;
+import dev.interlock.tck.history.Violation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides what held in a storm.
+ *
+ * <ul>
+ *   <li>EXCL-01: no two leases of a name were valid at once, but for what a fault outside the
+ *       failure model may have done; see {@link #mayBeFrom}.
+ *   <li>FENCE-01: tokens are unique and rise, whatever the faults, and every overlap can be told by
+ *       them.
+ *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
+ *       confirmed renewal makes a lease valid for an effective term, at most, from when it was
+ *       sent; so whoever is valid for longer than an effective term after a successor's grant was
+ *       renewed after it.
+ *   <li>LOSS-02 and LOSS-03: losses were told by the end of validity plus bound, not counting times
+ *       in which the client's process stood still, and only losses.
+ *   <li>FENCE-04: no guarded write was lost.
+ *   <li>What clients saw to be broken themselves, and the residue.
+ * </ul>
+ */
+final class Verdict {
+  private static final int SLOWEST = 20;
+
+  /** Tokens of one turn differ in their lowest bits only; see {@link dev.interlock.spi.Grant}. */
+  private static final long TOKENS_PER_TURN = 64;
+
+  /** More of one kind tell nothing new. */
+  private static final int MOST_OF_A_RULE = 5;
+
+  private final Records records;
+  private final List<Blow> blows;
+  private final Duration bound;
+  private final List<Finding> findings = new ArrayList<>();
+  private final List<Blow> outside;
+  private long overlapsOutside;
+  private long overlapsExposed;
+  private @Nullable Violation counterExample;
+
+  /**
+   * Prepares a verdict.
+   *
+   * @param records what the clients recorded
+   * @param blows what was done to them
+   * @param bound by how much anything may be late
+   */
+  Verdict(Records records, List<Blow> blows, Duration bound) {
+    this.records = records;
+    this.blows = blows;
+    this.bound = bound;
+    this.outside = blows.stream().filter(blow -> !blow.insideModel()).toList();
+  }
+
+  /** Looks at everything, once. */
+  Verdict decide(Map<String, List<Stop>> stops, Damage damage, List<String> residue) {
+    checkExclusion();
+    checkTokens();
+    checkRenewals();
+    checkLosses(stops);
+    if (damage.guardedLost() != 0) {
+      find("FENCE-04", damage.guardedLost() + " writes guarded by tokens were lost");
+    }
+    for (Entry.Broken broken : records.entries(Entry.Broken.class)) {
+      find(broken.rule(), broken.what());
+    }
+    if (!residue.isEmpty()) {
+      find("REL-03", "left on the store: " + String.join("; ", residue));
+    }
+    if (records.leases().isEmpty()) {
+      find("FAULT-01", "nobody ever got a lock");
+    }
+    return this;
+  }
+
+  List<Finding> findings() {
+    return List.copyOf(findings);
+  }
+
+  /** Pairs of leases that were valid at once because of a fault outside the failure model. */
+  long overlapsOutside() {
+    return overlapsOutside;
+  }
+
+  /** Of these, those that the tokens tell apart. */
+  long overlapsExposed() {
+    return overlapsExposed;
+  }
+
+  /** The shortest counter-example to exclusion or the order of tokens, as the checker prints it. */
+  @Nullable String counterExample() {
+    return counterExample == null ? null : counterExample.toString();
+  }
+
+  private void find(String rule, String what) {
+    if (findings.stream().filter(one -> one.rule().equals(rule)).count() < MOST_OF_A_RULE) {
+      findings.add(new Finding(rule, what));
+    }
+  }
+
+  private void found(String rule, Violation violation) {
+    find(rule, violation.toString());
+    if (counterExample == null || distance(violation) < distance(counterExample)) {
+      counterExample = violation;
+    }
+  }
+
+  private static long distance(Violation violation) {
+    return violation.second().at() - violation.first().at();
+  }
+
+  private Map<String, List<Lease>> byName() {
+    Map<String, List<Lease>> byName = new TreeMap<>();
+    for (Lease lease : records.leases()) {
+      byName.computeIfAbsent(lease.name(), name -> new ArrayList<>()).add(lease);
+    }
+    return byName;
+  }
+
+  /** Each lease against the one before it that is valid for longest. */
+  private void checkExclusion() {
+    List<Violation> violations = new ArrayList<>();
+    for (List<Lease> leases : byName().values()) {
+      Lease longest = null;
+      for (Lease lease : leases) {
+        if (lease.until() <= lease.from()) {
+          continue;
+        }
+        if (longest != null && longest.until() > lease.from()) {
+          Violation overlap =
+              new Violation(
+                  Violation.Kind.OVERLAP, longest.grant(), longest.until(), lease.grant());
+          if (outsideExplains(longest, lease)) {
+            overlapsOutside++;
+            if (lease.token() != longest.token()) {
+              overlapsExposed++;
+            } else {
+              found("FENCE-01", overlap);
+            }
+          } else {
+            violations.add(overlap);
+          }
+        }
+        if (longest == null || lease.until() > longest.until()) {
+          longest = lease;
+        }
+      }
+    }
+    violations.sort(Comparator.comparingLong(Verdict::distance));
+    violations.forEach(violation -> found("EXCL-01", violation));
+  }
+
+  private boolean outsideExplains(Lease first, Lease second) {
+    return outside.stream().anyMatch(blow -> mayBeFrom(blow, first, second));
+  }
+
+  /**
+   * Whether a blow may be why the second lease was granted while the first was valid. The second
+   * was granted after the blow began and before everybody who was wronged by it must have noticed,
+   * and the first was had before the blow had been undone.
+   */
+  private boolean mayBeFrom(Blow blow, Lease first, Lease second) {
+    long noticed = blow.until() + records.effectiveTerm() + bound.toNanos();
+    return second.from() >= blow.from()
+        && second.from() <= noticed
+        && first.grant().requestedAt() <= blow.until() + bound.toNanos();
+  }
+
+  /** As strictly as can be for what was granted before the first blow outside the model. */
+  private void checkTokens() {
+    long first = outside.stream().mapToLong(Blow::from).min().orElse(Long.MAX_VALUE);
+    Set<String> before = new HashSet<>();
+    for (Lease lease : records.leases()) {
+      if (lease.from() < first) {
+        before.add(lease.grant().lease());
+      }
+    }
+    checkTokens(
+        HistoryChecker.withinFailureModel(),
+        records.events().stream().filter(event -> before.contains(event.lease())).toList());
+    if (!outside.isEmpty()) {
+      checkTokens(HistoryChecker.outsideFailureModel(), records.events());
+    }
+  }
+
+  private void checkTokens(HistoryChecker checker, List<Event> events) {
+    for (Violation violation : checker.check(events)) {
+      if (violation.kind() != Violation.Kind.OVERLAP) {
+        found("FENCE-01", violation);
+      }
+    }
+  }
+
+  private void checkRenewals() {
+    for (List<Lease> leases : byName().values()) {
+      List<Lease> falling =
+          leases.stream()
+              .filter(lease -> lease.token() != 0)
+              .sorted(Comparator.comparingLong(Lease::token).reversed())
+              .toList();
+      Lease successor = null; // the earliest grant among those of later turns
+      Lease ofThisTurn = null;
+      long turn = -1;
+      for (Lease lease : falling) {
+        if (lease.token() / TOKENS_PER_TURN != turn) {
+          turn = lease.token() / TOKENS_PER_TURN;
+          successor = earlier(successor, ofThisTurn);
+          ofThisTurn = null;
+        }
+        ofThisTurn = earlier(ofThisTurn, lease);
+        if (successor != null
+            && successor.from() > lease.from()
+            && lease.validUntil() - records.effectiveTerm() > successor.from()) {
+          Violation violation =
+              new Violation(
+                  Violation.Kind.OVERLAP, lease.grant(), lease.until(), successor.grant());
+          if (counterExample == null) {
+            counterExample = violation;
+          }
+          find(
+              "LEASE-04", "a lease was renewed after its successor had been granted: " + violation);
+        }
+      }
+    }
+  }
+
+  private static @Nullable Lease earlier(@Nullable Lease a, @Nullable Lease b) {
+    if (a == null || b == null) {
+      return a == null ? b : a;
+    }
+    return a.from() <= b.from() ? a : b;
+  }
+
+  private void checkLosses(Map<String, List<Stop>> stops) {
+    for (Lease lease : records.leases()) {
+      if (!lease.isLost()) {
+        continue;
+      }
+      if (lease.outcome().equals("RELEASED")) {
+        find("LOSS-03", lease.grant() + " was released, and reported as lost");
+      }
+      long late = lease.told() - lease.validUntil();
+      for (Stop stop : stops.getOrDefault(lease.client(), List.of())) {
+        long from = Math.max(stop.from(), lease.validUntil());
+        late -= Math.max(0, Math.min(stop.until(), lease.told()) - from);
+      }
+      if (late > bound.toNanos()) {
+        find(
+            "LOSS-02",
+            lease.grant() + " was reported as lost " + late / 1_000_000 + " ms after its end");
+      }
+    }
+    for (Entry.LossNotTold untold : records.entries(Entry.LossNotTold.class)) {
+      find("LOSS-02", "the loss of lease " + untold.lease() + " was not reported within " + bound);
+    }
+  }
+
+  /** What the clients did. */
+  Tally tally() {
+    Map<Entry.Why, Long> without = new LinkedHashMap<>();
+    for (Entry.NoLease none : records.entries(Entry.NoLease.class)) {
+      without.merge(none.why(), 1L, Long::sum);
+    }
+    return new Tally(
+        records.leases().size(),
+        count(lease -> lease.token() % TOKENS_PER_TURN != 0),
+        count(lease -> lease.outcome().equals("RELEASED")),
+        records.entries(Entry.Renewed.class).size(),
+        records.entries(Entry.Abandoned.class).size(),
+        without.getOrDefault(Entry.Why.CANCELLED, 0L),
+        without.getOrDefault(Entry.Why.BUSY, 0L),
+        without.getOrDefault(Entry.Why.UNAVAILABLE, 0L),
+        count(Lease::isLost) + records.entries(Entry.LossNotTold.class).size(),
+        count(Lease::isLost));
+  }
+
+  private long count(java.util.function.Predicate<Lease> condition) {
+    return records.leases().stream().filter(condition).count();
+  }
+
+  /** All leases, in order of their grants. */
+  List<Held> held() {
+    return records.leases().stream()
+        .map(
+            lease ->
+                new Held(lease.name(), lease.client(), lease.token(), lease.from(), lease.until()))
+        .toList();
+  }
+
+  /**
+   * The slowest recoveries: for each blow that struck, from its end to the next grant of each name,
+   * and to the next grant that the client got which was struck.
+   */
+  List<Recovery> slowest() {
+    List<Recovery> recoveries = new ArrayList<>();
+    Map<String, List<Lease>> byName = byName();
+    Map<String, List<Lease>> byClient = new TreeMap<>();
+    for (Lease lease : records.leases()) {
+      byClient.computeIfAbsent(lease.client(), client -> new ArrayList<>()).add(lease);
+    }
+    for (Blow blow : blows) {
+      if (blow.struck()) {
+        byName.values().forEach(leases -> addFirstAfter(blow, leases, recoveries));
+        addFirstAfter(blow, byClient.getOrDefault(blow.target(), List.of()), recoveries);
+      }
+    }
+    return recoveries.stream()
+        .distinct()
+        .sorted(Comparator.comparing(Recovery::took).reversed())
+        .limit(SLOWEST)
+        .toList();
+  }
+
+  private static void addFirstAfter(Blow blow, List<Lease> inOrder, List<Recovery> recoveries) {
+    int low = 0;
+    for (int high = inOrder.size(); low < high; ) {
+      int middle = (low + high) >>> 1;
+      if (inOrder.get(middle).from() < blow.until()) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low < inOrder.size()) {
+      Lease next = inOrder.get(low);
+      recoveries.add(
+          new Recovery(
+              blow, next.name(), next.client(), Duration.ofNanos(next.from() - blow.until())));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return String.format(
+        Locale.ROOT, "%d leases, %d findings", records.leases().size(), findings.size());
+  }
+}

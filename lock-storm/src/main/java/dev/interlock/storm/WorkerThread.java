@@ -1,0 +1,306 @@
+package dev.interlock.storm;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Takes locks in all ways there are, and does with them what programs do, well-behaved or not: uses
+ * them shortly or for long, renews them, lets another thread release them, forgets them, changes
+ * its mind.
+ */
+final class WorkerThread extends Thread {
+  private static final AtomicInteger NUMBERS = new AtomicInteger();
+  private static final Duration LOOK = Duration.ofMillis(20);
+
+  /** Later than this an answer is only if something is wrong. */
+  private static final Duration LATE = Duration.ofMillis(150);
+
+  private static final int MOST_ABANDONED = 15;
+
+  /** While answers are late: whoever miscounts validity is found where such leases run out. */
+  private static final int ABANDONED_IF_SLOW = 700;
+
+  /** Of a thousand leases so many are of the lock that is held for long. */
+  private static final int TO_THE_SLOW = 30;
+
+  /** How much time of each lease may be lost to those that run out, on average. */
+  private static final Duration LOST_TO_ABANDONED = Duration.ofMillis(30);
+
+  /** What is done with a lease. */
+  private enum Use {
+    /** As little as a program does that knows what it wants. */
+    SHORT,
+    /** Held for a while. */
+    HELD,
+    /** Held for terms. */
+    LONG,
+    /** Neither used nor given back. */
+    ABANDONED
+  }
+
+  private final Assignment assignment;
+  private final LockClient client;
+  private final LeaseJournal recorder;
+  private final Journal journal;
+  private final BooleanSupplier over;
+  private final Random random;
+  private final LockOptions renewed;
+  private final LockOptions fixed;
+  private final LockOptions passing;
+
+  /** So many of a thousand leases are left to run out. */
+  private int abandoned = MOST_ABANDONED;
+
+  private Runnable onLease = () -> {};
+  private volatile String busyWith = "";
+
+  WorkerThread(
+      Assignment assignment,
+      LockClient client,
+      LeaseJournal recorder,
+      Journal journal,
+      BooleanSupplier over,
+      Random random) {
+    super("worker-" + NUMBERS.incrementAndGet());
+    setDaemon(true);
+    this.assignment = assignment;
+    this.client = client;
+    this.recorder = recorder;
+    this.journal = journal;
+    this.over = over;
+    this.random = random;
+    this.renewed = assignment.options();
+    this.fixed = assignment.fixed();
+    this.passing = assignment.passing();
+  }
+
+  /** Is called after every lease that was had. */
+  void onLease(Runnable listener) {
+    this.onLease = listener;
+  }
+
+  /** The name of the lock that it waits for or uses. */
+  String busyWith() {
+    return busyWith;
+  }
+
+  @Override
+  public void run() {
+    try (GuardedStore.Connection store = new GuardedStore.Connection(assignment.storePort())) {
+      while (!over.getAsBoolean()) {
+        busyWith = assignment.names().get(nextName());
+        takeAndUse(busyWith, store);
+        TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
+      }
+    } catch (InterruptedException e) {
+      // Told to leave.
+    } catch (Exception | Error e) {
+      if (!over.getAsBoolean() || !(e instanceof IllegalStateException)) {
+        journal.record(new Entry.Broken("FAULT-01", getName() + " failed: " + stackOf(e)));
+      }
+    }
+  }
+
+  /**
+   * The first lock is held for long and always waited for, so whoever loses it has a successor at
+   * once. As much of the threads' time goes there as to all the others.
+   */
+  private int nextName() {
+    int others = assignment.names().size() - 1;
+    return random.nextInt(1_000) < TO_THE_SLOW ? 0 : 1 + random.nextInt(others);
+  }
+
+  private Use use(String name) {
+    int what = random.nextInt(1_000);
+    if (what < (recorder.isSlow() ? ABANDONED_IF_SLOW : abandoned)) {
+      return Use.ABANDONED;
+    }
+    if (name.equals(assignment.names().get(0))) {
+      return what >= 300 ? Use.LONG : Use.HELD;
+    }
+    return what >= 960 ? (what >= 985 ? Use.LONG : Use.HELD) : Use.SHORT;
+  }
+
+  private static String stackOf(Throwable e) {
+    StringBuilder text = new StringBuilder(e.toString());
+    for (StackTraceElement each : e.getStackTrace()) {
+      text.append(" at ").append(each);
+    }
+    return text.toString();
+  }
+
+  private void takeAndUse(String name, GuardedStore.Connection store)
+      throws InterruptedException, IOException {
+    Use use = use(name);
+    boolean isFixed = random.nextInt(4) == 0;
+    DistributedLock lock =
+        client.lock(name, use == Use.ABANDONED ? passing : isFixed ? fixed : renewed);
+    long requestedAt = System.nanoTime();
+    try {
+      Optional<Lease> had = take(lock);
+      if (had.isPresent()) {
+        LeaseJournal.Recorded recorded = recorder.granted(had.get(), requestedAt);
+        onLease.run();
+        try {
+          use(had.get(), recorded, use, isFixed, store);
+        } catch (InterruptedException | IOException | RuntimeException e) {
+          recorded.release(had.get()); // and not renewed for ever
+          throw e;
+        }
+      } else {
+        none(Entry.Why.BUSY, lock, requestedAt);
+      }
+    } catch (CancellationException e) {
+      none(Entry.Why.CANCELLED, lock, requestedAt);
+    } catch (LockException e) {
+      none(Entry.Why.UNAVAILABLE, lock, requestedAt);
+      TimeUnit.MILLISECONDS.sleep(10);
+    }
+  }
+
+  private void none(Entry.Why why, DistributedLock lock, long requestedAt) {
+    journal.record(new Entry.NoLease(why, lock.name(), requestedAt, System.nanoTime()));
+  }
+
+  private Optional<Lease> take(DistributedLock lock) throws InterruptedException {
+    return switch (random.nextInt(10)) {
+      case 0, 1 -> Optional.of(lock.acquire());
+      case 2 -> lock.tryAcquire();
+      case 3 -> changeOfMind(lock.acquireAsync());
+      default -> lock.tryAcquire(Duration.ofMillis(200 + random.nextInt(1_000)));
+    };
+  }
+
+  /** Waits for a while, and cancels. */
+  private Optional<Lease> changeOfMind(CompletableFuture<Lease> attempt)
+      throws InterruptedException {
+    try {
+      return Optional.of(attempt.get(random.nextInt(200_000), TimeUnit.MICROSECONDS));
+    } catch (TimeoutException e) {
+      if (attempt.cancel(true)) {
+        throw new CancellationException();
+      }
+      return Optional.of(attempt.join());
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof LockException failure) {
+        throw failure;
+      }
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  private void use(
+      Lease lease,
+      LeaseJournal.Recorded recorded,
+      Use use,
+      boolean isFixed,
+      GuardedStore.Connection store)
+      throws InterruptedException, IOException {
+    long token = LeaseJournal.tokenOf(lease);
+    String name = lease.name();
+    OptionalLong guarded = token == 0 ? OptionalLong.empty() : store.read(name, token);
+    long unguarded = store.readUnguarded(name);
+    switch (use) {
+      case SHORT -> TimeUnit.MICROSECONDS.sleep(random.nextInt(8_000));
+      case HELD -> hold(lease, recorded, atMost(Duration.ofMillis(800)), isFixed);
+      case LONG -> hold(lease, recorded, atMost(assignment.term().multipliedBy(2)), isFixed);
+      case ABANDONED -> {
+        recorded.abandoned();
+        abandon(lease, recorded);
+      }
+    }
+    // Without a look at the lease, as careless programs write: the token has to be enough.
+    if (guarded.isPresent()) {
+      store.write(name, token, guarded.getAsLong() + 1);
+    }
+    store.writeUnguarded(name, unguarded + 1);
+    if (use != Use.ABANDONED) {
+      giveBack(lease, recorded);
+    }
+  }
+
+  private Duration atMost(Duration limit) {
+    return Duration.ofMillis(1 + random.nextInt((int) limit.toMillis()));
+  }
+
+  /** Waits until it has ended. Where that takes long it is done seldom. */
+  private void abandon(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
+    long dear = lease.effectiveTerm().toMillis();
+    abandoned = (int) Math.min(MOST_ABANDONED, 1 + LOST_TO_ABANDONED.toMillis() * 1_000 / dear);
+    while (lease.isHeld()) {
+      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+    }
+    recorded.assertTold(lease, assignment.bound());
+  }
+
+  /** Holds on for as long as the lease does, at most for the given time. */
+  private void hold(Lease lease, LeaseJournal.Recorded recorded, Duration time, boolean isFixed)
+      throws InterruptedException {
+    long until = System.nanoTime() + time.toNanos();
+    long third = lease.effectiveTerm().toNanos() / 3;
+    long renewAt = System.nanoTime() + third;
+    while (lease.isHeld() && System.nanoTime() - until < 0 && !over.getAsBoolean()) {
+      recorded.extend(lease);
+      if (isFixed && System.nanoTime() - renewAt > 0) {
+        renewAt += third;
+        renew(lease, recorded);
+      }
+      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+    }
+    if (!lease.isHeld()) {
+      recorded.assertTold(lease, assignment.bound());
+    }
+  }
+
+  private static void renew(Lease lease, LeaseJournal.Recorded recorded)
+      throws InterruptedException {
+    try {
+      lease.renew();
+      recorded.renewed(lease);
+    } catch (LeaseLostException | LockUnavailableException e) {
+      // Seen by whoever looks at the lease next.
+    }
+  }
+
+  /** By this thread, or by another. */
+  private void giveBack(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
+    long asked = System.nanoTime();
+    ReleaseOutcome outcome;
+    if (random.nextInt(10) == 0) {
+      outcome = releaseElsewhere(lease, recorded);
+    } else {
+      outcome = recorded.release(lease);
+    }
+    recorder.answered(System.nanoTime() - asked > LATE.toNanos());
+    if (outcome == ReleaseOutcome.ALREADY_LOST) {
+      recorded.assertTold(lease, assignment.bound());
+    }
+  }
+
+  private static ReleaseOutcome releaseElsewhere(Lease lease, LeaseJournal.Recorded recorded)
+      throws InterruptedException {
+    try {
+      return CompletableFuture.supplyAsync(() -> recorded.release(lease)).get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("a release on another thread failed", e.getCause());
+    }
+  }
+}

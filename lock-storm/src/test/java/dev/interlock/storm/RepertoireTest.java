@@ -1,0 +1,139 @@
+package dev.interlock.storm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What can be done follows from the deployment, and what of it is fair from the failure model. */
+class RepertoireTest {
+  private static final FailureModel EVERYTHING_SURVIVES =
+      FailureModel.builder()
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
+          .build();
+
+  /** Two clients: a process behind a network, and one in this process without. */
+  private static final class TwoClients implements Clients, AutoCloseable {
+    private final Network network;
+
+    TwoClients() throws Exception {
+      network = Network.inFrontOf("redis://127.0.0.1:1", 0).orElseThrow();
+    }
+
+    @Override
+    public int count() {
+      return 2;
+    }
+
+    @Override
+    public String name(int client) {
+      return "client-" + (client + 1);
+    }
+
+    @Override
+    public boolean isProcess(int client) {
+      return client == 0;
+    }
+
+    @Override
+    public Optional<Network> network(int client) {
+      return client == 0 ? Optional.of(network) : Optional.empty();
+    }
+
+    @Override
+    public void stop(int client) {
+      throw new AssertionError("only asked what can be done");
+    }
+
+    @Override
+    public void resume(int client) {
+      throw new AssertionError("only asked what can be done");
+    }
+
+    @Override
+    public void kill(int client) {
+      throw new AssertionError("only asked what can be done");
+    }
+
+    @Override
+    public void restart(int client) {
+      throw new AssertionError("only asked what can be done");
+    }
+
+    @Override
+    public void close() {
+      network.close();
+    }
+  }
+
+  @Test
+  void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
+    try (TwoClients clients = new TwoClients()) {
+      Repertoire repertoire = Repertoire.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients);
+      assertEquals(List.of(), repertoire.store());
+      assertTrue(repertoire.within(0).contains(BlowKind.KILL_CLIENT));
+      assertTrue(repertoire.within(0).contains(BlowKind.PARTITION));
+      assertEquals(List.of(), repertoire.within(1));
+    }
+  }
+
+  @Test
+  void aSingleServerHasNeitherMinorityNorLeaderToLose() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedisServer redis = Testbed.redis().forFaults().start()) {
+      List<BlowKind> store =
+          Repertoire.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients).store();
+      assertEquals(
+          EnumSet.of(
+              BlowKind.STOP_SERVER,
+              BlowKind.RESTART_SERVER,
+              BlowKind.EMPTY_SERVER,
+              BlowKind.DELETE),
+          EnumSet.copyOf(store));
+    }
+  }
+
+  @Test
+  void ofThreeNodesOneMayDie() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
+      FailureModel model =
+          FailureModel.builder()
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
+              .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+              .build();
+      Repertoire repertoire = Repertoire.of(model, Optional.of(redlock), true, clients);
+      assertEquals(List.of(BlowKind.LOSE_MINORITY), repertoire.store());
+      assertEquals(1, Repertoire.minority(3));
+      assertEquals(2, Repertoire.minority(5));
+    }
+  }
+
+  @Test
+  void whatNothingSurvivesIsLeftOutAndWhatOnlyTokensSurviveIsBeyond() throws Exception {
+    FailureModel model =
+        FailureModel.builder()
+            .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+            .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+            .build();
+    try (TwoClients clients = new TwoClients();
+        RedisServer redis = Testbed.redis().forFaults().start()) {
+      Repertoire repertoire = Repertoire.of(model, Optional.of(redis), true, clients);
+      assertEquals(List.of(BlowKind.STOP_SERVER), repertoire.within(Plan.STORE));
+      assertEquals(List.of(BlowKind.DELETE), repertoire.beyond(Plan.STORE));
+      assertEquals(List.of(), repertoire.lanes().get(0), "nothing is promised there");
+      assertFalse(repertoire.withinModel().hasBeyond());
+    }
+  }
+}

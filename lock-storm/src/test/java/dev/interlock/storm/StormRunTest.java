@@ -1,0 +1,78 @@
+package dev.interlock.storm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.testbed.Testbed;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One storm at a time; those over all backends are in {@link StormsTest}. */
+class StormRunTest {
+  private static final Duration LONG = Duration.ofMinutes(10);
+
+  @TempDir private Path folder;
+
+  /** Ends as soon as a lease was had after the first blow. */
+  @Test
+  void aStormThatIsToldToStopEndsWithAVerdictOnWhatThereWas() throws Exception {
+    List<String> told = new ArrayList<>();
+    AtomicBoolean begun = new AtomicBoolean();
+    long start = System.nanoTime();
+    StormResult result =
+        StormRun.run(
+            new StormSettings(
+                "redis",
+                null,
+                () -> Testbed.redis().start(),
+                null,
+                LONG,
+                7,
+                true,
+                1,
+                2,
+                folder,
+                () -> begun.get() && System.nanoTime() - start > Duration.ofSeconds(10).toNanos(),
+                what -> {
+                  told.add(what);
+                  begun.set(true);
+                }));
+    assertEquals(List.of(), result.findings());
+    assertTrue(result.lasted().compareTo(LONG) < 0, () -> "it lasted " + result.lasted());
+    assertEquals(List.of("client-1", "client-2"), result.clients());
+    assertTrue(result.tally().grants() > 0, () -> "no lease: " + result.tally());
+    assertEquals(result.leases().size(), result.tally().grants());
+    assertEquals(0, result.damage().guardedLost());
+    assertEquals(0, result.overlapsOutside());
+    assertTrue(told.get(told.size() - 1).equals("no violation"), () -> "told: " + told);
+  }
+
+  /** Nothing can be done to the memory backend's network, servers or processes. */
+  @Test
+  void theSeedMakesThePlan() throws Exception {
+    assertEquals(plan(3), plan(3));
+  }
+
+  private Plan plan(long seed) throws Exception {
+    return StormRun.run(
+            new StormSettings(
+                "memory",
+                "memory:plan",
+                null,
+                null,
+                LONG,
+                seed,
+                true,
+                1,
+                1,
+                folder,
+                () -> true,
+                what -> {}))
+        .plan();
+  }
+}

@@ -1,0 +1,248 @@
+package dev.interlock.storm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.storm.Client.Stop;
+import dev.interlock.tck.history.Event;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Times are in milliseconds; a term is 4 s, and the bound 2 s. */
+class VerdictTest {
+  private static final Duration BOUND = Duration.ofSeconds(2);
+  private static final Damage NO_DAMAGE = new Damage(1, 0, 0, 1, 0);
+
+  private final List<Entry> journal =
+      new ArrayList<>(List.of(new Entry.EffectiveTerm(nanos(4_000))));
+  private final List<Blow> blows = new ArrayList<>();
+  private final Map<String, List<Stop>> stops =
+      Map.of("c", List.of(new Stop(nanos(5_000), nanos(20_000))));
+  private int leases;
+
+  private static long nanos(long millis) {
+    return millis * 1_000_000;
+  }
+
+  /** A lease that is requested a millisecond before it is granted. */
+  private String lease(long token, long from, long validUntil) {
+    String id = "c/" + ++leases;
+    journal.add(
+        new Entry.OfLease(
+            new Event.Granted(
+                id, "a", token, "c", nanos(from - 1), nanos(from), nanos(validUntil))));
+    return id;
+  }
+
+  private String released(long token, long from, long until) {
+    String id = lease(token, from, from + 4_000);
+    ends(id, until);
+    journal.add(new Entry.Released(id, "RELEASED"));
+    return id;
+  }
+
+  private void ends(String id, long at) {
+    journal.add(new Entry.OfLease(new Event.Ended(id, nanos(at))));
+  }
+
+  private void extended(String id, long at, long validUntil) {
+    journal.add(new Entry.OfLease(new Event.Extended(id, nanos(at), nanos(validUntil))));
+  }
+
+  private void told(String id, long at) {
+    journal.add(new Entry.LossTold(id, nanos(at), "EXPIRED"));
+  }
+
+  private void blow(boolean insideModel, long from, long until) {
+    blows.add(new Blow("blow", "c", insideModel, nanos(from), nanos(until), true, ""));
+  }
+
+  private Verdict verdict() {
+    return verdict(NO_DAMAGE, List.of());
+  }
+
+  private Verdict verdict(Damage damage, List<String> residue) {
+    Records records = new Records();
+    records.add("c", journal);
+    records.sort();
+    return new Verdict(records, blows, BOUND).decide(stops, damage, residue);
+  }
+
+  private static List<String> rules(Verdict verdict) {
+    return verdict.findings().stream().map(Finding::rule).toList();
+  }
+
+  @Test
+  void leasesOneAfterTheOtherAreRight() {
+    released(64, 10, 20);
+    released(128, 21, 30);
+    Verdict verdict = verdict();
+    assertEquals(List.of(), verdict.findings());
+    assertNull(verdict.counterExample());
+    assertEquals(2, verdict.tally().grants());
+    assertEquals(2, verdict.tally().released());
+  }
+
+  @Test
+  void twoValidLeasesAreFoundAndShown() {
+    lease(64, 10, 4_010);
+    released(128, 3_000, 3_001);
+    Verdict verdict = verdict();
+    assertEquals(List.of("EXCL-01"), rules(verdict));
+    assertNotNull(verdict.counterExample());
+    assertTrue(verdict.counterExample().contains("two leases were valid at once"));
+  }
+
+  @Test
+  void aBlowWithinTheModelExplainsNothing() {
+    blow(true, 2_000, 2_500);
+    lease(64, 10, 4_010);
+    released(128, 3_000, 3_001);
+    assertEquals(List.of("EXCL-01"), rules(verdict()));
+  }
+
+  @Test
+  void anOverlapAfterABlowOutsideTheModelIsCountedIfTheTokensExposeIt() {
+    blow(false, 2_000, 2_500);
+    lease(64, 10, 4_010);
+    released(128, 3_000, 3_001);
+    Verdict verdict = verdict();
+    assertEquals(List.of(), verdict.findings());
+    assertEquals(1, verdict.overlapsOutside());
+    assertEquals(1, verdict.overlapsExposed());
+  }
+
+  @Test
+  void anOverlapThatTheTokensDoNotExposeIsFound() {
+    blow(false, 2_000, 2_500);
+    lease(64, 10, 4_010);
+    released(64, 3_000, 3_001);
+    Verdict verdict = verdict();
+    assertTrue(rules(verdict).contains("FENCE-01"), () -> "" + verdict.findings());
+    assertEquals(0, verdict.overlapsExposed());
+  }
+
+  @Test
+  void anOverlapBeforeTheBlowIsFound() {
+    blow(false, 3_500, 3_600);
+    lease(64, 10, 4_010);
+    released(128, 3_000, 3_001);
+    assertEquals(List.of("EXCL-01"), rules(verdict()));
+  }
+
+  @Test
+  void anOverlapLongAfterTheBlowIsFound() {
+    blow(false, 1_000, 2_000);
+    String held = lease(64, 10, 4_010);
+    extended(held, 9_000, 12_500);
+    released(128, 9_000, 9_001);
+    assertTrue(rules(verdict()).contains("EXCL-01"));
+  }
+
+  @Test
+  void aTokenThatWentBackIsFoundWhateverTheFault() {
+    blow(false, 15, 5_000);
+    released(128, 10, 20);
+    released(64, 30, 40);
+    assertEquals(List.of("FENCE-01"), rules(verdict()));
+  }
+
+  @Test
+  void aRenewalAfterTheSuccessorsGrantIsFoundWhateverTheFault() {
+    blow(false, 100, 200);
+    String held = lease(64, 10, 4_010);
+    released(128, 300, 310);
+    extended(held, 1_000, 4_301);
+    assertEquals(List.of("LEASE-04"), rules(verdict()));
+  }
+
+  @Test
+  void aRenewalBeforeTheSuccessorsGrantIsRight() {
+    blow(false, 100, 200);
+    String held = lease(64, 10, 4_010);
+    extended(held, 90, 4_085);
+    released(128, 300, 310);
+    assertEquals(List.of(), verdict().findings());
+  }
+
+  @Test
+  void leasesOfOneTurnDoNotSucceedEachOtherAtTheStore() {
+    String first = lease(64, 10, 4_010);
+    ends(first, 20);
+    String second = lease(65, 30, 4_010);
+    extended(second, 100, 4_090);
+    ends(second, 100);
+    extended(first, 100, 4_090);
+    assertEquals(List.of(), verdict().findings());
+    assertEquals(1, verdict().tally().handedOver());
+  }
+
+  @Test
+  void aLossThatIsToldInTimeIsRight() {
+    told(lease(64, 10, 2_000), 3_900);
+    Verdict verdict = verdict();
+    assertEquals(List.of(), verdict.findings());
+    assertEquals(1, verdict.tally().lost());
+    assertEquals(1, verdict.tally().told());
+  }
+
+  @Test
+  void aLossThatIsToldLateIsFound() {
+    told(lease(64, 10, 2_000), 4_100);
+    assertEquals(List.of("LOSS-02"), rules(verdict()));
+  }
+
+  @Test
+  void aStoppedProcessTellsItsLossesWhenItRunsAgain() {
+    told(lease(64, 3_000, 7_000), 21_000);
+    assertEquals(List.of(), verdict().findings());
+  }
+
+  @Test
+  void aLossThatIsNeverToldIsFound() {
+    journal.add(new Entry.LossNotTold(lease(64, 10, 2_000), nanos(2_000)));
+    Verdict verdict = verdict();
+    assertEquals(List.of("LOSS-02"), rules(verdict));
+    assertEquals(1, verdict.tally().lost());
+    assertEquals(0, verdict.tally().told());
+  }
+
+  @Test
+  void aReleasedLeaseIsNotLost() {
+    told(released(64, 10, 20), 30);
+    assertEquals(List.of("LOSS-03"), rules(verdict()));
+  }
+
+  @Test
+  void lostGuardedWritesAndResidueAreFound() {
+    released(64, 10, 20);
+    Verdict verdict = verdict(new Damage(5, 0, 1, 5, 0), List.of("key a"));
+    assertEquals(List.of("FENCE-04", "REL-03"), rules(verdict));
+  }
+
+  @Test
+  void lostUnguardedWritesAreWhatTokensAreFor() {
+    released(64, 10, 20);
+    assertEquals(List.of(), verdict(new Damage(5, 2, 0, 5, 3), List.of()).findings());
+  }
+
+  @Test
+  void aStormInWhichNobodyGetsALockIsNone() {
+    assertEquals(List.of("FAULT-01"), rules(verdict()));
+  }
+
+  @Test
+  void theSlowestRecoveriesComeFirst() {
+    blow(true, 100, 200);
+    blow(true, 1_000, 1_500);
+    released(64, 210, 220);
+    released(128, 2_000, 2_010);
+    List<Duration> took = verdict().slowest().stream().map(Recovery::took).toList();
+    assertEquals(List.of(Duration.ofMillis(500), Duration.ofMillis(10)), took);
+  }
+}

@@ -1,0 +1,157 @@
+package dev.interlock.tck;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.Capability;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules that every backend is held to. They are read from {@code docs/contract.md} of the
+ * project, which is part of the kit's jar, so that the document and the kit cannot disagree.
+ */
+public final class Contract {
+  private static final String DOCUMENT = "contract.md";
+  private static final Pattern HEADING = Pattern.compile("### ([A-Z]+-[0-9]{2}) (.+)");
+  private static final Pattern FIELD = Pattern.compile("- ([a-z]+): (.+)");
+
+  private final Map<String, ContractRule> rules;
+
+  private Contract(Map<String, ContractRule> rules) {
+    this.rules = rules;
+  }
+
+  /**
+   * Reads the contract.
+   *
+   * @return the contract of this version of the kit
+   */
+  public static Contract load() {
+    try (InputStream in = Contract.class.getResourceAsStream(DOCUMENT)) {
+      if (in == null) {
+        throw new IllegalStateException(DOCUMENT + " is missing from the kit's jar");
+      }
+      return parse(new String(in.readAllBytes(), UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + DOCUMENT, e);
+    }
+  }
+
+  static Contract parse(String document) {
+    Map<String, ContractRule> rules = new LinkedHashMap<>();
+    String id = null;
+    String title = "";
+    Map<String, String> fields = new LinkedHashMap<>();
+    for (String line : document.lines().toList()) {
+      Matcher heading = HEADING.matcher(line);
+      Matcher field = FIELD.matcher(line);
+      if (line.startsWith("#")) {
+        add(rules, id, title, fields);
+        fields.clear();
+        id = null;
+        if (heading.matches()) {
+          id = heading.group(1);
+          title = heading.group(2);
+        } else if (line.startsWith("###")) {
+          throw new IllegalArgumentException("not the heading of a rule: " + line);
+        }
+      } else if (id != null && field.matches()) {
+        fields.put(field.group(1), field.group(2));
+      } else if (id != null && !line.isBlank()) {
+        throw new IllegalArgumentException("not a field of rule " + id + ": " + line);
+      }
+    }
+    add(rules, id, title, fields);
+    return new Contract(rules);
+  }
+
+  private static void add(
+      Map<String, ContractRule> rules,
+      @Nullable String id,
+      String title,
+      Map<String, String> fields) {
+    if (id == null) {
+      return;
+    }
+    String level = required(id, fields, "level");
+    Capability capability = null;
+    if (level.startsWith("CAP ")) {
+      capability = Capability.valueOf(level.substring("CAP ".length()));
+    } else if (!level.equals("MUST")) {
+      throw new IllegalArgumentException("rule " + id + ": unknown level " + level);
+    }
+    ContractRule rule =
+        new ContractRule(
+            id,
+            title,
+            capability,
+            required(id, fields, "rule"),
+            required(id, fields, "why"),
+            required(id, fields, "test"),
+            required(id, fields, "check"),
+            capability == null ? null : required(id, fields, "without"));
+    if (rules.put(id, rule) != null) {
+      throw new IllegalArgumentException("rule " + id + " stands there twice");
+    }
+  }
+
+  private static String required(String id, Map<String, String> fields, String name) {
+    String value = fields.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException("rule " + id + " has no line \"- " + name + ": …\"");
+    }
+    return value;
+  }
+
+  /**
+   * Returns all rules.
+   *
+   * @return the rules in the order of the document
+   */
+  public List<ContractRule> rules() {
+    return List.copyOf(rules.values());
+  }
+
+  /**
+   * Returns the identifiers that patterns stand for.
+   *
+   * @param patterns identifiers in any case, with {@code *} for any characters
+   * @return every identifier once
+   * @throws IllegalArgumentException if a pattern stands for none; the message lists what there is
+   */
+  public List<String> matching(List<String> patterns) {
+    Set<String> matching = new LinkedHashSet<>();
+    for (String pattern : patterns) {
+      Pattern ids =
+          Pattern.compile(
+              Pattern.quote(pattern.strip()).replace("*", "\\E.*\\Q"), Pattern.CASE_INSENSITIVE);
+      List<String> found = rules.keySet().stream().filter(id -> ids.matcher(id).matches()).toList();
+      if (found.isEmpty()) {
+        throw new IllegalArgumentException(
+            "no rule is called " + pattern + "; there are " + String.join(", ", rules.keySet()));
+      }
+      matching.addAll(found);
+    }
+    return List.copyOf(matching);
+  }
+
+  /**
+   * Looks a rule up.
+   *
+   * @param id its identifier
+   * @return the rule, or empty if there is none
+   */
+  public Optional<ContractRule> find(String id) {
+    return Optional.ofNullable(rules.get(id));
+  }
+}

@@ -1,0 +1,69 @@
+package dev.interlock.tck;
+
+import dev.interlock.tck.report.Report;
+import dev.interlock.tck.report.RuleResult;
+import dev.interlock.tck.report.TestResult;
+import java.io.PrintWriter;
+import java.util.List;
+
+/**
+ * One run of the kit, started by a program instead of by JUnit: the same tests as those of {@link
+ * LockTck}, side by side, with their results as data.
+ *
+ * <pre>{@code
+ * ContractRun run = ContractRun.of(harness, List.of("EXCL-*", "WAIT-03"), progress);
+ * run.rules().forEach(rule -> System.out.println(rule.rule().id() + " " + rule.outcome()));
+ * }</pre>
+ *
+ * @param rules what came of each rule that was asked for, in the order of the contract
+ * @param tests what came of each test, in the order in which they ended
+ */
+public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
+
+  /**
+   * What came of a run.
+   *
+   * @param rules what came of each rule that was asked for
+   * @param tests what came of each test
+   */
+  public ContractRun {
+    rules = List.copyOf(rules);
+    tests = List.copyOf(tests);
+  }
+
+  /**
+   * Runs the tests of some rules, and waits for their end.
+   *
+   * @param harness how to get at the backend
+   * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
+   * @param progress takes a line for every test that ends
+   * @return what came of them
+   * @throws IllegalArgumentException if there is no such rule
+   */
+  public static ContractRun of(Harness harness, List<String> rules, PrintWriter progress) {
+    return of(harness, rules, List.of(), progress);
+  }
+
+  /**
+   * Runs the tests of some rules but those that also test certain others, and waits for their end.
+   *
+   * @param harness how to get at the backend
+   * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
+   * @param except no test that names one of these rules is run; identifiers or patterns
+   * @param progress takes a line for every test that ends
+   * @return what came of them
+   * @throws IllegalArgumentException if there is no such rule
+   */
+  public static ContractRun of(
+      Harness harness, List<String> rules, List<String> except, PrintWriter progress) {
+    Contract contract = Contract.load();
+    List<String> left = contract.matching(except);
+    List<String> asked =
+        contract.matching(rules).stream().filter(rule -> !left.contains(rule)).toList();
+    TckLauncher launcher = new TckLauncher(progress);
+    try (HarnessTck.Offer offer = new HarnessTck.Offer(harness)) {
+      launcher.run(HarnessTck.class, offer.parameters(), asked, left);
+    }
+    return new ContractRun(Report.byRule(contract, asked, launcher.results()), launcher.results());
+  }
+}

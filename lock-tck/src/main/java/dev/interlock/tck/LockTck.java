@@ -1,0 +1,166 @@
+package dev.interlock.tck;
+
+import dev.interlock.tck.rules.*;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/**
+ * The whole contract as a JUnit 5 test class. Extend it, say where your store is, and run it like
+ * any other test:
+ *
+ * <pre>{@code
+ * class MyStoreTest extends LockTck {
+ *   @Override
+ *   protected Harness harness() {
+ *     return Harness.at("mystore://localhost:1234");
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>There is one nested class per section of the {@linkplain Contract contract}. Tests run side by
+ * side, since most of them wait most of the time: the kit's {@code junit-platform.properties}
+ * switches JUnit's parallel execution on for classes that ask for it. A project with a file of that
+ * name of its own has to set {@code junit.jupiter.execution.parallel.enabled} in it, or else a run
+ * takes as long as all its waits together.
+ *
+ * <p>What cannot be tested with the harness given is shown as aborted, with the reason. A report by
+ * rule is written if {@link ReportListener#FOLDER} says where: {@code
+ * -Dinterlock.tck.report=target/tck}.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Execution(ExecutionMode.CONCURRENT)
+public abstract class LockTck {
+  private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
+
+  private @Nullable Kit kit;
+  private @Nullable Exception failure;
+
+  /** For subclasses. */
+  protected LockTck() {}
+
+  /**
+   * Says how the kit gets at the backend. Called once.
+   *
+   * @return the harness
+   * @throws Exception if there is none; all tests then fail
+   */
+  protected abstract Harness harness() throws Exception;
+
+  private synchronized Kit kit() {
+    if (kit == null) {
+      try {
+        if (failure == null) {
+          kit = Kit.start(harness());
+          KITS.put(getClass(), kit);
+          return kit;
+        }
+      } catch (Exception e) {
+        failure = e;
+      }
+      throw new IllegalStateException("the backend cannot be tested: " + failure, failure);
+    }
+    return kit;
+  }
+
+  /** Hands out, once, the kit that a run of a class has used; null if none could be started. */
+  static @Nullable Kit takeKitOf(Class<?> tested) {
+    return KITS.remove(tested);
+  }
+
+  @AfterAll
+  synchronized void closeKit() {
+    if (kit != null) {
+      kit.close();
+    }
+  }
+
+  @Nested
+  class Exclusion extends ExclusionRules {
+    Exclusion() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Liveness extends LivenessRules {
+    Liveness() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Leases extends LeaseRules {
+    Leases() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Losses extends LossRules {
+    Losses() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Fencing extends FencingRules {
+    Fencing() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Release extends ReleaseRules {
+    Release() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Api extends ApiRules {
+    Api() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Admin extends AdminRules {
+    Admin() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Fairness extends FairnessRules {
+    Fairness() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class LockView extends LockViewRules {
+    LockView() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class MultiLock extends MultiLockRules {
+    MultiLock() {
+      super(LockTck.this::kit);
+    }
+  }
+
+  @Nested
+  class Faults extends FaultRules {
+    Faults() {
+      super(LockTck.this::kit);
+    }
+  }
+}

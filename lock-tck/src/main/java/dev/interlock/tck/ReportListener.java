@@ -1,0 +1,116 @@
+package dev.interlock.tck;
+
+import dev.interlock.tck.report.Report;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.support.descriptor.ClassSource;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/**
+ * Writes a report for each subclass of {@link LockTck} that was run, by whatever runs JUnit tests.
+ * JUnit finds it by itself; it does nothing unless the configuration parameter or system property
+ * {@link #FOLDER} names a folder, in which each class gets one of its own, by its name.
+ */
+public final class ReportListener implements TestExecutionListener {
+  /** The name of the parameter, {@value}. */
+  public static final String FOLDER = "interlock.tck.report";
+
+  private final Map<String, Run> runs = new ConcurrentHashMap<>();
+  private volatile @Nullable TestPlan plan;
+  private volatile @Nullable Path folder;
+
+  /** For JUnit. */
+  public ReportListener() {}
+
+  private record Run(TestResults results, Instant started, long start) {}
+
+  @Override
+  public void testPlanExecutionStarted(TestPlan started) {
+    plan = started;
+    folder = started.getConfigurationParameters().get(FOLDER).map(Path::of).orElse(null);
+  }
+
+  @Override
+  public void executionStarted(TestIdentifier test) {
+    kitRun(test)
+        .ifPresent(
+            root ->
+                runs.computeIfAbsent(
+                        root.getUniqueId(),
+                        id -> new Run(new TestResults(), Instant.now(), System.nanoTime()))
+                    .results()
+                    .started(test));
+  }
+
+  @Override
+  public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+    kitRun(test)
+        .ifPresent(
+            root -> {
+              Run run = runs.get(root.getUniqueId());
+              if (run != null) {
+                run.results().finished(test, result);
+                if (test.equals(root)) {
+                  runs.remove(root.getUniqueId());
+                  write(kitClass(root).orElseThrow(), run);
+                }
+              }
+            });
+  }
+
+  private void write(Class<?> tested, Run run) {
+    Kit kit = LockTck.takeKitOf(tested);
+    Path top = folder;
+    if (kit == null || top == null) {
+      return; // no test could begin: JUnit says why
+    }
+    Contract contract = Contract.load();
+    List<String> all = contract.rules().stream().map(ContractRule::id).toList();
+    Report report =
+        new Report(
+            kit.info(),
+            kit.endpoint(),
+            run.started(),
+            Duration.ofNanos(System.nanoTime() - run.start()),
+            Report.thisJava(),
+            Report.byRule(contract, all, run.results().all()),
+            run.results().all());
+    try {
+      report.writeTo(top.resolve(tested.getSimpleName()));
+    } catch (IOException e) {
+      throw new UncheckedIOException("the report of " + tested.getName() + " was not written", e);
+    }
+  }
+
+  /** The class of the kit that a test belongs to; empty if there is none, or nothing to write. */
+  private Optional<TestIdentifier> kitRun(TestIdentifier test) {
+    TestPlan of = plan;
+    if (of == null || folder == null) {
+      return Optional.empty();
+    }
+    Optional<TestIdentifier> at = Optional.of(test);
+    while (at.isPresent() && kitClass(at.get()).isEmpty()) {
+      at = of.getParent(at.get());
+    }
+    return at;
+  }
+
+  /** What runs a harness that is at hand writes its own report, if any. */
+  private static Optional<Class<?>> kitClass(TestIdentifier test) {
+    return test.getSource()
+        .filter(ClassSource.class::isInstance)
+        .<Class<?>>map(source -> ((ClassSource) source).getJavaClass())
+        .filter(type -> LockTck.class.isAssignableFrom(type) && type != HarnessTck.class);
+  }
+}

@@ -1,0 +1,23 @@
+package dev.interlock.tck;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Names the rules of the {@linkplain Contract contract} that a test tests. A rule holds if all its
+ * tests pass.
+ */
+@Documented
+@Target(ElementType.METHOD)
+@Retention(RetentionPolicy.RUNTIME)
+public @interface Rule {
+  /**
+   * The rules' identifiers, such as {@code EXCL-01}.
+   *
+   * @return at least one identifier
+   */
+  String[] value();
+}

@@ -1,0 +1,109 @@
+package dev.interlock.tck;
+
+import dev.interlock.tck.report.TestResult;
+import dev.interlock.tck.report.TestResult.Status;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TestIdentifier;
+
+/** Collects how the tests of the kit end, as JUnit tells it. May be told by any thread. */
+final class TestResults {
+  private final Map<String, Long> started = new ConcurrentHashMap<>();
+  private final List<TestResult> results = new ArrayList<>();
+
+  /** Returns the rules that a test tests. */
+  static List<String> rulesOf(Method test) {
+    Rule rule = test.getAnnotation(Rule.class);
+    return rule == null ? List.of() : List.of(rule.value());
+  }
+
+  void started(TestIdentifier test) {
+    started.put(test.getUniqueId(), System.nanoTime());
+  }
+
+  /** Takes the end of a test or container; returns what is made of it, if it says anything. */
+  Optional<TestResult> finished(TestIdentifier test, TestExecutionResult result) {
+    Optional<MethodSource> source =
+        test.getSource().filter(MethodSource.class::isInstance).map(MethodSource.class::cast);
+    if (test.isTest() && source.isPresent()) {
+      return Optional.of(add(ofTest(test, source.get(), result)));
+    }
+    if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+      return Optional.of(add(ofContainer(test, result)));
+    }
+    return Optional.empty();
+  }
+
+  /** All results so far. */
+  synchronized List<TestResult> all() {
+    return List.copyOf(results);
+  }
+
+  private synchronized TestResult add(TestResult result) {
+    results.add(result);
+    return result;
+  }
+
+  private TestResult ofTest(TestIdentifier test, MethodSource source, TestExecutionResult result) {
+    Throwable cause = result.getThrowable().orElse(null);
+    Duration took =
+        Duration.ofNanos(
+            System.nanoTime() - started.getOrDefault(test.getUniqueId(), System.nanoTime()));
+    return new TestResult(
+        source.getJavaMethod().getDeclaringClass().getSimpleName() + "." + source.getMethodName(),
+        test.getDisplayName(),
+        rulesOf(source.getJavaMethod()),
+        status(result, cause),
+        cause == null ? null : reason(cause),
+        cause == null ? null : trace(cause),
+        took);
+  }
+
+  /** A failure outside of any test, such as of the cleaning up, concerns every rule that ran. */
+  private TestResult ofContainer(TestIdentifier container, TestExecutionResult result) {
+    Throwable cause = result.getThrowable().orElse(null);
+    List<String> rules = all().stream().flatMap(test -> test.rules().stream()).distinct().toList();
+    return new TestResult(
+        "LockTck." + container.getDisplayName(),
+        container.getDisplayName(),
+        rules,
+        Status.FAILED,
+        cause == null ? "failed" : reason(cause),
+        cause == null ? null : trace(cause),
+        Duration.ZERO);
+  }
+
+  private static Status status(TestExecutionResult result, @Nullable Throwable cause) {
+    return switch (result.getStatus()) {
+      case SUCCESSFUL -> Status.PASSED;
+      case FAILED -> Status.FAILED;
+      case ABORTED ->
+          cause instanceof NotApplicableException ? Status.NOT_APPLICABLE : Status.NOT_TESTED;
+    };
+  }
+
+  private static String reason(Throwable cause) {
+    String message = cause.getMessage();
+    boolean plain = cause instanceof AssertionError || cause instanceof NotTestedException;
+    if (plain || cause instanceof NotApplicableException) {
+      return message == null ? cause.toString() : message;
+    }
+    return cause.toString();
+  }
+
+  private static String trace(Throwable cause) {
+    StringWriter text = new StringWriter();
+    cause.printStackTrace(new PrintWriter(text, true));
+    return text.toString();
+  }
+}

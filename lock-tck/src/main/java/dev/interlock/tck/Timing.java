@@ -1,0 +1,67 @@
+package dev.interlock.tck;
+
+import dev.interlock.BackendInfo;
+import java.time.Duration;
+
+/**
+ * The durations that the tests use, scaled to what the backend declares. Nothing in the kit depends
+ * on how fast anything is, as long as it is done within the bound.
+ *
+ * @param term the term of leases that are expected to run out
+ * @param renewedTerm the term of leases that must be kept alive by renewal, which a busy machine
+ *     must not lose
+ * @param longTerm the term of leases that neither run out nor need renewal during a test
+ * @param requestTimeout the clients' request time-out
+ * @param bound by how much anything may be late
+ */
+public record Timing(
+    Duration term,
+    Duration renewedTerm,
+    Duration longTerm,
+    Duration requestTimeout,
+    Duration bound) {
+
+  private static final String SLACK = "interlock.tck.slack";
+  private static final Duration SHORTEST_TERM = Duration.ofMillis(1_500);
+  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(4);
+  private static final Duration SHORTEST_LONG_TERM = Duration.ofSeconds(60);
+  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
+
+  /**
+   * The usual durations.
+   *
+   * @param info what the backend declares
+   * @param slack what is tolerated beyond request time-out and granularity
+   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, and more for backends
+   *     whose shortest term or granularity demands it; a bound of request time-out, granularity and
+   *     slack; the long term is at least four times that
+   */
+  public static Timing of(BackendInfo info, Duration slack) {
+    Duration term = longest(SHORTEST_TERM, info.minTerm(), info.granularity().multipliedBy(2));
+    Duration bound = REQUEST_TIMEOUT.plus(info.granularity()).plus(slack);
+    return new Timing(
+        term,
+        longest(SHORTEST_RENEWED_TERM, term, info.granularity().multipliedBy(4)),
+        // Or what should have been released would lapse by itself before a test gives up.
+        longest(SHORTEST_LONG_TERM, term.multipliedBy(4), bound.multipliedBy(4)),
+        REQUEST_TIMEOUT,
+        bound);
+  }
+
+  static Duration usualSlack() {
+    String seconds = System.getProperty(SLACK, "2");
+    if (!seconds.matches("[1-9][0-9]{0,3}")) {
+      throw new IllegalArgumentException(
+          "-D" + SLACK + "=" + seconds + ": it has to be a whole number of seconds from 1 to 9999");
+    }
+    return Duration.ofSeconds(Long.parseLong(seconds));
+  }
+
+  private static Duration longest(Duration first, Duration... more) {
+    Duration longest = first;
+    for (Duration other : more) {
+      longest = other.compareTo(longest) > 0 ? other : longest;
+    }
+    return longest;
+  }
+}

@@ -1,0 +1,223 @@
+package dev.interlock.tck.fault;
+
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+
+/**
+ * What a fault does to the traffic. Called on the proxy's thread only, so an implementation may
+ * keep state without locks.
+ */
+interface Behaviour {
+  /** The fate of one chunk, or of the end of a stream. The later constant wins over the earlier. */
+  enum Fate {
+    FORWARD,
+    SWALLOW,
+    /** The first {@link #bytesBeforeCut()} bytes are forwarded, then the connection is closed. */
+    CUT
+  }
+
+  /** Decides on a chunk that {@code link} received; the buffer is only to be looked at. */
+  default Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+    return Fate.FORWARD;
+  }
+
+  /** Whether the end of a stream, or its reset, stays unknown to the other side. */
+  default boolean hidesEnd(Link link, Direction direction) {
+    return false;
+  }
+
+  /** How many bytes of the chunk that got the fate {@link Fate#CUT} are still to be forwarded. */
+  default int bytesBeforeCut() {
+    return 0;
+  }
+
+  /** By how much a chunk of this direction is late. */
+  default long delayNanos(Direction direction) {
+    return 0;
+  }
+
+  /** Whether nothing leaves the proxy in this direction. */
+  default boolean holds(Link link, Direction direction) {
+    return false;
+  }
+
+  /** Whether the proxy does not listen. */
+  default boolean refuses() {
+    return false;
+  }
+
+  /** Whether the fault has struck for the last time and can be forgotten. */
+  default boolean spent() {
+    return false;
+  }
+
+  /** Does not listen. */
+  record Refuse() implements Behaviour {
+    @Override
+    public boolean refuses() {
+      return true;
+    }
+  }
+
+  /** Swallows one direction. */
+  record BlackHole(Direction swallowed) implements Behaviour {
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      return direction == swallowed ? Fate.SWALLOW : Fate.FORWARD;
+    }
+
+    @Override
+    public boolean hidesEnd(Link link, Direction direction) {
+      return direction == swallowed;
+    }
+  }
+
+  /** Swallows both directions. */
+  record Partition() implements Behaviour {
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      return Fate.SWALLOW;
+    }
+
+    @Override
+    public boolean hidesEnd(Link link, Direction direction) {
+      return true;
+    }
+  }
+
+  /** Keeps what one direction carries until the fault ends. */
+  record Hold(Direction held) implements Behaviour {
+    @Override
+    public boolean holds(Link link, Direction direction) {
+      return direction == held;
+    }
+  }
+
+  /** Does to some connections what another fault does to all. */
+  record Among(Set<Link> links, Behaviour fault) implements Behaviour {
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      return links.contains(link) ? fault.onChunk(link, direction, chunk) : Fate.FORWARD;
+    }
+
+    @Override
+    public boolean hidesEnd(Link link, Direction direction) {
+      return links.contains(link) && fault.hidesEnd(link, direction);
+    }
+
+    @Override
+    public boolean holds(Link link, Direction direction) {
+      return links.contains(link) && fault.holds(link, direction);
+    }
+  }
+
+  /** Makes one direction late. */
+  record Delay(Direction delayed, long nanos) implements Behaviour {
+    @Override
+    public long delayNanos(Direction direction) {
+      return direction == delayed ? nanos : 0;
+    }
+  }
+
+  /** Lets a number of bytes pass, then cuts the connection that carries the next one. Once. */
+  final class DropAfter implements Behaviour {
+    private final Direction counted;
+    private long left;
+    private int pass;
+    private boolean done;
+
+    DropAfter(Direction counted, long bytes) {
+      this.counted = counted;
+      this.left = bytes;
+    }
+
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      if (done || direction != counted) {
+        return Fate.FORWARD;
+      }
+      if (chunk.remaining() <= left) {
+        left -= chunk.remaining();
+        return Fate.FORWARD;
+      }
+      pass = (int) left;
+      done = true;
+      return Fate.CUT;
+    }
+
+    @Override
+    public int bytesBeforeCut() {
+      return pass;
+    }
+
+    @Override
+    public boolean spent() {
+      return done;
+    }
+  }
+
+  /** Swallows every reply on a connection, from the moment it carried a request with a pattern. */
+  final class LoseReplies implements Behaviour {
+    private final byte[] pattern;
+    private final Map<Link, Match> matches = new WeakHashMap<>();
+
+    LoseReplies(byte[] pattern) {
+      this.pattern = pattern.clone();
+    }
+
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      Match match = matches.computeIfAbsent(link, key -> new Match(pattern));
+      if (direction == Direction.CLIENT_TO_SERVER) {
+        match.feed(chunk);
+        return Fate.FORWARD;
+      }
+      return match.found() ? Fate.SWALLOW : Fate.FORWARD;
+    }
+
+    @Override
+    public boolean hidesEnd(Link link, Direction direction) {
+      Match match = matches.get(link);
+      return direction == Direction.SERVER_TO_CLIENT && match != null && match.found();
+    }
+  }
+
+  /** The search for a byte pattern in a stream that comes in chunks (Knuth, Morris and Pratt). */
+  final class Match {
+    private final byte[] pattern;
+    private final int[] border;
+    private int matched;
+
+    Match(byte[] pattern) {
+      this.pattern = pattern;
+      this.border = new int[pattern.length];
+      for (int i = 1, k = 0; i < pattern.length; i++) {
+        while (k > 0 && pattern[i] != pattern[k]) {
+          k = border[k - 1];
+        }
+        if (pattern[i] == pattern[k]) {
+          k++;
+        }
+        border[i] = k;
+      }
+    }
+
+    boolean found() {
+      return matched == pattern.length;
+    }
+
+    void feed(ByteBuffer chunk) {
+      for (int i = chunk.position(); i < chunk.limit() && !found(); i++) {
+        byte next = chunk.get(i);
+        while (matched > 0 && next != pattern[matched]) {
+          matched = border[matched - 1];
+        }
+        if (next == pattern[matched]) {
+          matched++;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package dev.interlock.tck.fault;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A fault of a whole {@link Network}: the same on the way to every node. Closing it ends it.
+ *
+ * @param faults the fault on each way
+ */
+public record Disturbance(List<NetworkFault> faults) implements AutoCloseable {
+
+  /**
+   * Returns how many times the fault has struck, on all ways together.
+   *
+   * @return the number of strikes
+   */
+  public long hits() {
+    return faults.stream().mapToLong(NetworkFault::hits).sum();
+  }
+
+  /**
+   * Waits until the fault has struck on any way.
+   *
+   * @param timeout how long to wait at most
+   * @return whether it struck in time
+   * @throws InterruptedException if the thread is interrupted while it waits
+   */
+  public boolean awaitHit(Duration timeout) throws InterruptedException {
+    long end = System.nanoTime() + timeout.toNanos();
+    Duration slice = Duration.ofMillis(faults.size() == 1 ? timeout.toMillis() + 1 : 5);
+    do {
+      for (NetworkFault fault : faults) {
+        if (fault.awaitHit(slice)) {
+          return true;
+        }
+      }
+    } while (System.nanoTime() - end < 0);
+    return false;
+  }
+
+  @Override
+  public void close() {
+    faults.forEach(NetworkFault::close);
+  }
+
+  @Override
+  public String toString() {
+    return faults.toString();
+  }
+}

@@ -1,0 +1,571 @@
+package dev.interlock.tck.fault;
+
+import static java.util.Objects.requireNonNull;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A TCP proxy between clients and one server that can be told to misbehave as networks do. It
+ * listens on a port of its own on the loopback address and forwards every connection to the server.
+ * When a method that starts or ends a fault returns, the fault is in force, or has ended, for every
+ * byte that the proxy reads from then on.
+ *
+ * <pre>{@code
+ * try (FaultProxy proxy = FaultProxy.to("127.0.0.1", 6379);
+ *     LockClient client = LockClient.open("redis://127.0.0.1:" + proxy.port())) {
+ *   Lease lease = client.lock("a").acquire();
+ *   try (NetworkFault partition = proxy.partition()) {
+ *     lease.lost().get(20, SECONDS);
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>Faults of different kinds can be in force together: a cut wins over swallowing, swallowing
+ * over delay, and delays add up. Each is ended by closing it, all of them by {@link #heal()}.
+ *
+ * <p>What cannot be had in user space: a partition of a real network also loses the packets that
+ * open a connection, whereas here a new connection is accepted and then hears nothing.
+ *
+ * <p>One daemon thread serves all connections; without traffic it sleeps. All methods may be called
+ * from any thread, and wait for that thread only.
+ */
+public final class FaultProxy implements AutoCloseable {
+  private static final int BACKLOG = 1024;
+  private static final Duration LONGEST_START_OF_A_PROCESS = Duration.ofSeconds(10);
+
+  private final InetSocketAddress upstream;
+  private final InetSocketAddress address;
+  private final Socket portKeeper;
+  private final Selector selector;
+  private final Faults faults = new Faults();
+  private final Set<Link> links = new LinkedHashSet<>();
+  private final Queue<Order<?>> orders = new ConcurrentLinkedQueue<>();
+  private final ByteBuffer scratch = ByteBuffer.allocate(64 << 10);
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Thread thread;
+  private @Nullable ServerSocketChannel listener;
+  private final AtomicLong accepted = new AtomicLong();
+  private volatile int open;
+
+  /** Something to be done on the proxy's thread, and its result. */
+  private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {}
+
+  private FaultProxy(InetSocketAddress upstream) throws IOException {
+    this.upstream = upstream;
+    this.selector = Selector.open();
+    // Bound, but never listening: while the listener is closed, the port stays ours, and whoever
+    // connects is refused. Linux lets a second socket listen on it since both may reuse it.
+    this.portKeeper = new Socket();
+    portKeeper.setReuseAddress(true);
+    portKeeper.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    this.address =
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), portKeeper.getLocalPort());
+    listen();
+    this.thread = new Thread(this::run, "fault-proxy-" + address.getPort());
+    thread.setDaemon(true);
+  }
+
+  /**
+   * Starts a proxy in front of a server. The server need not be there yet; clients that connect
+   * while it is not are reset.
+   *
+   * @param host the server's host
+   * @param port the server's port
+   * @return a running proxy
+   * @throws IOException if no local port can be listened on, or the host is unknown
+   */
+  public static FaultProxy to(String host, int port) throws IOException {
+    InetSocketAddress upstream = new InetSocketAddress(requireNonNull(host, "host"), port);
+    if (upstream.isUnresolved()) {
+      throw new IOException("unknown host: " + host);
+    }
+    FaultProxy proxy = new FaultProxy(upstream);
+    proxy.thread.start();
+    return proxy;
+  }
+
+  /** {@return the address that clients are to connect to} */
+  public InetSocketAddress address() {
+    return address;
+  }
+
+  /** {@return the local port that clients are to connect to} */
+  public int port() {
+    return address.getPort();
+  }
+
+  /** {@return the server's address} */
+  public InetSocketAddress upstream() {
+    return upstream;
+  }
+
+  /** {@return what has passed up to now} */
+  public Traffic traffic() {
+    return new Traffic(
+        accepted.get(),
+        open,
+        faults.flow(Direction.CLIENT_TO_SERVER),
+        faults.flow(Direction.SERVER_TO_CLIENT));
+  }
+
+  /**
+   * Closes all connections, and refuses new ones until the fault ends.
+   *
+   * @return the fault, in force
+   */
+  public NetworkFault cut() {
+    NetworkFault fault = new NetworkFault(this, "cut", new Behaviour.Refuse());
+    return begin(fault, () -> closeAll(fault, Link::close));
+  }
+
+  /**
+   * Refuses new connections until the fault ends; those that are open go on.
+   *
+   * @return the fault, in force
+   */
+  public NetworkFault refuse() {
+    return begin(new NetworkFault(this, "refuse", new Behaviour.Refuse()), () -> {});
+  }
+
+  /**
+   * Resets all connections (RST, as when the server's machine comes back without memory of them).
+   * New ones are accepted.
+   *
+   * @return how many connections were reset
+   */
+  public int reset() {
+    return onProxyThread(
+        () -> {
+          int count = links.size();
+          links.forEach(Link::reset);
+          return count;
+        });
+  }
+
+  /**
+   * Swallows all bytes of one direction, and the end of a stream too, so that a side that closes or
+   * dies is not missed by the other. Connections stay, new ones are accepted. When the fault ends,
+   * connections that lost something are reset.
+   *
+   * @param direction which bytes are swallowed
+   * @return the fault, in force
+   */
+  public NetworkFault blackHole(Direction direction) {
+    return begin(
+        new NetworkFault(this, "black hole " + direction, new Behaviour.BlackHole(direction)),
+        () -> {});
+  }
+
+  /**
+   * Swallows both directions: {@link #blackHole} twice.
+   *
+   * @return the fault, in force
+   */
+  public NetworkFault partition() {
+    return begin(new NetworkFault(this, "partition", new Behaviour.Partition()), () -> {});
+  }
+
+  /**
+   * Keeps the bytes of one direction, and delivers them in their order when the fault ends: a
+   * partition that TCP survives, after which old requests arrive late.
+   *
+   * @param direction which bytes are held back
+   * @return the fault, in force
+   */
+  public NetworkFault hold(Direction direction) {
+    return begin(
+        new NetworkFault(this, "hold " + direction, new Behaviour.Hold(direction)), () -> {});
+  }
+
+  /**
+   * Does to the connections that are open now what {@link #hold} does to all; connections that are
+   * opened later pass. A client that gives up on a connection and opens another one is overtaken by
+   * its own past when the fault ends.
+   *
+   * @param direction which bytes are held back
+   * @return the fault, in force
+   */
+  public NetworkFault holdOpenConnections(Direction direction) {
+    return beginAmongOpen(
+        "hold " + direction + " on open connections", new Behaviour.Hold(direction));
+  }
+
+  /**
+   * Does to the connections that are open now what {@link #partition} does to all; connections that
+   * are opened later pass. So behave connections whose entry a firewall or a load balancer has
+   * forgotten.
+   *
+   * @return the fault, in force
+   */
+  public NetworkFault silenceOpenConnections() {
+    return beginAmongOpen("silence of open connections", new Behaviour.Partition());
+  }
+
+  /**
+   * Makes one direction late, its order unchanged and its throughput nearly so. When the fault
+   * ends, what is under way is delivered at once.
+   *
+   * @param direction which bytes are late
+   * @param latency by how much, positive
+   * @return the fault, in force
+   * @throws IllegalArgumentException if the latency is not positive
+   */
+  public NetworkFault delay(Direction direction, Duration latency) {
+    if (latency.isNegative() || latency.isZero()) {
+      throw new IllegalArgumentException("the latency must be positive, not " + latency);
+    }
+    String description = "delay " + direction + " by " + latency.toMillis() + " ms";
+    return begin(
+        new NetworkFault(this, description, new Behaviour.Delay(direction, latency.toNanos())),
+        () -> {});
+  }
+
+  /**
+   * Lets a number of bytes pass in one direction, counted over all connections from now on, and
+   * then closes the connection that carries the next byte. That byte and those behind it are
+   * swallowed. Strikes once; after that the proxy works again. With zero bytes from the server it
+   * loses the next reply.
+   *
+   * @param direction which bytes are counted
+   * @param bytes how many of them pass, zero or more
+   * @return the fault, in force
+   * @throws IllegalArgumentException if the number is negative
+   */
+  public NetworkFault dropAfter(Direction direction, long bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException("bytes must not be negative: " + bytes);
+    }
+    String description = "drop after " + bytes + " bytes " + direction;
+    return begin(
+        new NetworkFault(this, description, new Behaviour.DropAfter(direction, bytes)), () -> {});
+  }
+
+  /**
+   * Swallows what the server sends on each connection that, from now on, carries a request with the
+   * given text in it (as UTF-8): the server does what it was asked to, and its client never hears
+   * of it. Other connections go on. When the fault ends, the connections hit are reset.
+   *
+   * @param requestText what to look for in the requests, at least one character
+   * @return the fault, in force
+   * @throws IllegalArgumentException if the text is empty
+   */
+  public NetworkFault loseReplies(String requestText) {
+    if (requestText.isEmpty()) {
+      throw new IllegalArgumentException("the text to look for must not be empty");
+    }
+    String description = "lose replies to requests with '" + requestText + "'";
+    byte[] pattern = requestText.getBytes(StandardCharsets.UTF_8);
+    return begin(new NetworkFault(this, description, new Behaviour.LoseReplies(pattern)), () -> {});
+  }
+
+  /** Ends all faults, as {@link NetworkFault#close()} does for one. */
+  public void heal() {
+    onProxyThread(
+        () -> {
+          faults.clear();
+          afterFault();
+          return true;
+        });
+  }
+
+  /** Closes all connections and the listening port. When it returns, the thread has ended. */
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      selector.wakeup();
+    }
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Says where the proxy listens and what it stands in front of. */
+  @Override
+  public String toString() {
+    return "fault proxy " + address + " -> " + upstream;
+  }
+
+  private NetworkFault beginAmongOpen(String description, Behaviour behaviour) {
+    return onProxyThread(
+        () -> {
+          Behaviour among = new Behaviour.Among(Set.copyOf(links), behaviour);
+          NetworkFault fault = new NetworkFault(this, description, among);
+          faults.add(fault);
+          return fault;
+        });
+  }
+
+  private NetworkFault begin(NetworkFault fault, Runnable first) {
+    return onProxyThread(
+        () -> {
+          faults.add(fault);
+          applyRefusal();
+          first.run();
+          return fault;
+        });
+  }
+
+  void end(NetworkFault fault) {
+    if (closed.get()) {
+      return;
+    }
+    onProxyThread(
+        () -> {
+          if (faults.remove(fault)) {
+            afterFault();
+          }
+          return true;
+        });
+  }
+
+  private void closeAll(NetworkFault fault, Consumer<Link> how) {
+    for (Link link : links) {
+      how.accept(link);
+      fault.struck();
+    }
+  }
+
+  /** A fault has ended: what it delayed goes out, and streams with a hole are reset. */
+  private void afterFault() {
+    long now = System.nanoTime();
+    for (Link link : links) {
+      if (link.lossy()) {
+        link.reset();
+      } else {
+        link.hurry(now);
+      }
+    }
+    applyRefusal();
+  }
+
+  private <T> T onProxyThread(Supplier<T> work) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    orders.add(new Order<>(work, result));
+    selector.wakeup();
+    if (closed.get()) {
+      result.completeExceptionally(new IllegalStateException("closed"));
+    }
+    try {
+      return result.join();
+    } catch (CompletionException e) {
+      throw new IllegalStateException("not possible on " + this, e.getCause());
+    }
+  }
+
+  private void run() {
+    try {
+      while (!closed.get()) {
+        select();
+        serveSelected();
+        List<Runnable> answers = obey();
+        long now = System.nanoTime();
+        links.forEach(link -> link.pump(now));
+        if (links.removeIf(Link::closed) || !answers.isEmpty()) {
+          // A closed channel's socket lives on until the selector has let go of it.
+          selector.selectNow();
+        }
+        open = links.size();
+        answers.forEach(Runnable::run);
+      }
+    } catch (IOException | RuntimeException e) {
+      fail(e);
+    } finally {
+      shutDown();
+    }
+  }
+
+  private void select() throws IOException {
+    long now = System.nanoTime();
+    long nanos = orders.isEmpty() ? Long.MAX_VALUE : 0;
+    for (Link link : links) {
+      nanos = Math.min(nanos, link.dueIn(now));
+    }
+    if (nanos == 0) {
+      selector.selectNow();
+    } else if (nanos == Long.MAX_VALUE) {
+      selector.select();
+    } else {
+      selector.select(TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
+    }
+  }
+
+  private void serveSelected() throws IOException {
+    long now = System.nanoTime();
+    for (Iterator<SelectionKey> keys = selector.selectedKeys().iterator(); keys.hasNext(); ) {
+      SelectionKey key = keys.next();
+      keys.remove();
+      if (key.attachment() instanceof Link link) {
+        link.ready(key, scratch, now);
+      } else if (key.isValid() && key.isAcceptable()) {
+        accept();
+      }
+    }
+  }
+
+  private void accept() throws IOException {
+    ServerSocketChannel from = listener;
+    SocketChannel client = from == null ? null : from.accept();
+    if (client == null) {
+      return;
+    }
+    accepted.incrementAndGet();
+    SocketChannel server = SocketChannel.open();
+    for (SocketChannel channel : List.of(client, server)) {
+      channel.configureBlocking(false);
+      channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    }
+    Link link = new Link(faults, client, server, selector);
+    links.add(link);
+    link.connect(upstream);
+  }
+
+  /** Runs what was ordered and returns the answers, to be given when the sockets have followed. */
+  private List<Runnable> obey() {
+    List<Runnable> answers = new ArrayList<>();
+    for (Order<?> order = orders.poll(); order != null; order = orders.poll()) {
+      answers.add(obey(order));
+    }
+    return answers;
+  }
+
+  private static <T> Runnable obey(Order<T> order) {
+    try {
+      T result = order.work.get();
+      return () -> order.result.complete(result);
+    } catch (RuntimeException e) {
+      return () -> order.result.completeExceptionally(e);
+    }
+  }
+
+  private void applyRefusal() {
+    try {
+      if (faults.refuse()) {
+        if (listener != null) {
+          listener.close();
+          listener = null;
+          selector.selectNow(); // lets go of it
+          awaitRefusal();
+        }
+      } else if (listener == null) {
+        listenAgain();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot listen on " + address, e);
+    }
+  }
+
+  /**
+   * A process that is being started has a copy of the listener, until it closes the descriptors
+   * that it inherited. For that moment connections are not refused.
+   */
+  private void awaitRefusal() throws IOException {
+    long start = System.nanoTime();
+    while (System.nanoTime() - start < LONGEST_START_OF_A_PROCESS.toNanos()) {
+      try (Socket probe = new Socket()) {
+        probe.connect(address, 1_000);
+      } catch (ConnectException e) {
+        return;
+      } catch (SocketTimeoutException e) {
+        // Nobody accepts it, and there is no room to wait in; not yet a refusal.
+      } catch (SocketException e) {
+        // Reset: it was waiting for the copy when that was closed; the next one is refused.
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+    }
+    throw new IOException("connections to the closed port are not refused");
+  }
+
+  /** Likewise, a process that was being started may keep the port in use for a moment. */
+  private void listenAgain() throws IOException {
+    long start = System.nanoTime();
+    while (true) {
+      try {
+        listen();
+        return;
+      } catch (BindException e) {
+        if (System.nanoTime() - start > LONGEST_START_OF_A_PROCESS.toNanos()) {
+          throw e;
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+      }
+    }
+  }
+
+  private void listen() throws IOException {
+    ServerSocketChannel channel = ServerSocketChannel.open();
+    try {
+      channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+      channel.bind(address, BACKLOG);
+      channel.configureBlocking(false);
+      channel.register(selector, SelectionKey.OP_ACCEPT);
+      listener = channel;
+    } finally {
+      if (listener != channel) {
+        channel.close();
+      }
+    }
+  }
+
+  private void fail(Exception cause) {
+    closed.set(true);
+    IllegalStateException failure = new IllegalStateException("the proxy failed: " + this, cause);
+    orders.forEach(order -> order.result.completeExceptionally(failure));
+  }
+
+  private void shutDown() {
+    links.forEach(Link::close);
+    links.clear();
+    open = 0;
+    try {
+      if (listener != null) {
+        listener.close();
+      }
+      portKeeper.close();
+      selector.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot close " + this, e);
+    } finally {
+      fail(new IllegalStateException("closed"));
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package dev.interlock.tck.fault;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The faults in force on one proxy, taken together, and the count of what passed. Changed on the
+ * proxy's thread only; the counts may be read from any thread.
+ */
+final class Faults {
+  private final List<NetworkFault> active = new ArrayList<>();
+  private final Count toServer = new Count();
+  private final Count toClient = new Count();
+  private int bytesBeforeCut;
+
+  private static final class Count {
+    private final AtomicLong chunks = new AtomicLong();
+    private final AtomicLong received = new AtomicLong();
+    private final AtomicLong forwarded = new AtomicLong();
+
+    void received(int bytes) {
+      chunks.incrementAndGet();
+      received.addAndGet(bytes);
+    }
+
+    void forwarded(int bytes) {
+      forwarded.addAndGet(bytes);
+    }
+
+    Traffic.Flow snapshot() {
+      return new Traffic.Flow(chunks.get(), received.get(), forwarded.get());
+    }
+  }
+
+  void add(NetworkFault fault) {
+    active.add(fault);
+  }
+
+  boolean remove(NetworkFault fault) {
+    return active.remove(fault);
+  }
+
+  void clear() {
+    active.clear();
+  }
+
+  boolean refuse() {
+    return active.stream().anyMatch(fault -> fault.behaviour().refuses());
+  }
+
+  /** The worst fate that any fault has for the chunk. */
+  Behaviour.Fate judge(Link link, Direction direction, ByteBuffer chunk) {
+    Behaviour.Fate worst = Behaviour.Fate.FORWARD;
+    bytesBeforeCut = chunk.remaining();
+    for (NetworkFault fault : List.copyOf(active)) {
+      Behaviour behaviour = fault.behaviour();
+      Behaviour.Fate fate = behaviour.onChunk(link, direction, chunk);
+      if (fate == Behaviour.Fate.CUT) {
+        bytesBeforeCut = Math.min(bytesBeforeCut, behaviour.bytesBeforeCut());
+      }
+      boolean late = behaviour.holds(link, direction) || behaviour.delayNanos(direction) > 0;
+      if (fate != Behaviour.Fate.FORWARD || late) {
+        fault.struck();
+      }
+      if (behaviour.spent()) {
+        active.remove(fault);
+      }
+      worst = fate.compareTo(worst) > 0 ? fate : worst;
+    }
+    return worst;
+  }
+
+  /** What of the chunk judged last goes through before its connection is cut. */
+  int bytesBeforeCut() {
+    return bytesBeforeCut;
+  }
+
+  /** Whether one side's end, by close or by reset, stays unknown to the other. */
+  boolean hideEnd(Link link, Direction direction) {
+    boolean hidden = false;
+    for (NetworkFault fault : active) {
+      if (fault.behaviour().hidesEnd(link, direction)) {
+        fault.struck();
+        hidden = true;
+      }
+    }
+    return hidden;
+  }
+
+  boolean hold(Link link, Direction direction) {
+    return active.stream().anyMatch(fault -> fault.behaviour().holds(link, direction));
+  }
+
+  long delayNanos(Direction direction) {
+    long sum = 0;
+    for (NetworkFault fault : active) {
+      sum += fault.behaviour().delayNanos(direction);
+    }
+    return sum;
+  }
+
+  void received(Direction direction, int bytes) {
+    count(direction).received(bytes);
+  }
+
+  void forwarded(Direction direction, int bytes) {
+    count(direction).forwarded(bytes);
+  }
+
+  Traffic.Flow flow(Direction direction) {
+    return count(direction).snapshot();
+  }
+
+  private Count count(Direction direction) {
+    return direction == Direction.CLIENT_TO_SERVER ? toServer : toClient;
+  }
+}

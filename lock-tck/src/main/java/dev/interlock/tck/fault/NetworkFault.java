@@ -1,0 +1,117 @@
+package dev.interlock.tck.fault;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * One fault in force on a {@link FaultProxy}. It counts what it did, so that a test can tell a
+ * fault that happened from one that was only asked for; {@link #close()} ends it and leaves other
+ * faults of the same proxy in force.
+ *
+ * <pre>{@code
+ * try (NetworkFault silence = proxy.blackHole(SERVER_TO_CLIENT)) {
+ *   CompletableFuture<Lease> late = lock.acquireAsync();
+ *   assertTrue(silence.awaitHit(Duration.ofSeconds(5)), "no reply was swallowed");
+ * }
+ * }</pre>
+ *
+ * <p>All methods may be called from any thread.
+ */
+public final class NetworkFault implements AutoCloseable {
+  private final FaultProxy proxy;
+  private final String description;
+  private final Behaviour behaviour;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition hit = lock.newCondition();
+  private long hits;
+
+  NetworkFault(FaultProxy proxy, String description, Behaviour behaviour) {
+    this.proxy = requireNonNull(proxy);
+    this.description = requireNonNull(description);
+    this.behaviour = requireNonNull(behaviour);
+  }
+
+  /**
+   * Returns how many times this fault has struck: a chunk swallowed, held back or delayed, a
+   * connection closed by it. Connections refused by the operating system leave no trace here.
+   *
+   * @return the number of strikes
+   */
+  public long hits() {
+    lock.lock();
+    try {
+      return hits;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until this fault has struck at least once.
+   *
+   * @param timeout how long to wait at most
+   * @return whether it struck in time
+   * @throws InterruptedException if the thread is interrupted while it waits
+   */
+  public boolean awaitHit(Duration timeout) throws InterruptedException {
+    return awaitHits(1, timeout);
+  }
+
+  /**
+   * Waits until this fault has struck at least {@code count} times.
+   *
+   * @param count the least number of strikes
+   * @param timeout how long to wait at most
+   * @return whether it struck so often in time
+   * @throws InterruptedException if the thread is interrupted while it waits
+   */
+  public boolean awaitHits(long count, Duration timeout) throws InterruptedException {
+    long left = timeout.toNanos();
+    lock.lock();
+    try {
+      while (hits < count) {
+        if (left <= 0) {
+          return false;
+        }
+        left = hit.awaitNanos(left);
+      }
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Ends the fault. When this returns, traffic passes again as far as other faults allow; bytes
+   * that were held back or delayed are on their way in their order, and connections that lost bytes
+   * have been reset, since a stream with a hole in it would be a fault that no network can produce.
+   * Does nothing when the fault has ended before.
+   */
+  @Override
+  public void close() {
+    proxy.end(this);
+  }
+
+  /** Says what the fault does and how often it struck. */
+  @Override
+  public String toString() {
+    return description + " (struck " + hits() + "x)";
+  }
+
+  Behaviour behaviour() {
+    return behaviour;
+  }
+
+  void struck() {
+    lock.lock();
+    try {
+      hits++;
+      hit.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

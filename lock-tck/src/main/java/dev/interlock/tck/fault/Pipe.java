@@ -1,0 +1,198 @@
+package dev.interlock.tck.fault;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** One direction of a {@link Link}: what was read from one socket and is to go to the other. */
+final class Pipe {
+  /** More than this is left in the socket, so that a hold pushes back as a full window would. */
+  private static final int MOST_QUEUED = 8 << 20;
+
+  private final Faults faults;
+  private final Link link;
+  private final Direction direction;
+  private final SocketChannel source;
+  private final SocketChannel sink;
+  private final Deque<Segment> queue = new ArrayDeque<>();
+  private long queued;
+  private boolean sourceEnded;
+  private boolean sinkGone;
+  private boolean sinkFull;
+  private boolean finished;
+  private boolean lossy;
+
+  Pipe(Faults faults, Link link, Direction direction, SocketChannel source, SocketChannel sink) {
+    this.faults = faults;
+    this.link = link;
+    this.direction = direction;
+    this.source = source;
+    this.sink = sink;
+  }
+
+  /** Bytes, or the end of the stream, or the order to cut the connection. */
+  private static final class Segment {
+    enum Kind {
+      BYTES,
+      END,
+      CUT
+    }
+
+    private final Kind kind;
+    private final ByteBuffer bytes;
+    private long due;
+
+    Segment(Kind kind, ByteBuffer bytes, long due) {
+      this.kind = kind;
+      this.bytes = bytes;
+      this.due = due;
+    }
+  }
+
+  boolean wantsToRead() {
+    return !sourceEnded && queued < MOST_QUEUED;
+  }
+
+  /** Whether something is due and the sink did not take it. */
+  boolean wantsToWrite() {
+    return sinkFull;
+  }
+
+  /** Whether the other side has been told that this direction ended. */
+  boolean finished() {
+    return finished;
+  }
+
+  /** Whether bytes, or the end, of this direction were kept from the other side for good. */
+  boolean lossy() {
+    return lossy;
+  }
+
+  boolean sourceEnded() {
+    return sourceEnded;
+  }
+
+  /** How long until something here becomes due; {@code Long.MAX_VALUE} if time changes nothing. */
+  long dueIn(long now) {
+    Segment head = queue.peek();
+    if (head == null || sinkFull || faults.hold(link, direction)) {
+      return Long.MAX_VALUE;
+    }
+    return Math.max(0, head.due - now);
+  }
+
+  /** Makes everything that is delayed due at once: the fault that delayed it has ended. */
+  void hurry(long now) {
+    long latest = now + faults.delayNanos(direction);
+    queue.forEach(segment -> segment.due = Math.min(segment.due, latest));
+  }
+
+  /** Reads what is there. Throws when the source was reset. */
+  void fill(ByteBuffer scratch, long now) throws IOException {
+    scratch.clear();
+    int read = source.read(scratch);
+    if (read == 0) {
+      return;
+    }
+    if (read < 0) {
+      sourceEnded = true;
+      if (faults.hideEnd(link, direction)) {
+        lossy = true;
+      } else {
+        queue.add(new Segment(Segment.Kind.END, ByteBuffer.allocate(0), now + delay()));
+      }
+      return;
+    }
+    scratch.flip();
+    faults.received(direction, read);
+    Behaviour.Fate fate = faults.judge(link, direction, scratch);
+    if (sinkGone) {
+      return;
+    }
+    switch (fate) {
+      case FORWARD -> enqueue(scratch, now);
+      case SWALLOW -> lossy = true;
+      case CUT -> {
+        scratch.limit(faults.bytesBeforeCut());
+        enqueue(scratch, now);
+        sourceEnded = true;
+        lossy = true;
+        queue.add(new Segment(Segment.Kind.CUT, ByteBuffer.allocate(0), now + delay()));
+      }
+    }
+  }
+
+  private void enqueue(ByteBuffer bytes, long now) {
+    if (bytes.hasRemaining()) {
+      ByteBuffer copy = ByteBuffer.allocate(bytes.remaining()).put(bytes).flip();
+      queued += copy.remaining();
+      queue.add(new Segment(Segment.Kind.BYTES, copy, now + delay()));
+    }
+  }
+
+  private long delay() {
+    return faults.delayNanos(direction);
+  }
+
+  /** Writes what is due, as far as the sink takes it. Throws when the sink was reset. */
+  void flush(long now) throws IOException {
+    sinkFull = false;
+    while (dueIn(now) == 0) {
+      Segment head = queue.element();
+      switch (head.kind) {
+        case BYTES -> {
+          int written = sink.write(head.bytes);
+          queued -= written;
+          faults.forwarded(direction, written);
+          if (head.bytes.hasRemaining()) {
+            sinkFull = true;
+            return;
+          }
+        }
+        case END -> {
+          sink.shutdownOutput();
+          finished = true;
+        }
+        case CUT -> {
+          queue.clear();
+          link.close();
+          return;
+        }
+      }
+      queue.remove();
+    }
+  }
+
+  /** Whether something that was received has not been forwarded yet. */
+  boolean holdsBytes() {
+    return queued > 0;
+  }
+
+  /** The source was reset: nothing follows what is here. */
+  void cutAfterTheRest() {
+    sourceEnded = true;
+    queue.add(new Segment(Segment.Kind.CUT, ByteBuffer.allocate(0), queue.getLast().due));
+  }
+
+  /** Nobody is there any more to whom anything could be forwarded. */
+  void sinkGone() {
+    sinkGone = true;
+    sinkFull = false;
+    queue.clear();
+    queued = 0;
+  }
+
+  /** The source is gone and the other side shall not know. */
+  void sourceLostUnseen() {
+    sourceEnded = true;
+    lossy = true;
+  }
+
+  /** The sink is gone, and the source shall not know: what comes is thrown away. */
+  void sinkLostUnseen() {
+    sinkGone();
+    lossy = true;
+  }
+}

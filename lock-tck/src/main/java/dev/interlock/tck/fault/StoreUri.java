@@ -1,0 +1,82 @@
+package dev.interlock.tck.fault;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * A URI taken apart around its addresses, everything else left as it is: {@code
+ * scheme://user:password@host:port,host:port/path?query}.
+ */
+final class StoreUri {
+
+  /** Host, without brackets, and port. */
+  record Address(String host, int port) {
+    @Override
+    public String toString() {
+      return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+    }
+  }
+
+  private final String before;
+  private final List<Address> addresses;
+  private final String after;
+
+  private StoreUri(String before, List<Address> addresses, String after) {
+    this.before = before;
+    this.addresses = addresses;
+    this.after = after;
+  }
+
+  /** Empty if the URI has no addresses, or one without a port and there is no default. */
+  static Optional<StoreUri> parse(String uri, int defaultPort) {
+    int slashes = uri.indexOf("://");
+    if (slashes < 0) {
+      return Optional.empty();
+    }
+    int question = uri.indexOf('?');
+    int end = question < 0 ? uri.length() : question;
+    // Passwords may contain slashes and even @: the last @ before the query ends them.
+    int at = uri.lastIndexOf('@', end - 1);
+    int start = Math.max(slashes + 3, at + 1);
+    int slash = uri.indexOf('/', start);
+    if (slash >= 0 && slash < end) {
+      end = slash;
+    }
+    List<Address> addresses = new ArrayList<>();
+    for (String text : uri.substring(start, end).split(",", -1)) {
+      Optional<Address> address = address(text, defaultPort);
+      if (address.isEmpty()) {
+        return Optional.empty();
+      }
+      addresses.add(address.get());
+    }
+    return Optional.of(new StoreUri(uri.substring(0, start), addresses, uri.substring(end)));
+  }
+
+  private static Optional<Address> address(String text, int defaultPort) {
+    int bracket = text.lastIndexOf(']');
+    int colon = text.indexOf(':', Math.max(0, bracket));
+    String host = colon < 0 ? text : text.substring(0, colon);
+    if (host.startsWith("[") && host.endsWith("]")) {
+      host = host.substring(1, host.length() - 1);
+    }
+    int port = defaultPort;
+    if (colon >= 0) {
+      String digits = text.substring(colon + 1);
+      port = digits.matches("\\d{1,5}") ? Integer.parseInt(digits) : 0;
+    }
+    return host.isEmpty() || port < 1 || port > 65_535
+        ? Optional.empty()
+        : Optional.of(new Address(host, port));
+  }
+
+  List<Address> addresses() {
+    return addresses;
+  }
+
+  String withAddresses(List<Address> others) {
+    return before + others.stream().map(Address::toString).collect(Collectors.joining(",")) + after;
+  }
+}

@@ -1,0 +1,82 @@
+package dev.interlock.tck.history;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A file of {@link Event}s, one per line, written by one process and read by another. Every event
+ * has left the process when {@link #record} returns, so that a process that is killed takes none
+ * with it but the one that it was writing.
+ *
+ * <p>May be used from any thread.
+ */
+public final class EventLog implements Closeable {
+  private final OutputStream out;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private EventLog(OutputStream out) {
+    this.out = out;
+  }
+
+  /**
+   * Starts a new log.
+   *
+   * @param file where to; replaced if it exists
+   * @return the log
+   * @throws IOException if the file cannot be written
+   */
+  public static EventLog create(Path file) throws IOException {
+    return new EventLog(Files.newOutputStream(file));
+  }
+
+  /**
+   * Appends an event.
+   *
+   * @param event the event
+   * @throws UncheckedIOException if it cannot be written
+   */
+  public void record(Event event) {
+    byte[] line = (event.encode() + "\n").getBytes(UTF_8);
+    lock.lock();
+    try {
+      out.write(line); // unbuffered: one write of the operating system's
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot record " + event, e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Reads what a process has recorded so far. A last line without an end was being written when its
+   * process died, and is left out.
+   *
+   * @param file the log
+   * @return the events in the order in which they were recorded
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if a whole line is not an event
+   */
+  public static List<Event> read(Path file) throws IOException {
+    String text = Files.readString(file, UTF_8);
+    List<Event> events = new ArrayList<>();
+    for (int start = 0, end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      events.add(Event.decode(text.substring(start, end)));
+      start = end + 1;
+    }
+    return events;
+  }
+
+  @Override
+  public void close() throws IOException {
+    out.close();
+  }
+}

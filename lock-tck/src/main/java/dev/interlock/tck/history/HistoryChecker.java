@@ -1,0 +1,281 @@
+package dev.interlock.tck.history;
+
+import static java.util.Comparator.comparingLong;
+
+import dev.interlock.tck.history.Violation.Kind;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides whether the leases of a history excluded each other, and whether their tokens are unique
+ * and rise. Takes O(n log n) time for n events.
+ *
+ * <p>A lease is held from its grant until the latest end of validity that was recorded for it, or
+ * until it was ended, whichever is first. Three things are found per name, and of each the pair of
+ * leases whose grants are closest together:
+ *
+ * <ul>
+ *   <li>{@link Kind#OVERLAP}: two leases were held at one moment.
+ *   <li>{@link Kind#TOKEN_REPEATED}: two leases have one token.
+ *   <li>{@link Kind#TOKEN_WENT_BACK}: a lease has a lower token than another that had been granted
+ *       before this one was requested; or, where no leases of the name overlapped, than another
+ *       that was granted before it. (Without overlap the order in which leases were held is the
+ *       order in which the store granted them, even if their requests crossed.)
+ * </ul>
+ *
+ * <p>Leases with the token 0 have none, and are only looked at for overlaps.
+ */
+public final class HistoryChecker {
+  /** A turn has room for so many tokens; see {@link dev.interlock.spi.Grant#token()}. */
+  private static final long TOKENS_PER_TURN = 64;
+
+  private final boolean withinFailureModel;
+
+  private HistoryChecker(boolean withinFailureModel) {
+    this.withinFailureModel = withinFailureModel;
+  }
+
+  /**
+   * A checker for histories whose faults are all within the backend's failure model.
+   *
+   * @return a checker
+   */
+  public static HistoryChecker withinFailureModel() {
+    return new HistoryChecker(true);
+  }
+
+  /**
+   * A checker for histories in which exclusion may have been broken by faults that the backend does
+   * not promise to survive. Overlaps are still found, for the caller to count. Since a process that
+   * has not yet noticed may go on handing its acquisition over among its own threads, all leases of
+   * such a turn count as granted when the store granted it.
+   *
+   * @return a checker
+   */
+  public static HistoryChecker outsideFailureModel() {
+    return new HistoryChecker(false);
+  }
+
+  /** One lease, from grant to end. */
+  private record Hold(Event.Granted grant, long end) {
+    long from() {
+      return grant.at();
+    }
+
+    long token() {
+      return grant.token();
+    }
+  }
+
+  /**
+   * Looks at a history.
+   *
+   * @param events all events of all processes, in any order
+   * @return for each name and kind of violation the shortest, by name; empty if all is well
+   * @throws IllegalArgumentException if an event belongs to no lease, or two leases have one
+   *     identity
+   */
+  public List<Violation> check(Collection<? extends Event> events) {
+    Map<String, List<Hold>> byName = new TreeMap<>();
+    for (Hold hold : fold(events)) {
+      byName.computeIfAbsent(hold.grant.name(), name -> new ArrayList<>()).add(hold);
+    }
+    List<Violation> found = new ArrayList<>();
+    for (List<Hold> holds : byName.values()) {
+      Shortest overlap = new Shortest(Kind.OVERLAP);
+      findOverlap(holds, overlap);
+      List<Hold> fenced = holds.stream().filter(hold -> hold.token() != 0).toList();
+      Shortest repeated = new Shortest(Kind.TOKEN_REPEATED);
+      findRepetition(fenced, repeated);
+      Shortest back = new Shortest(Kind.TOKEN_WENT_BACK);
+      if (withinFailureModel) {
+        findRegressionAgainstRequests(fenced, back);
+        if (overlap.violation == null) {
+          findRegressionAlongHolds(fenced, back);
+        }
+      } else {
+        findRegressionOfTurns(fenced, back);
+      }
+      for (Shortest shortest : List.of(overlap, repeated, back)) {
+        if (shortest.violation != null) {
+          found.add(shortest.violation);
+        }
+      }
+    }
+    return found;
+  }
+
+  private static List<Hold> fold(Collection<? extends Event> events) {
+    Map<String, Event.Granted> grants = new HashMap<>();
+    Map<String, Long> validity = new HashMap<>();
+    Map<String, Long> ended = new HashMap<>();
+    for (Event event : events) {
+      if (event instanceof Event.Granted granted) {
+        if (granted.requestedAt() > granted.at()) {
+          throw new IllegalArgumentException("granted before it was requested: " + event.encode());
+        }
+        if (grants.put(granted.lease(), granted) != null) {
+          throw new IllegalArgumentException("two leases have the identity " + granted.lease());
+        }
+        validity.merge(granted.lease(), granted.validUntil(), Math::max);
+      } else if (event instanceof Event.Extended extended) {
+        validity.merge(extended.lease(), extended.validUntil(), Math::max);
+      } else {
+        ended.merge(event.lease(), event.at(), Math::min);
+      }
+    }
+    for (Event event : events) {
+      if (!grants.containsKey(event.lease())) {
+        throw new IllegalArgumentException("no grant of " + event.lease() + " for " + event);
+      }
+    }
+    List<Hold> holds = new ArrayList<>(grants.size());
+    grants.forEach(
+        (lease, grant) -> {
+          long validUntil = validity.getOrDefault(lease, grant.validUntil());
+          holds.add(new Hold(grant, Math.min(validUntil, ended.getOrDefault(lease, validUntil))));
+        });
+    return holds;
+  }
+
+  /** Keeps the pair whose grants are closest together. */
+  private static final class Shortest {
+    private final Kind kind;
+    private @Nullable Violation violation;
+
+    Shortest(Kind kind) {
+      this.kind = kind;
+    }
+
+    void offer(Hold a, Hold b) {
+      boolean inOrder = a.from() <= b.from();
+      Hold first = inOrder ? a : b;
+      Hold second = inOrder ? b : a;
+      Violation candidate = new Violation(kind, first.grant, first.end, second.grant);
+      if (violation == null || candidate.distance() < violation.distance()) {
+        violation = candidate;
+      }
+    }
+  }
+
+  /**
+   * Compares neighbours only. If holds i and j overlap, i the earlier, then every hold that starts
+   * between them starts within i, so i overlaps its own neighbour too, and that pair is no farther
+   * apart.
+   */
+  private static void findOverlap(List<Hold> holds, Shortest shortest) {
+    List<Hold> inOrder =
+        holds.stream()
+            .filter(hold -> hold.end > hold.from())
+            .sorted(comparingLong(Hold::from))
+            .toList();
+    forNeighbours(
+        inOrder,
+        (a, b) -> {
+          if (a.end > b.from()) {
+            shortest.offer(a, b);
+          }
+        });
+  }
+
+  private static void findRepetition(List<Hold> holds, Shortest shortest) {
+    forNeighbours(
+        holds.stream().sorted(comparingLong(Hold::token).thenComparingLong(Hold::from)).toList(),
+        (a, b) -> {
+          if (a.token() == b.token()) {
+            shortest.offer(a, b);
+          }
+        });
+  }
+
+  /** Neighbours suffice: a sequence rises if each element is higher than the one before it. */
+  private static void findRegressionAlongHolds(List<Hold> holds, Shortest shortest) {
+    forNeighbours(
+        holds.stream()
+            .filter(hold -> hold.end > hold.from())
+            .sorted(comparingLong(Hold::from))
+            .toList(),
+        (a, b) -> {
+          if (a.token() > b.token()) {
+            shortest.offer(a, b);
+          }
+        });
+  }
+
+  /**
+   * Looks, for every request, for a lease granted before it with a higher token. Grants are taken
+   * in order of time onto a stack, from which those with lower tokens are dropped when a later one
+   * with a higher token comes: whatever they contradict, that one contradicts too, and is nearer.
+   * The tokens on the stack thus fall towards its top, and the nearest contradiction is found by
+   * bisection.
+   */
+  private static void findRegressionAgainstRequests(List<Hold> holds, Shortest shortest) {
+    List<Hold> byRequest =
+        holds.stream().sorted(comparingLong(hold -> hold.grant.requestedAt())).toList();
+    List<Hold> byGrant = holds.stream().sorted(comparingLong(Hold::from)).toList();
+    List<Hold> stack = new ArrayList<>();
+    int next = 0;
+    for (Hold hold : byRequest) {
+      while (next < byGrant.size() && byGrant.get(next).from() < hold.grant.requestedAt()) {
+        Hold granted = byGrant.get(next++);
+        while (!stack.isEmpty() && last(stack).token() <= granted.token()) {
+          stack.remove(stack.size() - 1);
+        }
+        stack.add(granted);
+      }
+      int higher = 0;
+      for (int upper = stack.size(); higher < upper; ) {
+        int middle = (higher + upper) >>> 1;
+        if (stack.get(middle).token() > hold.token()) {
+          higher = middle + 1;
+        } else {
+          upper = middle;
+        }
+      }
+      if (higher > 0) {
+        shortest.offer(stack.get(higher - 1), hold);
+      }
+    }
+  }
+
+  /**
+   * Takes each turn as granted when its first lease was, and compares turns with turns, and leases
+   * within a turn with each other. A turn whose first lease was not recorded says nothing about
+   * when it was granted.
+   */
+  private static void findRegressionOfTurns(List<Hold> holds, Shortest shortest) {
+    Map<Long, List<Hold>> turns = new HashMap<>();
+    for (Hold hold : holds) {
+      turns.computeIfAbsent(hold.token() / TOKENS_PER_TURN, turn -> new ArrayList<>()).add(hold);
+    }
+    List<Hold> first = new ArrayList<>();
+    for (List<Hold> turn : turns.values()) {
+      findRegressionAgainstRequests(turn, shortest);
+      turn.stream()
+          .filter(hold -> hold.token() % TOKENS_PER_TURN == 0)
+          .min(Comparator.comparingLong(Hold::from))
+          .ifPresent(first::add);
+    }
+    findRegressionAgainstRequests(first, shortest);
+  }
+
+  private interface Pair {
+    void accept(Hold a, Hold b);
+  }
+
+  private static void forNeighbours(List<Hold> holds, Pair pair) {
+    for (int i = 1; i < holds.size(); i++) {
+      pair.accept(holds.get(i - 1), holds.get(i));
+    }
+  }
+
+  private static Hold last(List<Hold> holds) {
+    return holds.get(holds.size() - 1);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.interlock.tck.history;
+
+import java.util.Locale;
+
+/**
+ * Two leases of one name that cannot both be right. {@link #toString()} shows them with times
+ * relative to the first.
+ *
+ * @param kind what is wrong with them
+ * @param first the one that was granted first
+ * @param firstEnd until when the first was certainly held
+ * @param second the other
+ */
+public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Granted second) {
+  /** What two leases can do to each other. */
+  public enum Kind {
+    /** Both were valid at one moment. */
+    OVERLAP,
+    /** They have the same token. */
+    TOKEN_REPEATED,
+    /** The later one has the lower token. */
+    TOKEN_WENT_BACK
+  }
+
+  /** {@return the name of the lock} */
+  public String name() {
+    return first.name();
+  }
+
+  /** How far apart the two grants are; of several violations the one with the least is shown. */
+  long distance() {
+    return second.at() - first.at();
+  }
+
+  @Override
+  public String toString() {
+    String what =
+        switch (kind) {
+          case OVERLAP -> "two leases were valid at once";
+          case TOKEN_REPEATED -> "two leases have the same token";
+          case TOKEN_WENT_BACK -> "the later lease has the lower token";
+        };
+    return String.format(
+        Locale.ROOT,
+        "lock \"%s\": %s%n  %s  granted  %s%n  %s  granted  %s%n  %s  the first ended",
+        name(),
+        what,
+        time(first.at()),
+        describe(first),
+        time(second.at()),
+        describe(second),
+        time(firstEnd));
+  }
+
+  private String describe(Event.Granted grant) {
+    return grant + ", requested at " + time(grant.requestedAt()).strip();
+  }
+
+  private String time(long at) {
+    return String.format(Locale.ROOT, "%+14.6f ms", (at - first.at()) / 1e6);
+  }
+}

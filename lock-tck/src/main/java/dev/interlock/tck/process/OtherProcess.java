@@ -1,0 +1,288 @@
+package dev.interlock.tck.process;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockOptions;
+import dev.interlock.tck.Harness;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A JVM on the same class path as this one, with a lock client of its own, that does what it is
+ * told and can be stopped, continued and killed.
+ *
+ * <pre>{@code
+ * try (OtherProcess other = OtherProcess.start(settings)) {
+ *   other.call(TakeLock.class, "a");
+ *   other.kill();
+ * }
+ * }</pre>
+ *
+ * <p>One task at a time. Closing kills it.
+ */
+public final class OtherProcess implements AutoCloseable {
+  private static final Duration START = Duration.ofMinutes(1);
+
+  /** JVMs that start all at once take the processors from the tests that are running. */
+  private static final Semaphore STARTING = new Semaphore(2);
+
+  private final Process process;
+  private final Path log;
+  private final OutputStream orders;
+  private final BufferedReader answers;
+
+  private OtherProcess(Process process, Path log) {
+    this.process = process;
+    this.log = log;
+    this.orders = process.getOutputStream();
+    this.answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
+  }
+
+  /**
+   * What the other JVM shall be.
+   *
+   * @param harness opens its client; has to be a class that the other JVM can make, see {@link
+   *     #canMake}, or {@link Harness#at}
+   * @param uri where the store is
+   * @param options its client's options; term, request time-out and auto-renewal are passed on
+   * @param jvmArguments further arguments for the JVM
+   * @param trace whether it logs everything
+   */
+  public record Settings(
+      Harness harness, String uri, LockOptions options, List<String> jvmArguments, boolean trace) {}
+
+  /**
+   * Returns whether another JVM can open clients as the harness does: by the URI alone, or by
+   * making the harness again.
+   *
+   * @param harness the harness
+   * @return whether it can
+   */
+  public static boolean canMake(Harness harness) {
+    return opensByUri(harness) || className(harness).isPresent();
+  }
+
+  private static boolean opensByUri(Harness harness) {
+    try {
+      return harness
+          .getClass()
+          .getMethod("open", String.class, LockOptions.class)
+          .getDeclaringClass()
+          .equals(Harness.class);
+    } catch (NoSuchMethodException e) {
+      throw new LinkageError("a harness without open", e);
+    }
+  }
+
+  private static Optional<String> className(Harness harness) {
+    Class<?> type = harness.getClass();
+    boolean makeable =
+        Arrays.stream(type.getDeclaredConstructors())
+            .anyMatch(constructor -> constructor.getParameterCount() == 0);
+    return makeable && !type.isAnonymousClass() && !type.isLocalClass()
+        ? Optional.of(type.getName())
+        : Optional.empty();
+  }
+
+  /**
+   * Starts a JVM and waits until it takes tasks.
+   *
+   * @param settings what it shall be
+   * @return the process
+   * @throws IOException if it does not start; the message has what it said
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public static OtherProcess start(Settings settings) throws IOException, InterruptedException {
+    Path log = Files.createTempFile("interlock-tck-", ".log");
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-cp", classPath(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    command.add("-Dslf4j.provider=" + StderrLogger.Provider.class.getName());
+    command.add("-D" + StderrLogger.TRACE + "=" + settings.trace);
+    command.addAll(settings.jvmArguments);
+    command.add(Worker.class.getName());
+    command.add(opensByUri(settings.harness) ? "-" : className(settings.harness).orElseThrow());
+    command.add(settings.uri);
+    command.add(settings.options.term().toString());
+    command.add(settings.options.requestTimeout().toString());
+    command.add(Boolean.toString(settings.options.autoRenew()));
+    STARTING.acquire();
+    try {
+      Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+      OtherProcess other = new OtherProcess(process, log);
+      try {
+        other.read(START);
+        return other;
+      } catch (IOException | InterruptedException e) {
+        other.close();
+        throw e;
+      }
+    } finally {
+      STARTING.release();
+    }
+  }
+
+  /** The class path of this JVM, and what a class loader of the thread's adds to it. */
+  private static String classPath() {
+    List<String> entries = new ArrayList<>();
+    ClassLoader loader = Thread.currentThread().getContextClassLoader();
+    for (; loader != null; loader = loader.getParent()) {
+      if (loader instanceof URLClassLoader urls) {
+        for (URL url : urls.getURLs()) {
+          try {
+            entries.add(Path.of(url.toURI()).toString());
+          } catch (URISyntaxException | IllegalArgumentException e) {
+            throw new IllegalStateException("not a file on the class path: " + url, e);
+          }
+        }
+      }
+    }
+    entries.add(System.getProperty("java.class.path"));
+    return String.join(File.pathSeparator, entries);
+  }
+
+  /**
+   * Runs a task and waits for its answer.
+   *
+   * @param limit how long to wait
+   * @param task the class of the task
+   * @param arguments what it is given
+   * @return its answer
+   * @throws IOException if the process has died, did not answer in time, or the task failed; the
+   *     message says what happened there
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public String call(Duration limit, Class<? extends RemoteTask> task, String... arguments)
+      throws IOException, InterruptedException {
+    order(task, arguments);
+    return answer(limit);
+  }
+
+  /**
+   * Starts a task without waiting for it; {@link #answer} does that.
+   *
+   * @param task the class of the task
+   * @param arguments what it is given
+   * @throws IOException if the process has died
+   */
+  public void order(Class<? extends RemoteTask> task, String... arguments) throws IOException {
+    List<String> message = new ArrayList<>();
+    message.add(task.getName());
+    message.addAll(List.of(arguments));
+    orders.write((Message.encode(message) + "\n").getBytes(UTF_8));
+    orders.flush();
+  }
+
+  /**
+   * Waits for the answer to a task that was started.
+   *
+   * @param limit how long to wait
+   * @return its answer
+   * @throws IOException if the process has died, did not answer in time, or the task failed
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public String answer(Duration limit) throws IOException, InterruptedException {
+    return read(limit);
+  }
+
+  private String read(Duration limit) throws IOException, InterruptedException {
+    CompletableFuture<String> line =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                String read = answers.readLine();
+                return read == null ? "" : read;
+              } catch (IOException e) {
+                return "";
+              }
+            },
+            task -> {
+              Thread reader = new Thread(task, "tck-reader-" + process.pid());
+              reader.setDaemon(true);
+              reader.start();
+            });
+    String text;
+    try {
+      text = line.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      throw new IOException(
+          "process " + process.pid() + " did not answer within " + limit + "; it said: " + log());
+    } catch (ExecutionException e) {
+      throw new IOException("cannot read from process " + process.pid(), e.getCause());
+    }
+    if (text.isEmpty()) {
+      throw new IOException("process " + process.pid() + " has died; it said: " + log());
+    }
+    List<String> answer = Message.decode(text);
+    if (answer.get(0).equals("failed")) {
+      throw new IOException("in process " + process.pid() + ": " + answer.get(1));
+    }
+    return answer.get(1);
+  }
+
+  /**
+   * Stops it (SIGSTOP).
+   *
+   * @throws IOException if it cannot be stopped
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public void stop() throws IOException, InterruptedException {
+    ProcessSignals.stop(process.toHandle());
+  }
+
+  /**
+   * Lets it go on (SIGCONT).
+   *
+   * @throws IOException if it cannot be continued
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public void resume() throws IOException, InterruptedException {
+    ProcessSignals.resume(process.toHandle());
+  }
+
+  /** Kills it (SIGKILL) and waits for its end. */
+  public void kill() {
+    ProcessSignals.kill(process.toHandle());
+  }
+
+  /**
+   * Returns everything that it has logged and printed.
+   *
+   * @return the text
+   */
+  public String log() {
+    try {
+      return Files.readString(log);
+    } catch (IOException e) {
+      return "(its log cannot be read: " + e + ")";
+    }
+  }
+
+  @Override
+  public void close() {
+    kill();
+    try {
+      Files.deleteIfExists(log);
+    } catch (IOException e) {
+      // A file in the folder for temporary ones stays behind.
+    }
+  }
+}

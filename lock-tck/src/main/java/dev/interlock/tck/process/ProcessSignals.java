@@ -1,0 +1,117 @@
+package dev.interlock.tck.process;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Stops, continues and kills processes by their number, and waits until the operating system shows
+ * that it happened. For Linux, whose {@code /proc} tells; elsewhere everything but kill throws
+ * {@link UnsupportedOperationException}.
+ */
+public final class ProcessSignals {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Path PROC = Path.of("/proc");
+
+  private ProcessSignals() {}
+
+  /**
+   * Returns whether processes can be stopped and continued here.
+   *
+   * @return true on Linux
+   */
+  public static boolean supported() {
+    return Files.isDirectory(PROC.resolve("self"));
+  }
+
+  /**
+   * Stops a process (SIGSTOP).
+   *
+   * @param process what to stop
+   * @throws IOException if it cannot be stopped
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public static void stop(ProcessHandle process) throws IOException, InterruptedException {
+    signal(process, "STOP");
+    awaitStopped(process, true);
+  }
+
+  /**
+   * Lets a stopped process go on (SIGCONT).
+   *
+   * @param process what to continue
+   * @throws IOException if it cannot be continued
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public static void resume(ProcessHandle process) throws IOException, InterruptedException {
+    signal(process, "CONT");
+    awaitStopped(process, false);
+  }
+
+  /**
+   * Kills a process (SIGKILL), stopped or not, and waits for its end. Does nothing if it has ended.
+   *
+   * @param process what to kill
+   */
+  public static void kill(ProcessHandle process) {
+    process.destroyForcibly();
+    process.onExit().orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
+  }
+
+  private static void signal(ProcessHandle process, String name)
+      throws IOException, InterruptedException {
+    if (!supported()) {
+      throw new UnsupportedOperationException("processes can be stopped on Linux only");
+    }
+    Process kill =
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+            .redirectErrorStream(true)
+            .start();
+    String said =
+        new String(kill.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+    if (kill.waitFor() != 0) {
+      throw new IOException("cannot send " + name + " to process " + process.pid() + ": " + said);
+    }
+  }
+
+  /** Every thread of the process has to show the state, not only its first one. */
+  private static void awaitStopped(ProcessHandle process, boolean stopped)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!allStopped(process.pid(), stopped)) {
+      if (System.nanoTime() - end > 0) {
+        throw new IOException(
+            "process " + process.pid() + " did not " + (stopped ? "stop" : "go on"));
+      }
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private static boolean allStopped(long pid, boolean stopped) throws IOException {
+    try (var tasks = Files.newDirectoryStream(PROC.resolve(pid + "/task"))) {
+      for (Path task : tasks) {
+        if (isStopped(task.resolve("stat")) != stopped) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
+  private static boolean isStopped(Path stat) throws IOException {
+    try {
+      String line = Files.readString(stat);
+      // The state follows the name, which stands in parentheses and may contain any character.
+      return line.charAt(line.lastIndexOf(')') + 2) == 'T';
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package dev.interlock.tck.process;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.tck.Harness;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.Constructor;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The main class of the other JVMs: reads tasks from its input, runs them one after the other, and
+ * answers on its output. Ends when its input does, so that no worker outlives its test.
+ */
+public final class Worker {
+  private final Harness harness;
+  private final String uri;
+  private final LockOptions options;
+  private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+  private @Nullable LockClient client;
+
+  private Worker(Harness harness, String uri, LockOptions options) {
+    this.harness = harness;
+    this.uri = uri;
+    this.options = options;
+  }
+
+  /**
+   * Returns the worker's client, opened when it is first asked for.
+   *
+   * @return the one client
+   */
+  public synchronized LockClient client() {
+    if (client == null) {
+      client = harness.open(uri, options);
+    }
+    return client;
+  }
+
+  /**
+   * Opens another client.
+   *
+   * @param otherUri where the store is
+   * @return a new client
+   */
+  public LockClient open(String otherUri) {
+    return harness.open(otherUri, options);
+  }
+
+  /**
+   * Returns the options of the worker's client.
+   *
+   * @return the options
+   */
+  public LockOptions options() {
+    return options;
+  }
+
+  /**
+   * Keeps a lease for later tasks.
+   *
+   * @param key under which name
+   * @param lease the lease
+   */
+  public void keep(String key, Lease lease) {
+    leases.put(key, lease);
+  }
+
+  /**
+   * Returns a lease that was kept.
+   *
+   * @param key under which name
+   * @return the lease
+   */
+  public Lease lease(String key) {
+    Lease lease = leases.get(key);
+    if (lease == null) {
+      throw new IllegalArgumentException("no lease was kept as " + key);
+    }
+    return lease;
+  }
+
+  /**
+   * Serves the test that started this JVM.
+   *
+   * @param arguments harness class or {@code -}, URI, term, request time-out, auto-renewal
+   * @throws Exception if the arguments are wrong, or the connection to the test fails
+   */
+  public static void main(String[] arguments) throws Exception {
+    ignoreInterrupts();
+    PrintStream answers = System.out;
+    System.setOut(System.err); // what tasks and libraries print must not look like answers
+    if (Boolean.getBoolean(StderrLogger.TRACE)) {
+      StderrLogger.traceJavaLogging();
+    }
+    Harness harness =
+        arguments[0].equals("-") ? Harness.at(arguments[1]) : instance(arguments[0], Harness.class);
+    LockOptions options =
+        LockOptions.builder()
+            .term(Duration.parse(arguments[2]))
+            .requestTimeout(Duration.parse(arguments[3]))
+            .autoRenew(Boolean.parseBoolean(arguments[4]))
+            .build();
+    Worker worker = new Worker(harness, arguments[1], options);
+    BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+    answer(answers, "ready", Long.toString(System.nanoTime()));
+    for (String line = orders.readLine(); line != null; line = orders.readLine()) {
+      List<String> order = Message.decode(line);
+      try {
+        RemoteTask task = instance(order.get(0), RemoteTask.class);
+        answer(answers, "done", task.run(worker, order.subList(1, order.size())));
+      } catch (Throwable e) {
+        answer(answers, "failed", e.toString());
+        e.printStackTrace();
+      }
+    }
+    // Nobody is left to answer to. What this process held is let go as by a crash.
+    Runtime.getRuntime().halt(0);
+  }
+
+  /**
+   * Lets Control-C, which a terminal sends to the whole group of processes, end this one's test
+   * first. Java has no standard API for signals; every JDK has this one, of which javac warns in a
+   * way that cannot be silenced.
+   */
+  private static void ignoreInterrupts() {
+    try {
+      Class<?> signal = Class.forName("sun.misc.Signal");
+      Class<?> handler = Class.forName("sun.misc.SignalHandler");
+      signal
+          .getMethod("handle", signal, handler)
+          .invoke(
+              null,
+              signal.getConstructor(String.class).newInstance("INT"),
+              handler.getField("SIG_IGN").get(null));
+    } catch (ReflectiveOperationException | IllegalArgumentException e) {
+      // A JVM without such signals is not interrupted by them either.
+    }
+  }
+
+  private static void answer(PrintStream answers, String kind, String text) {
+    byte[] line = (Message.encode(List.of(kind, text)) + "\n").getBytes(UTF_8);
+    answers.write(line, 0, line.length);
+    answers.flush();
+  }
+
+  private static <T> T instance(String className, Class<T> type) throws Exception {
+    Constructor<? extends T> constructor =
+        Class.forName(className).asSubclass(type).getDeclaredConstructor();
+    constructor.setAccessible(true);
+    return constructor.newInstance();
+  }
+}

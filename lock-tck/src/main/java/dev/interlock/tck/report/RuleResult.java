@@ -1,0 +1,93 @@
+package dev.interlock.tck.report;
+
+import dev.interlock.tck.ContractRule;
+import dev.interlock.tck.report.TestResult.Status;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * What the tests of one rule say together.
+ *
+ * @param rule the rule
+ * @param tests its tests that were run, in the order in which they ended
+ */
+public record RuleResult(ContractRule rule, List<TestResult> tests) {
+
+  /** What is known about a rule after a run. */
+  public enum Outcome {
+    /** All tests passed, apart from those about what the backend does not have. */
+    PASSED("passed"),
+    /** At least one test failed. */
+    FAILED("FAILED"),
+    /** No test failed, and some could not be carried out. */
+    PARTLY_TESTED("partly tested"),
+    /** No test could be carried out. */
+    NOT_TESTED("not tested"),
+    /** The backend has nothing that the rule is about. */
+    NOT_APPLICABLE("does not apply");
+
+    private final String words;
+
+    Outcome(String words) {
+      this.words = words;
+    }
+
+    /**
+     * Returns the outcome for people.
+     *
+     * @return one or two words
+     */
+    public String words() {
+      return words;
+    }
+  }
+
+  /**
+   * Returns what is known about the rule. Never passed unless a test was carried out.
+   *
+   * @return the outcome
+   */
+  public Outcome outcome() {
+    if (any(Status.FAILED)) {
+      return Outcome.FAILED;
+    }
+    if (any(Status.PASSED)) {
+      return any(Status.NOT_TESTED) ? Outcome.PARTLY_TESTED : Outcome.PASSED;
+    }
+    return any(Status.NOT_APPLICABLE) && !any(Status.NOT_TESTED)
+        ? Outcome.NOT_APPLICABLE
+        : Outcome.NOT_TESTED;
+  }
+
+  private boolean any(Status status) {
+    return tests.stream().anyMatch(test -> test.status() == status);
+  }
+
+  /**
+   * Returns why the outcome is no plain pass.
+   *
+   * @return one line; empty for a pass
+   */
+  public String reason() {
+    Status status =
+        switch (outcome()) {
+          case PASSED -> Status.PASSED;
+          case FAILED -> Status.FAILED;
+          case PARTLY_TESTED, NOT_TESTED -> Status.NOT_TESTED;
+          case NOT_APPLICABLE -> Status.NOT_APPLICABLE;
+        };
+    if (tests.isEmpty()) {
+      return "no test of it was run";
+    }
+    return tests.stream()
+        .filter(test -> test.status() == status && test.reason() != null)
+        .map(test -> firstLine(test.reason()))
+        .distinct()
+        .collect(Collectors.joining("; "));
+  }
+
+  private static String firstLine(String text) {
+    int end = text.indexOf('\n');
+    return end < 0 ? text.strip() : text.substring(0, end).strip();
+  }
+}

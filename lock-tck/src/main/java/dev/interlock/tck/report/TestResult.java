@@ -1,0 +1,38 @@
+package dev.interlock.tck.report;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How one test ended.
+ *
+ * @param test class and method, such as {@code ExclusionRules.threadsNeverLoseAnIncrement}
+ * @param title the name that people read
+ * @param rules the rules that it tests
+ * @param status how it ended
+ * @param reason why, if it did not pass
+ * @param trace the stack trace of a failure
+ * @param took how long it took
+ */
+public record TestResult(
+    String test,
+    String title,
+    List<String> rules,
+    Status status,
+    @Nullable String reason,
+    @Nullable String trace,
+    Duration took) {
+
+  /** How a test can end. */
+  public enum Status {
+    /** What it tests holds. */
+    PASSED,
+    /** What it tests does not hold. */
+    FAILED,
+    /** Something was missing that the test needs. */
+    NOT_TESTED,
+    /** The backend does not have what the test is about. */
+    NOT_APPLICABLE
+  }
+}

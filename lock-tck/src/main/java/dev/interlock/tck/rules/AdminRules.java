@@ -1,0 +1,111 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockState;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** ADMIN: looking and intervening. */
+public abstract class AdminRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected AdminRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  @Test
+  @Rule("ADMIN-01")
+  void inspectionSeesWhatAnotherClientHolds() throws Exception {
+    String name = newName();
+    LockClient holder = client(lasting().toBuilder().holder("somebody in particular").build());
+    LockClient observer = client();
+    assertFalse(observer.inspect(name).isHeld(), "held before it was acquired");
+    try (Lease lease = holder.lock(name).acquire()) {
+      LockState state = observer.inspect(name);
+      assertEquals(name, state.name());
+      assertTrue(state.isHeld(), "not held while a lease was");
+      state.holder().ifPresent(label -> assertEquals("somebody in particular", label));
+      if (has(Capability.FENCING)) {
+        state
+            .fencingToken()
+            .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
+      }
+      state
+          .remaining()
+          .ifPresent(
+              remaining ->
+                  assertTrue(
+                      remaining.compareTo(lease.effectiveTerm().plus(bound())) <= 0,
+                      () -> "remaining " + text(remaining) + " of " + lease.effectiveTerm()));
+    }
+    assertFalse(observer.inspect(name).isHeld(), "held after its release");
+  }
+
+  @Test
+  @Rule("ADMIN-02")
+  void aForcedReleaseFreesTheLockAndTheTokensGoOn() throws Exception {
+    String name = newName();
+    LockClient operator = client();
+    assertFalse(operator.forceRelease(name), "a free lock was said to be held");
+    Lease forced = client().lock(name).acquire();
+    assertTrue(operator.forceRelease(name), "a held lock was said to be free");
+    try (Lease next = acquireWithin(bound(), operator.lock(name), "not free after the force")) {
+      if (has(Capability.FENCING)) {
+        assertTrue(
+            next.fencingToken() > forced.fencingToken(), "the token does not tell them apart");
+      }
+      forced.release();
+      assertTrue(next.isHeld());
+      assertRefused(client().lock(name), "the forced lease's release touched its successor");
+    }
+  }
+
+  @Test
+  @Rule("ADMIN-03")
+  @Requires(Capability.REVOKE)
+  void aRevocationKeepsEverybodyOutUntilTheLeaseHasEnded() throws Exception {
+    String name = newName();
+    LockClient operator = client();
+    assertFalse(operator.revoke(name), "a free lock was said to be held");
+    Lease revoked = client(renewed()).lock(name).acquire();
+    Future<Boolean> overlap =
+        inThread(
+            () -> {
+              try (Lease next = operator.lock(name).acquire()) {
+                boolean both = revoked.isHeld();
+                return both && next.isHeld();
+              }
+            });
+    assertTrue(operator.revoke(name), "a held lock was said to be free");
+    assertFalse(
+        within(
+            revoked.effectiveTerm().plus(bound()),
+            overlap,
+            "nobody got the lock after its revoked lease had ended"),
+        "the successor was let in while the revoked lease was still valid");
+    assertFalse(revoked.isHeld(), "a revoked lease was renewed");
+  }
+
+  @Test
+  @Rule("ADMIN-03")
+  @Requires(value = Capability.REVOKE, absent = true)
+  void withoutRevocationTheAttemptIsRefused() {
+    LockClient operator = client();
+    assertThrows(UnsupportedOperationException.class, () -> operator.revoke(newName()));
+  }
+}

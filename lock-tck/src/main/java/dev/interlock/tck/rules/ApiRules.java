@@ -1,0 +1,432 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.MultiLock;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotApplicableException;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** API: arguments, failures, names, URIs, secrets and threads. */
+// The futures of calls that must be refused are never made.
+@SuppressWarnings("FutureReturnValueIgnored")
+public abstract class ApiRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected ApiRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- API-01 ---
+
+  @Test
+  @Rule("API-01")
+  void badArgumentsAreRefusedWithoutAskingTheStore() throws Exception {
+    LockClient client;
+    Duration limit = timing().requestTimeout();
+    if (cannotHappen(Fault.PARTITION)) {
+      client = client();
+    } else {
+      Network network = network();
+      client = client(network, lasting());
+      // Whoever asked the store now would wait for it.
+      Disturbance silence = network.partition();
+      assertNotNull(silence);
+    }
+    DistributedLock lock = client.lock(newName());
+    MultiLock set = client.lockAll(List.of(newName()));
+    long begun = System.nanoTime();
+    for (String bad : List.of("", "x".repeat(256), "\uD83D", "a\uDD12", "\uDD12\uD83D")) {
+      refused(() -> client.lock(bad));
+      refused(() -> client.lock(bad, lasting()));
+      refused(() -> client.lockAll(List.of(newName(), bad)));
+      refused(() -> client.inspect(bad));
+      refused(() -> client.forceRelease(bad));
+      refused(() -> client.revoke(bad));
+    }
+    refused(() -> client.lockAll(List.of()));
+    for (Duration bad : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofDays(-1))) {
+      refused(() -> lock.tryAcquire(bad));
+      refused(() -> lock.tryAcquireAsync(bad));
+      refused(() -> set.tryAcquire(bad));
+      refused(() -> set.tryAcquireAsync(bad));
+      refused(() -> LockOptions.builder().term(bad));
+      refused(() -> LockOptions.builder().maxHold(bad));
+      refused(() -> LockOptions.builder().waitTimeout(bad));
+      refused(() -> LockOptions.builder().requestTimeout(bad));
+    }
+    NullCalls.checkAll(client, lock);
+    assertTrue(
+        since(begun).compareTo(limit) < 0, "bad arguments were taken to a store that is silent");
+  }
+
+  private static String message(Exception e) {
+    return String.valueOf(e.getMessage());
+  }
+
+  private interface Call {
+    @Nullable Object make() throws Exception;
+  }
+
+  private static void refused(Call call) {
+    IllegalArgumentException e = assertThrows(IllegalArgumentException.class, call::make);
+    assertNotNull(e.getMessage());
+    assertFalse(e.getMessage().isEmpty());
+  }
+
+  /** What only callers without null checks can do. */
+  @SuppressWarnings("NullAway")
+  private static final class NullCalls {
+    static void checkAll(LockClient client, DistributedLock lock) {
+      refused(() -> client.lock(null));
+      refused(() -> client.lock("a", null));
+      refused(() -> client.lockAll(null));
+      refused(() -> client.lockAll(List.of("a"), null));
+      refused(() -> client.inspect(null));
+      refused(() -> client.forceRelease(null));
+      assertThrows(NullPointerException.class, () -> client.onEvent(null));
+      refused(() -> lock.tryAcquire(null));
+      refused(() -> lock.tryAcquireAsync(null));
+      refused(() -> LockClient.open(null));
+      refused(() -> LockOptions.builder().term(null));
+    }
+
+    private static void refused(Call call) {
+      assertThrows(NullPointerException.class, call::make);
+    }
+  }
+
+  // --- API-02 ---
+
+  @Test
+  @Rule("API-02")
+  void aLockThatIsHeldMakesAnAttemptComeBackEmpty() throws Exception {
+    String name = newName();
+    try (Lease lease = client().lock(name).acquire()) {
+      DistributedLock other = client().lock(name);
+      assertEquals(Optional.empty(), other.tryAcquire());
+      assertEquals(Optional.empty(), other.tryAcquire(Duration.ofMillis(200)));
+      assertEquals(
+          Optional.empty(),
+          within(bound(), other.tryAcquireAsync(Duration.ofMillis(200)), "the future did not end"));
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  @Rule("API-02")
+  void aStoreThatFailsIsAFailureWhichNamesIt() throws Exception {
+    Network network = network();
+    LockClient client = client(network, lasting());
+    try (Disturbance cut = network.cut()) {
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class,
+              () -> client.lock(newName()).tryAcquire(),
+              () -> "not a failure, although " + cut);
+      assertEquals(info().name(), e.backend());
+      assertFalse(e.endpoint().isEmpty(), "the endpoint is missing");
+      assertTrue(message(e).contains(e.backend()), () -> message(e));
+      assertTrue(message(e).contains(e.endpoint()), () -> message(e));
+    }
+  }
+
+  // --- API-03 ---
+
+  @Test
+  @Rule("API-03")
+  void everyNameWorks() throws Exception {
+    String unique = newName();
+    String filler = "\u00E9".repeat(255 - unique.length());
+    List<String> suffixes =
+        List.of(
+            " ",
+            " with spaces ",
+            "/",
+            "//",
+            "/a/b",
+            "/../..",
+            ".",
+            "..",
+            "{a}",
+            "}{",
+            "%",
+            "%2F",
+            "%00",
+            "\\",
+            "*?[a-z]",
+            "\u0000",
+            "\u0001\t\r\n\u007F",
+            "\u0085\u2028",
+            "\"'`$;|&",
+            "\u00E9",
+            "e\u0301",
+            "\uFB01",
+            "\u0130",
+            "\uD83D\uDD12",
+            "\uFFFF",
+            "\uFEFF",
+            ":",
+            "=",
+            "#",
+            "@",
+            "\u202E",
+            filler);
+    LockClient client = client();
+    LockClient other = client();
+    for (String suffix : suffixes) {
+      String name = unique + suffix;
+      try (Lease lease = acquireNow(client.lock(name))) {
+        assertEquals(name, lease.name());
+        assertRefused(other.lock(name), "not exclusive: " + name);
+        assertTrue(other.inspect(name).isHeld(), () -> "not seen: " + name);
+        if (has(Capability.FENCING)) {
+          assertTrue(lease.fencingToken() > 0);
+        }
+      }
+      assertFalse(other.inspect(name).isHeld(), () -> "not released: " + name);
+    }
+    // Alone, too: what is special may be so only at the beginning, or in full length.
+    String longest = "\uD83D\uDD12".repeat(255);
+    try (Lease lease = acquireWithin(timing().longTerm(), client.lock(longest), "not had")) {
+      assertEquals(longest, lease.name());
+    }
+  }
+
+  // --- API-04 ---
+
+  private String scheme() {
+    String uri = kit().server().uri();
+    String scheme = uri.substring(0, uri.indexOf(':'));
+    for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
+      if (provider.schemes().contains(scheme)) {
+        return scheme;
+      }
+    }
+    throw new NotTestedException(
+        "no provider serves " + scheme + ": URIs, so the backend is not opened by one");
+  }
+
+  @Test
+  @Rule("API-04")
+  void anUnknownSchemeListsTheProvidersFound() {
+    String known = scheme();
+    LockConfigurationException e =
+        assertThrows(
+            LockConfigurationException.class, () -> LockClient.open("no-such-store://localhost"));
+    assertTrue(message(e).contains("no-such-store"), () -> message(e));
+    assertTrue(message(e).contains(known), () -> message(e));
+  }
+
+  @Test
+  @Rule("API-04")
+  void unknownParametersAndImpossiblePortsAreRefused() {
+    String scheme = scheme();
+    String uri = kit().server().uri();
+    String separator = uri.contains("?") ? "&" : "?";
+    LockConfigurationException e =
+        assertThrows(
+            LockConfigurationException.class,
+            () -> LockClient.open(uri + separator + "noSuchParameter=1").close());
+    assertTrue(message(e).contains("noSuchParameter"), () -> message(e));
+    assertThrows(
+        LockConfigurationException.class,
+        () -> LockClient.open(uri + separator + "term=soon").close());
+    if (uri.startsWith(scheme + "://")) {
+      for (String address : List.of("localhost:0", "localhost:65536", "localhost:x", ":1", "")) {
+        assertThrows(
+            LockConfigurationException.class,
+            () -> LockClient.open(scheme + "://" + address).close(),
+            address);
+      }
+    }
+  }
+
+  // --- API-05 ---
+
+  private static final String SECRET = "hunter2hunter2";
+
+  /** Opens URIs with a password, and tells whatever can be read of what comes of it. */
+  static final class SpeakOfSecrets implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      List<String> said = new ArrayList<>();
+      for (String uri : arguments) {
+        try (LockClient client = LockClient.open(uri)) {
+          said.add(client + " " + client.endpoint() + " " + client.backend());
+          said.add(client.lock("secrets") + " " + client.lock("secrets").tryAcquire());
+        } catch (LockException e) {
+          for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            said.add(cause.toString());
+          }
+        }
+      }
+      return String.join("\n", said);
+    }
+  }
+
+  @Test
+  @Rule("API-05")
+  void noPasswordIsEverShown() throws Exception {
+    String scheme = scheme();
+    String uri = kit().server().uri();
+    String address = uri.replaceFirst("^[^:]*:(//)?([^@/?]*@)?", "");
+    OtherProcess process = anyProcess(uri, lasting(), true);
+    String said =
+        process.call(
+            timing().longTerm(),
+            SpeakOfSecrets.class,
+            scheme + "://somebody:" + SECRET + "@" + address,
+            scheme + "://:" + SECRET + "@" + address,
+            scheme + "://somebody:" + SECRET + "@localhost:1",
+            scheme + "://somebody:" + SECRET + "@localhost:99999",
+            scheme + "://somebody:" + SECRET + "@localhost:x",
+            scheme + "://somebody:" + SECRET + "%zz@localhost",
+            "somebody:" + SECRET + "@localhost");
+    assertFalse(said.isEmpty(), "nothing was said at all");
+    assertFalse(said.contains(SECRET), () -> "a message shows the password: " + said);
+    String log = process.log();
+    assertFalse(log.contains(SECRET), () -> "the log shows the password: " + log);
+  }
+
+  // --- API-06 ---
+
+  /** On one carrier: somebody waits for a lock, and somebody else works meanwhile. */
+  static final class ShareOneCarrier implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      String name = arguments.get(0);
+      boolean slow = Boolean.parseBoolean(arguments.get(1));
+      DistributedLock lock = worker.client().lock(name);
+      if (slow) {
+        return share(worker, lock, Optional.empty());
+      }
+      // Another client's, so that it is the store that is waited for.
+      try (LockClient other = worker.open(arguments.get(2))) {
+        return share(worker, lock, other.lock(name).tryAcquire());
+      }
+    }
+
+    private static String share(Worker worker, DistributedLock lock, Optional<Lease> inTheWay)
+        throws Exception {
+      AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+      CountDownLatch waiting = new CountDownLatch(1);
+      CountDownLatch waited = new CountDownLatch(1);
+      CountDownLatch worked = new CountDownLatch(1);
+      startVirtual(
+          () -> {
+            waiting.countDown();
+            try {
+              lock.acquire().close();
+            } catch (Throwable e) {
+              failure.set(e);
+            }
+            waited.countDown();
+          });
+      waiting.await();
+      startVirtual(worked::countDown);
+      boolean shared = worked.await(worker.options().requestTimeout().toMillis() / 2, MILLIS);
+      boolean stillWaiting = waited.getCount() > 0;
+      inTheWay.ifPresent(Lease::close);
+      boolean ended = waited.await(worker.options().term().toMillis(), MILLIS);
+      if (failure.get() != null) {
+        return "failed: " + failure.get();
+      }
+      return shared ? (ended ? "shared" : "stuck") : stillWaiting ? "pinned" : "too fast to tell";
+    }
+
+    private static final TimeUnit MILLIS = TimeUnit.MILLISECONDS;
+
+    // By reflection, since the kit also runs on Java 17.
+    private static void startVirtual(Runnable work) throws ReflectiveOperationException {
+      Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+    }
+  }
+
+  private static void requireVirtualThreads() {
+    if (Runtime.version().feature() < 21) {
+      throw new NotApplicableException("this JVM has no virtual threads");
+    }
+  }
+
+  private OtherProcess processWithOneCarrier(String uri) throws Exception {
+    OtherProcess process =
+        anyProcess(
+            uri,
+            lasting(),
+            false,
+            "-Djdk.virtualThreadScheduler.parallelism=1",
+            "-Djdk.virtualThreadScheduler.maxPoolSize=1");
+    process.call(Duration.ofMinutes(1), WarmUp.class, newName());
+    return process;
+  }
+
+  @Test
+  @Rule("API-06")
+  void waitingForALockFreesTheCarrierThread() throws Exception {
+    requireVirtualThreads();
+    String uri = kit().server().uri();
+    OtherProcess process = processWithOneCarrier(uri);
+    assertEquals(
+        "shared",
+        process.call(timing().longTerm(), ShareOneCarrier.class, newName(), "false", uri),
+        "what became of a virtual thread beside one that waits for a lock");
+  }
+
+  @Test
+  @Rule("API-06")
+  void waitingForASlowStoreFreesTheCarrierThread() throws Exception {
+    requireVirtualThreads();
+    Network network = network();
+    OtherProcess process = processWithOneCarrier(network.uri());
+    // Connects before the network becomes slow.
+    assertEquals(
+        "shared",
+        process.call(
+            timing().longTerm(), ShareOneCarrier.class, newName(), "false", network.uri()));
+    Duration latency = timing().requestTimeout().dividedBy(3);
+    try (Disturbance delay = network.delay(Direction.CLIENT_TO_SERVER, latency)) {
+      String outcome = process.call(timing().longTerm(), ShareOneCarrier.class, newName(), "true");
+      assertEquals(
+          "shared",
+          outcome,
+          () -> "what became of a virtual thread beside one that waits for a store, with " + delay);
+    }
+  }
+}

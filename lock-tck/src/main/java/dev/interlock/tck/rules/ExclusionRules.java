@@ -1,0 +1,613 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.EventLog;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** EXCL: one lease of a name at a time, and nothing that belongs to one touches another. */
+public abstract class ExclusionRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected ExclusionRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- EXCL-01 ---
+
+  /** Not volatile, not atomic: only the lock protects it. */
+  private static final class Counter {
+    private int value;
+
+    void increment() {
+      int read = value;
+      LockSupport.parkNanos(1_000); // so that others may run between the two
+      value = read + 1;
+    }
+  }
+
+  @Test
+  @Rule({"EXCL-01", "FENCE-01"})
+  void threadsOfSeveralClientsNeverLoseAnIncrement() throws Exception {
+    String name = newName();
+    Counter counter = new Counter();
+    Queue<Event> history = new ConcurrentLinkedQueue<>();
+    int clients = 3;
+    int threadsPerClient = 3;
+    int rounds = 40;
+    List<Future<?>> workers = new ArrayList<>();
+    for (int c = 0; c < clients; c++) {
+      DistributedLock lock = client().lock(name);
+      LeaseRecorder recorder =
+          new LeaseRecorder("client-" + c, has(Capability.FENCING), history::add);
+      for (int t = 0; t < threadsPerClient; t++) {
+        workers.add(
+            inThread(
+                () -> {
+                  for (int i = 0; i < rounds; i++) {
+                    long requestedAt = System.nanoTime();
+                    try (Lease lease = lock.acquire()) {
+                      LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
+                      counter.increment();
+                      recorded.ends();
+                    }
+                  }
+                  return null;
+                }));
+      }
+    }
+    for (Future<?> worker : workers) {
+      within(Duration.ofSeconds(100), worker, "the threads did not all get their turns");
+    }
+    Histories.assertExclusive(history);
+    assertEquals(
+        clients * threadsPerClient * rounds,
+        counter.value,
+        "increments were lost: two threads held the lock at once");
+  }
+
+  @Test
+  @Rule({"EXCL-01", "FENCE-01"})
+  void leasesThatRunOutNeverOverlapWithTheirSuccessors() throws Exception {
+    String name = newName();
+    Queue<Event> history = new ConcurrentLinkedQueue<>();
+    List<Future<?>> workers = new ArrayList<>();
+    for (int c = 0; c < 3; c++) {
+      DistributedLock lock = client(passing()).lock(name);
+      LeaseRecorder recorder =
+          new LeaseRecorder("client-" + c, has(Capability.FENCING), history::add);
+      workers.add(
+          inThread(
+              () -> {
+                for (int i = 0; i < 2; i++) {
+                  long requestedAt = System.nanoTime();
+                  Lease lease =
+                      acquireWithin(
+                          timing().term().multipliedBy(20),
+                          lock,
+                          "the lock was not had after leases that ran out");
+                  recorder.granted(lease, requestedAt);
+                  // Not released: the next one has to wait for the end.
+                }
+                return null;
+              }));
+    }
+    for (Future<?> worker : workers) {
+      within(Duration.ofMinutes(2), worker, "the leases did not run out");
+    }
+    Histories.assertExclusive(history);
+  }
+
+  /** Adds to a number in a file that nothing but the lock protects. */
+  static final class IncrementFile implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      String name = arguments.get(0);
+      int rounds = Integer.parseInt(arguments.get(1));
+      Path file = Path.of(arguments.get(2));
+      boolean fenced = worker.client().backend().has(Capability.FENCING);
+      String process = "process-" + ProcessHandle.current().pid();
+      try (FileChannel number =
+              FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+          EventLog log = EventLog.create(Path.of(arguments.get(3)))) {
+        LeaseRecorder recorder = new LeaseRecorder(process, fenced, log::record);
+        DistributedLock lock = worker.client().lock(name);
+        for (int i = 0; i < rounds; i++) {
+          long requestedAt = System.nanoTime();
+          try (Lease lease = lock.acquire()) {
+            LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
+            ByteBuffer buffer = ByteBuffer.allocate(Long.BYTES);
+            number.read(buffer, 0);
+            long read = buffer.flip().getLong();
+            LockSupport.parkNanos(1_000); // so that others may run between the two
+            number.write(buffer.clear().putLong(read + 1).flip(), 0);
+            recorded.ends();
+          }
+        }
+      }
+      return "";
+    }
+  }
+
+  @Test
+  @Rule({"EXCL-01", "FENCE-01"})
+  void processesNeverLoseAnIncrement(@TempDir Path folder) throws Exception {
+    String name = newName();
+    Path number = folder.resolve("number");
+    Files.write(number, new byte[Long.BYTES]);
+    int processes = 3;
+    int rounds = 60;
+    List<OtherProcess> workers = new ArrayList<>();
+    for (int p = 0; p < processes; p++) {
+      workers.add(process(lasting()));
+    }
+    for (int p = 0; p < processes; p++) {
+      workers
+          .get(p)
+          .order(
+              IncrementFile.class,
+              name,
+              Integer.toString(rounds),
+              number.toString(),
+              folder.resolve("log-" + p).toString());
+    }
+    List<Event> history = new ArrayList<>();
+    for (int p = 0; p < processes; p++) {
+      workers.get(p).answer(Duration.ofSeconds(100));
+      history.addAll(EventLog.read(folder.resolve("log-" + p)));
+    }
+    Histories.assertExclusive(history);
+    assertEquals(
+        (long) processes * rounds,
+        ByteBuffer.wrap(Files.readAllBytes(number)).getLong(),
+        "increments were lost: two processes held the lock at once");
+  }
+
+  // --- EXCL-02 ---
+
+  @Test
+  @Rule("EXCL-02")
+  void namesThatLookAlikeAreDifferentLocks() {
+    String base = newName();
+    List<String> names =
+        List.of(
+            base,
+            base.toUpperCase(java.util.Locale.ROOT),
+            base + "/",
+            base + "//",
+            "/" + base,
+            base + "/a",
+            base + "/a/b",
+            base + "/A",
+            base + ".",
+            base + "/..",
+            base + ":a",
+            base + "{a}",
+            "{" + base + "}",
+            base + " ",
+            " " + base,
+            base + "+",
+            base + "%20",
+            base + "%2F",
+            base + "%2f",
+            base + "*",
+            base + "?",
+            base + "[a]",
+            base + "\\",
+            base + "\u0000",
+            base + "\u00e9",
+            base + "e\u0301",
+            base + "\u00c9",
+            base + "\u212b",
+            base + "\u00c5");
+    DistributedLock[] locks = locks(client(), names);
+    DistributedLock[] others = locks(client(), names);
+    List<Lease> leases = new ArrayList<>();
+    for (DistributedLock lock : locks) {
+      leases.add(
+          lock.tryAcquire()
+              .orElseGet(() -> fail("\"" + lock.name() + "\" is taken for another name")));
+    }
+    for (DistributedLock other : others) {
+      assertRefused(other, "\"" + other.name() + "\" was had by two clients");
+    }
+    leases.forEach(Lease::release);
+  }
+
+  private static DistributedLock[] locks(LockClient client, List<String> names) {
+    return names.stream().map(client::lock).toArray(DistributedLock[]::new);
+  }
+
+  // --- EXCL-03 ---
+
+  @Test
+  @Rule("EXCL-03")
+  void aLeaseThatWasTakenAwayCannotTouchItsSuccessor() throws Exception {
+    String name = newName();
+    LockClient former = client();
+    Lease stale = acquireNow(former.lock(name));
+    takeAway(name);
+    Lease successor = acquireNow(client().lock(name));
+
+    assertNotEquals(
+        ReleaseOutcome.RELEASED, stale.release(), "the store confirmed a stale release");
+    stale.close();
+    try {
+      stale.renew();
+      fail("a lease that was taken away was renewed");
+    } catch (LeaseLostException | IllegalStateException e) {
+      // either is right, depending on whether the release came to know of the loss
+    }
+    assertUntouched(name, successor);
+  }
+
+  @Test
+  @Rule("EXCL-03")
+  void aStaleRenewalCannotTouchTheSuccessor() throws Exception {
+    String name = newName();
+    Lease stale = acquireNow(client().lock(name));
+    takeAway(name);
+    Lease successor = acquireNow(client().lock(name));
+    try {
+      stale.renew();
+      fail("a lease that was taken away was renewed");
+    } catch (LeaseLostException e) {
+      assertFalse(stale.isHeld());
+    }
+    assertUntouched(name, successor);
+  }
+
+  @Test
+  @Rule("EXCL-03")
+  void aLeaseThatRanOutCannotTouchItsSuccessor() throws Exception {
+    String name = newName();
+    Lease stale = acquireNow(client(passing()).lock(name));
+    Lease successor =
+        acquireWithin(
+            stale.effectiveTerm().plus(bound()), client().lock(name), "the lease did not run out");
+    stale.release();
+    stale.close();
+    assertUntouched(name, successor);
+  }
+
+  @Test
+  @Rule("EXCL-03")
+  void aReleaseThatTheEndOfItsTermOvertakesCannotTouchTheSuccessor() throws Exception {
+    int attempts = 3; // on a busy machine the end may come before the release is sent
+    while (!releaseIsOvertaken()) {
+      if (--attempts == 0) {
+        throw new NotTestedException("no release was on its way when its lease ended");
+      }
+    }
+  }
+
+  /** Whether it came to that. */
+  private boolean releaseIsOvertaken() throws Exception {
+    String name = newName();
+    Network network = network();
+    Duration left = Duration.ofMillis(500);
+    Lease stale = acquireNow(client(network, passing()).lock(name));
+    eventually(
+        stale.effectiveTerm().plus(bound()),
+        () -> stale.remainingValidity().compareTo(left) < 0,
+        "the lease did not come to its end");
+    Lease successor;
+    boolean overtaken;
+    // Whoever asks whose lock it is, and then deletes it, learns the answer after the end.
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, left.multipliedBy(3))) {
+      Future<ReleaseOutcome> release = inThread(stale::release);
+      successor =
+          acquireWithin(
+              stale.effectiveTerm().plus(bound()), client().lock(name), "the lock was not freed");
+      within(bound().multipliedBy(2), release, "the release did not return");
+      overtaken = delay.hits() > 0;
+    }
+    never(left, successor.lost(), "the successor's lease was lost");
+    assertUntouched(name, successor);
+    return overtaken;
+  }
+
+  @Test
+  @Rule("EXCL-03")
+  void aSecondReleaseCannotTouchTheSuccessor() throws Exception {
+    String name = newName();
+    LockClient former = client();
+    Lease released = acquireNow(former.lock(name));
+    released.release();
+    Lease successor = acquireNow(client().lock(name));
+    released.release();
+    released.close();
+    assertUntouched(name, successor);
+
+    successor.release();
+    Lease own = acquireNow(former.lock(name)); // a successor in the same client
+    released.release();
+    released.close();
+    assertUntouched(name, own);
+  }
+
+  /** The lease still has the lock, and the store knows it. */
+  private void assertUntouched(String name, Lease lease) throws InterruptedException {
+    assertTrue(lease.isHeld(), "the successor's lease was lost");
+    assertRefused(client().lock(name), "the successor's lock was freed");
+    renewNow(lease, bound());
+    assertEquals(
+        ReleaseOutcome.RELEASED, lease.release(), "the store no longer had the successor's lock");
+  }
+
+  // --- EXCL-04, EXCL-05 ---
+
+  @Test
+  @Rule("EXCL-04")
+  void aGrantThatArrivesAfterItsTermDoesNotCount() throws Exception {
+    String name = newName();
+    Network network = network();
+    Duration term =
+        info().minTerm().compareTo(Duration.ofMillis(200)) > 0
+            ? info().minTerm()
+            : Duration.ofMillis(200);
+    Duration latency = term.multipliedBy(2);
+    LockClient slow =
+        client(
+            network,
+            options(term, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
+    DistributedLock lock = slow.lock(name);
+    // Connected, and everything loaded; on a busy machine even that may take longer than the term.
+    acquireWithin(bound(), slow.lock(newName(), lasting()), "a free lock was not had").release();
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
+      Optional<Lease> late = Optional.empty();
+      try {
+        late = lock.tryAcquire();
+      } catch (LockUnavailableException e) {
+        // right: not granted, and why
+      }
+      struck(delay);
+      if (late.isPresent() && late.get().remainingValidity().isZero()) {
+        fail("a lease was returned whose validity was over");
+      }
+      late.ifPresent(
+          lease ->
+              assertTrue(
+                  lease.effectiveTerm().compareTo(latency) > 0,
+                  "a lease is valid although its grant took longer than its term"));
+    }
+    acquireWithin(term.plus(bound()), client().lock(name), "the late grant was not given back");
+  }
+
+  @Test
+  @Rule("EXCL-05")
+  void aLostAnswerLeavesNoSecondHolderAndNoOrphan() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient unlucky = client(network, passing());
+    DistributedLock lock = unlucky.lock(name);
+    acquireNow(unlucky.lock(newName())).release();
+    Queue<Event> history = new ConcurrentLinkedQueue<>();
+    LeaseRecorder recorder = new LeaseRecorder("test", has(Capability.FENCING), history::add);
+
+    Future<Optional<Lease>> attempt;
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      attempt =
+          inThread(
+              () -> {
+                long requestedAt = System.nanoTime();
+                Optional<Lease> had = lock.tryAcquire(timing().term().plus(bound()));
+                had.ifPresent(lease -> recorder.granted(lease, requestedAt));
+                return had;
+              });
+      if (!lost.awaitHit(bound())) {
+        throw new NotTestedException("the lock's name was not seen in any request of the client");
+      }
+    } // the connection is reset now, and the client may try again
+    DistributedLock other = client(passing()).lock(name);
+    for (int i = 0; i < 2; i++) {
+      long requestedAt = System.nanoTime();
+      Lease lease =
+          acquireWithin(
+              timing().term().multipliedBy(2).plus(bound()),
+              other,
+              "what was granted to nobody was not gone");
+      recorder.granted(lease, requestedAt);
+    }
+    try {
+      within(timing().term().plus(bound().multipliedBy(2)), attempt, "the attempt did not end");
+    } catch (LockUnavailableException e) {
+      // its time was over before the store answered again
+    }
+    Histories.assertExclusive(history);
+  }
+
+  @Test
+  @Rule("EXCL-05")
+  void aClientThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient unlucky = client(network, passing());
+    acquireNow(unlucky.lock(newName())).release();
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      var unused = inThread(() -> unlucky.lock(name).tryAcquire(bound()));
+      if (!lost.awaitHit(bound())) {
+        throw new NotTestedException("the lock's name was not seen in any request of the client");
+      }
+      Disturbance gone = network.partition(); // so that it can neither go on nor undo anything
+      acquireWithin(
+              timing().term().multipliedBy(2).plus(bound()),
+              client().lock(name),
+              "what was granted to a client that vanished was not gone")
+          .release();
+      gone.close();
+    }
+  }
+
+  // --- EXCL-06, EXCL-07 ---
+
+  @Test
+  @Rule("EXCL-06")
+  void theThreadThatHoldsTheLockDoesNotGetItAgain() throws Exception {
+    DistributedLock lock = client().lock(newName());
+    Lease lease = acquireNow(lock);
+    assertRefused(lock, "tryAcquire() was reentrant");
+    assertTrue(lock.tryAcquire(Duration.ofMillis(100)).isEmpty(), "tryAcquire(d) was reentrant");
+    CompletableFuture<Lease> later = lock.acquireAsync();
+    never(Duration.ofMillis(100), later, "acquireAsync() was reentrant");
+    Future<Boolean> releaser =
+        inThread(
+            () -> {
+              eventually(bound(), () -> !later.isDone(), "");
+              lease.release();
+              return true;
+            });
+    within(bound(), later, "the second acquisition was not served after the release").release();
+    assertTrue(within(bound(), releaser, "the release did not end"));
+  }
+
+  @Test
+  @Rule("EXCL-06")
+  void acquireOnTheHoldersThreadWaitsForARelease() throws Exception {
+    DistributedLock lock = client().lock(newName());
+    CompletableFuture<Lease> first = new CompletableFuture<>();
+    Future<Boolean> holdersThread =
+        inThread(
+            () -> {
+              first.complete(lock.acquire());
+              Lease second = lock.acquire();
+              boolean stillHeld = first.join().isHeld();
+              second.release();
+              return stillHeld;
+            });
+    Lease lease = within(bound(), first, "the lock was not had");
+    never(Duration.ofMillis(100), holdersThread, "acquire() was reentrant");
+    lease.release();
+    assertFalse(
+        within(bound(), holdersThread, "the second acquire did not end"),
+        "acquire() was reentrant");
+  }
+
+  @Test
+  @Rule("EXCL-07")
+  void aLeaseWorksOnEveryThread() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Lease lease = within(bound(), inThread(() -> client.lock(name).acquire()), "not acquired");
+    for (int i = 0; i < 3; i++) {
+      within(
+          bound(),
+          inThread(
+              () -> {
+                assertTrue(lease.isHeld());
+                lease.ensureHeld();
+                lease.renew();
+                return null;
+              }),
+          "the lease was not renewed");
+    }
+    assertRefused(client().lock(name), "the lock was free after a change of threads");
+    assertEquals(
+        ReleaseOutcome.RELEASED,
+        within(bound(), inThread(lease::release), "not released"),
+        "a release from another thread was not effective");
+    acquireNow(client().lock(name)).release();
+  }
+
+  // --- EXCL-08 ---
+
+  @Test
+  @Rule("EXCL-08")
+  void aReleaseThatIsHeldBackCannotTouchTheClientsNextLease() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient client = client(network, lasting());
+    DistributedLock lock = client.lock(name);
+    Lease first = acquireNow(lock);
+    Lease second;
+    try (Disturbance held =
+        network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
+      ReleaseOutcome outcome = first.release();
+      struck(held);
+      if (outcome != ReleaseOutcome.UNKNOWN) {
+        // The client noticed in time and released over another connection, which is as good.
+        assertEquals(ReleaseOutcome.RELEASED, outcome);
+      }
+      client().forceRelease(name); // in case that nothing arrived
+      second =
+          acquireWithin(
+              first.effectiveTerm().plus(bound()), lock, "the client did not get the lock again");
+    } // the old release arrives now
+    never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");
+    assertUntouched(name, second);
+  }
+
+  @Test
+  @Rule("EXCL-08")
+  void abandonedAttemptsNeverTouchTheClientsNextLease() throws Exception {
+    String name = newName();
+    DistributedLock lock = client().lock(name);
+    for (int i = 0; i < 60; i++) {
+      CompletableFuture<Lease> abandoned = lock.acquireAsync();
+      if (i % 3 > 0) {
+        TimeUnit.MICROSECONDS.sleep(ThreadLocalRandom.current().nextInt(i % 3 == 1 ? 200 : 2_000));
+      }
+      if (!abandoned.cancel(true)) {
+        abandoned.join().release(); // it was faster
+      }
+      Lease lease =
+          acquireWithin(bound(), lock, "an attempt that was cancelled still has the lock");
+      if (i % 10 == 0) {
+        renewNow(lease, bound());
+        never(Duration.ofMillis(50), lease.lost(), "the undoing of an attempt took another lease");
+      }
+      int round = i;
+      assertAll(
+          () -> assertTrue(lease.isHeld(), "lost in round " + round),
+          () ->
+              assertEquals(
+                  ReleaseOutcome.RELEASED,
+                  lease.release(),
+                  "the undoing of a cancelled attempt took another lease, in round " + round));
+    }
+  }
+}

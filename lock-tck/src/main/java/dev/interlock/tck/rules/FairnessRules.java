@@ -1,0 +1,274 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** FAIR: in which order waiters are served. */
+public abstract class FairnessRules extends RuleTest {
+
+  private static final int TURN = 64;
+  private static final String OUT_OF_ORDER = "not served in the order in which they came";
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected FairnessRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  /** Waiters of a client each, in line one after the other, behind a lease that is held. */
+  private final class Line {
+    final String name = newName();
+    final Lease first;
+    final List<LockClient> clients = new ArrayList<>();
+    final List<Thread> threads = new ArrayList<>();
+    final Queue<Integer> served = new ConcurrentLinkedQueue<>();
+    final List<CountDownLatch> ended = new ArrayList<>();
+
+    Line(int waiters) throws InterruptedException {
+      first = client().lock(name).acquire();
+      LockClient observer = client();
+      for (int i = 0; i < waiters; i++) {
+        int number = i;
+        LockClient client = client(lasting().toBuilder().holder("waiter " + i).build());
+        CountDownLatch end = new CountDownLatch(1);
+        clients.add(client);
+        ended.add(end);
+        threads.add(
+            start(
+                () -> {
+                  try (Lease lease = client.lock(name).acquire()) {
+                    served.add(number);
+                    assertTrue(lease.isHeld());
+                  } catch (InterruptedException | IllegalStateException e) {
+                    // Left the line, as it was told to.
+                  } finally {
+                    end.countDown();
+                  }
+                }));
+        if (has(Capability.FIFO)) {
+          int inLine = i + 1;
+          eventually(
+              bound(),
+              () -> observer.inspect(name).waiters().size() >= inLine,
+              "a waiter was not shown in line");
+        } else {
+          eventually(bound(), () -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
+        }
+      }
+    }
+
+    /** One that is interrupted, and one whose client is closed. */
+    void leave(int interrupted, int closed) throws InterruptedException {
+      threads.get(interrupted).interrupt();
+      awaitEnd(interrupted);
+      clients.get(closed).close();
+      awaitEnd(closed);
+    }
+
+    void awaitEnds(int... numbers) throws InterruptedException {
+      for (int number : numbers) {
+        awaitEnd(number);
+      }
+    }
+
+    private void awaitEnd(int number) throws InterruptedException {
+      Duration limit = bound().multipliedBy(2);
+      assertTrue(
+          ended.get(number).await(limit.toMillis(), TimeUnit.MILLISECONDS),
+          () -> "waiter " + number + " was not served within " + text(limit));
+    }
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(Capability.FIFO)
+  void clientsAreServedInTheOrderInWhichTheyCame() throws Exception {
+    Line line = new Line(5);
+    line.first.close();
+    line.awaitEnds(0, 1, 2, 3, 4);
+    assertEquals(List.of(0, 1, 2, 3, 4), List.copyOf(line.served), OUT_OF_ORDER);
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(Capability.FIFO)
+  void thoseThatStayAreServedInTheOrderInWhichTheyCame() throws Exception {
+    Line line = new Line(6);
+    line.leave(1, 3);
+    line.first.close();
+    line.awaitEnds(0, 2, 4, 5);
+    assertEquals(List.of(0, 2, 4, 5), List.copyOf(line.served), OUT_OF_ORDER);
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(Capability.FIFO)
+  void aBusyClientEndsItsTurnWhenAnotherIsInLine() throws Exception {
+    Busy busy = new Busy(client());
+    DistributedLock other = client().lock(busy.name);
+    LockClient observer = client();
+    AtomicInteger whenInLine = new AtomicInteger(-1);
+    Future<Integer> served =
+        inThread(
+            () -> {
+              try (Lease lease = other.acquire()) {
+                assertTrue(lease.isHeld());
+                return busy.grants.get();
+              }
+            });
+    eventually(
+        timing().longTerm(),
+        () -> {
+          if (served.isDone() || observer.inspect(busy.name).waiters().size() > 1) {
+            whenInLine.compareAndSet(-1, busy.grants.get());
+          }
+          return whenInLine.get() >= 0;
+        },
+        "the other client did not get in line");
+    int grants = within(timing().longTerm(), served, "the other client was kept out");
+    busy.stop();
+    // The turn under way, and one more of a waiter that was in line before.
+    int between = grants - whenInLine.get();
+    assertTrue(between <= 2 * TURN, () -> between + " turns of a client that was served before");
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(value = Capability.FIFO, absent = true)
+  void aBusyClientCannotKeepAnotherOutForEver() throws Exception {
+    Busy busy = new Busy(client(renewed()));
+    DistributedLock other = client(renewed()).lock(busy.name);
+    acquireWithin(
+            timing().renewedTerm().multipliedBy(8).plus(bound()),
+            other,
+            "a client that is always asking kept another out")
+        .close();
+    busy.stop();
+  }
+
+  /** Many threads of one client that take a lock again and again. */
+  private final class Busy {
+    final String name = newName();
+    final AtomicInteger grants = new AtomicInteger();
+    private final AtomicBoolean stop = new AtomicBoolean();
+    private final List<Future<?>> threads = new ArrayList<>();
+
+    Busy(LockClient client) {
+      DistributedLock lock = client.lock(name);
+      for (int i = 0; i < 8; i++) {
+        threads.add(
+            inThread(
+                () -> {
+                  while (!stop.get()) {
+                    try (Lease lease = lock.acquire()) {
+                      grants.incrementAndGet();
+                      assertTrue(lease.remainingValidity().toNanos() >= 0);
+                    }
+                  }
+                  return null;
+                }));
+      }
+      eventually(timing().longTerm(), () -> grants.get() > TURN, "the client is not busy");
+    }
+
+    void stop() throws Exception {
+      stop.set(true);
+      for (Future<?> thread : threads) {
+        within(timing().longTerm(), thread, "a thread of the busy client was stuck");
+      }
+    }
+  }
+
+  @Test
+  @Rule("FAIR-02")
+  @Requires(Capability.FIFO)
+  void waitersThatLeaveDoNotBreakTheLine() throws Exception {
+    Line line = new Line(6);
+    LockClient observer = client();
+    List<String> before = observer.inspect(line.name).waiters();
+    line.leave(1, 3);
+    eventually(
+        bound(), () -> waiters(observer, line.name) == 4, "who has left is still shown in line");
+    assertEquals(
+        List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
+        observer.inspect(line.name).waiters(),
+        "others have lost their places");
+    line.first.close();
+    line.awaitEnds(0, 2, 4, 5);
+    assertEquals(Set.of(0, 2, 4, 5), Set.copyOf(line.served));
+  }
+
+  @Test
+  @Rule("FAIR-02")
+  @Requires(Capability.FIFO)
+  void aWaiterThatTheStoreHasForgottenGetsInLineAnew() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    Lease first = client().lock(name).acquire();
+    Network network = network();
+    LockClient cutOff = client(network, renewed());
+    Future<Optional<Lease>> waiter =
+        inThread(() -> cutOff.lock(name).tryAcquire(timing().longTerm().multipliedBy(4)));
+    eventually(bound(), () -> waiters(observer, name) == 1, "the waiter is not in line");
+    Lease second;
+    try (Disturbance partition = network.partition()) {
+      eventually(
+          timing().longTerm(),
+          () -> waiters(observer, name) == 0,
+          "the store keeps the place of a waiter that it does not hear of");
+      first.release();
+      second = client().lock(name).acquire();
+      struck(partition);
+    }
+    eventually(
+        timing().longTerm(),
+        () -> waiter.isDone() || waiters(observer, name) == 1,
+        "the waiter did not get in line again");
+    assertFalse(waiter.isDone(), "the waiter was granted a place that it no longer had");
+    second.release();
+    within(bound(), waiter, "the waiter was not served").orElseThrow().release();
+  }
+
+  private static int waiters(LockClient observer, String name) {
+    return observer.inspect(name).waiters().size();
+  }
+
+  @Test
+  @Rule("FAIR-02")
+  @Requires(value = Capability.FIFO, absent = true)
+  void waitersThatLeaveDoNotKeepTheOthersFromBeingServed() throws Exception {
+    Line line = new Line(4);
+    line.leave(1, 2);
+    line.first.close();
+    line.awaitEnds(0, 3);
+    assertEquals(2, line.served.size());
+  }
+}

@@ -1,0 +1,248 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotApplicableException;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.HistoryChecker;
+import dev.interlock.tck.history.Violation;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** FAULT: what the backend says that it survives, it survives. */
+public abstract class FaultRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected FaultRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- FAULT-01 ---
+
+  @Test
+  @Rule({"FAULT-01", "EXCL-01", "FENCE-01", "LOSS-02"})
+  void randomFaultsWithinTheModelBreakNothing(@TempDir Path folder) throws Exception {
+    Storm storm = new Storm(this, folder, System.nanoTime());
+    storm.rage(kit().harness().storm());
+    storm.assertEverybodyWorksAgain();
+    List<Violation> violations = HistoryChecker.withinFailureModel().check(storm.history());
+    if (!violations.isEmpty()) {
+      fail(violations.get(0) + System.lineSeparator() + storm);
+    }
+    assertTrue(storm.leases() > 0, () -> "nobody ever got a lock in the storm: " + storm);
+  }
+
+  @Test
+  @Rule("FAULT-01")
+  void aForcedReleaseDoesWhatTheFailureModelSays() throws Exception {
+    String name = newName();
+    List<Event> history = new ArrayList<>();
+    LeaseRecorder recorder = new LeaseRecorder("test", has(Capability.FENCING), history::add);
+    LockOptions options = options(timing().term().multipliedBy(3), false);
+    for (int i = 0; i < 3; i++) {
+      LockClient first = client(options);
+      LockClient second = client(options);
+      long requestedAt = System.nanoTime();
+      Lease forced = acquireNow(first.lock(name));
+      recorder.granted(forced, requestedAt);
+      takeAway(second, name);
+      requestedAt = System.nanoTime();
+      Lease successor =
+          acquireWithin(
+              options.term().plus(bound()),
+              second.lock(name),
+              "the lock was not had after a forced release");
+      recorder.granted(successor, requestedAt).ends();
+      successor.release();
+    }
+    HistoryChecker checker =
+        info().failureModel().keepsExclusion(Fault.FORCED_RELEASE)
+            ? HistoryChecker.withinFailureModel()
+            : HistoryChecker.outsideFailureModel();
+    for (Violation violation : checker.check(history)) {
+      boolean promised =
+          violation.kind() == Violation.Kind.OVERLAP
+              ? info().failureModel().keepsExclusion(Fault.FORCED_RELEASE)
+              : info().failureModel().keepsTokenOrder(Fault.FORCED_RELEASE);
+      assertTrue(!promised, () -> "the failure model promises otherwise: " + violation);
+    }
+  }
+
+  // --- FAULT-02 ---
+
+  @Test
+  @Rule("FAULT-02")
+  @Requires(Capability.REPLICATED)
+  void aMinorityMayDieAndAMajorityIsMissedAndComesBack() throws Exception {
+    Server server = ownServerWithNodes();
+    List<ServerNode> nodes = server.nodes();
+    int minority = (nodes.size() - 1) / 2;
+    if (minority == 0) {
+      throw new NotTestedException("the harness has " + nodes.size() + " node, not at least 3");
+    }
+    LockClient client = client(server.uri(), lasting());
+    String name = newName();
+    Lease before = acquireNow(client.lock(name));
+    for (ServerNode node : nodes.subList(0, minority)) {
+      node.kill();
+    }
+    eventuallyRenewed(before, "with a minority dead");
+    Lease during =
+        acquireWithin(
+            bound().multipliedBy(2),
+            client.lock(newName()),
+            "no lock was had with a minority of the nodes dead");
+    assertEquals(ReleaseOutcome.RELEASED, during.release(), "with a minority of the nodes dead");
+
+    for (ServerNode node : nodes.subList(minority, nodes.size() - minority)) {
+      node.kill();
+    }
+    assertFailsInTime(client);
+
+    for (ServerNode node : nodes.subList(0, nodes.size() - minority)) {
+      node.restart();
+    }
+    // Restarted nodes may have to stay out of the vote until all former locks have ended.
+    acquireWithin(
+            lasting().term().plus(bound()),
+            client.lock(newName()),
+            "the client did not recover after the majority was back")
+        .release();
+  }
+
+  private void eventuallyRenewed(Lease lease, String when) throws InterruptedException {
+    Duration limit = bound().multipliedBy(2);
+    long start = System.nanoTime();
+    while (true) {
+      try {
+        lease.renew();
+        return;
+      } catch (LockUnavailableException e) { // a leader is being elected
+        if (since(start).compareTo(limit) > 0) {
+          fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
+        }
+      }
+      LockSupport.parkNanos(2_000_000);
+    }
+  }
+
+  private void assertFailsInTime(LockClient client) {
+    DistributedLock lock = client.lock(newName());
+    long start = System.nanoTime();
+    assertThrows(
+        LockUnavailableException.class, lock::tryAcquire, "an attempt without a living store");
+    Duration took = since(start);
+    assertTrue(took.compareTo(bound()) <= 0, () -> "the attempt took " + text(took) + " to fail");
+    long asked = System.nanoTime();
+    assertThrows(LockUnavailableException.class, () -> client.inspect(newName()));
+    Duration answered = since(asked);
+    assertTrue(
+        answered.compareTo(bound()) <= 0, () -> "inspect took " + text(answered) + " to fail");
+  }
+
+  @Test
+  @Rule("FAULT-02")
+  @Requires(value = Capability.REPLICATED, absent = true)
+  void aDeadServerIsMissedInTimeAndComesBack() throws Exception {
+    Server server = ownServerWithNodes();
+    LockClient client = client(server.uri(), lasting());
+    acquireNow(client.lock(newName())).release();
+    for (ServerNode node : server.nodes()) {
+      node.kill();
+    }
+    assertFailsInTime(client);
+    for (ServerNode node : server.nodes()) {
+      node.restart();
+    }
+    acquireWithin(
+            lasting().term().plus(bound()),
+            client.lock(newName()),
+            "the client did not recover after the server was back")
+        .release();
+  }
+
+  // --- FAULT-03 ---
+
+  @Test
+  @Rule("FAULT-03")
+  @Requires(Capability.REPLICATED)
+  void aChangeOfLeaderCostsNoLease() throws Exception {
+    if (cannotHappen(Fault.LEADER_CHANGED)) {
+      throw new NotApplicableException(info().name() + " has no leader");
+    }
+    Server server = ownServerWithNodes();
+    LockClient client = client(server.uri(), lasting());
+    String name = newName();
+    Lease lease = acquireNow(client.lock(name));
+    ServerNode leader = null;
+    for (ServerNode node : server.nodes()) {
+      leader = node.isLeader() ? node : leader;
+    }
+    if (leader == null) {
+      throw new NotTestedException("no node of the harness says that it leads");
+    }
+    leader.kill();
+    eventuallyRenewed(lease, "after a change of leader");
+    assertTrue(lease.isHeld(), "a change of leader cost the lease");
+    leader.restart();
+    assertStillHeld(server, name, lease);
+  }
+
+  @Test
+  @Rule("FAULT-03")
+  @Requires(value = Capability.REPLICATED, absent = true)
+  void aRestartWithDataCostsNoLeaseIfTheModelSaysSo() throws Exception {
+    if (!info().failureModel().keepsExclusion(Fault.SERVER_RESTARTED)) {
+      throw new NotApplicableException(
+          info().name() + " does not promise exclusion across a restart");
+    }
+    Server server = ownServerWithNodes();
+    LockClient client = client(server.uri(), lasting());
+    String name = newName();
+    Lease lease = acquireNow(client.lock(name));
+    for (ServerNode node : server.nodes()) {
+      node.kill();
+      node.restart();
+    }
+    eventuallyRenewed(lease, "after a restart of the server");
+    assertStillHeld(server, name, lease);
+  }
+
+  private void assertStillHeld(Server server, String name, Lease lease) {
+    assertTrue(lease.isHeld(), "the lease was lost");
+    try {
+      assertRefused(
+          client(server.uri(), lasting()).lock(name), "somebody else got the lock of a lease");
+    } catch (LockUnavailableException e) {
+      // A node that has just come back may not vote yet; that is no grant.
+    }
+    lease.release();
+  }
+}

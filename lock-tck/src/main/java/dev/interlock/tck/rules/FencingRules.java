@@ -1,0 +1,354 @@
+package dev.interlock.tck.rules;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotApplicableException;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** FENCE: tokens that tell the later lease from the earlier. */
+public abstract class FencingRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected FencingRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  private static void assertHigher(long later, long earlier, String when) {
+    assertTrue(
+        later > earlier, () -> "the token went from " + earlier + " to " + later + " " + when);
+  }
+
+  // --- FENCE-01 ---
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void tokensRiseFromClientToClient() throws Exception {
+    String name = newName();
+    List<DistributedLock> locks =
+        List.of(client().lock(name), client().lock(name), client().lock(name));
+    long last = 0;
+    for (int i = 0; i < 12; i++) {
+      Lease lease = acquireNow(locks.get(i % locks.size()));
+      assertHigher(lease.fencingToken(), last, "from one client to the next");
+      last = lease.fencingToken();
+      lease.release();
+    }
+    // Closing clients, a lease that runs out, and a new client that knows nothing of them.
+    Lease passing = acquireNow(client(passing()).lock(name));
+    assertHigher(passing.fencingToken(), last, "with other options");
+    Lease next =
+        acquireWithin(
+            passing.effectiveTerm().plus(bound()), client().lock(name), "the lease did not end");
+    assertHigher(next.fencingToken(), passing.fencingToken(), "after a lease that ran out");
+    next.release();
+  }
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void tokensRiseWithinAClientWhoseThreadsHandTheLockOn() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Queue<Event> history = new ConcurrentLinkedQueue<>();
+    LeaseRecorder recorder = new LeaseRecorder("client", true, history::add);
+    Lease first = acquireNow(client.lock(name));
+    List<CompletableFuture<Void>> waiters = new ArrayList<>();
+    for (int i = 0; i < 150; i++) {
+      long requestedAt = System.nanoTime();
+      waiters.add(
+          client
+              .lock(name)
+              .acquireAsync()
+              .thenAccept(
+                  lease -> {
+                    LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
+                    recorded.ends();
+                    lease.release();
+                  }));
+    }
+    long before = first.fencingToken();
+    first.release();
+    for (CompletableFuture<Void> waiter : waiters) {
+      within(bound(), waiter, "a waiter was not served");
+    }
+    Histories.assertExclusive(history);
+    Lease last = acquireWithin(bound(), client().lock(name), "the lock is not free");
+    long highest =
+        history.stream()
+            .filter(Event.Granted.class::isInstance)
+            .mapToLong(event -> ((Event.Granted) event).token())
+            .peek(token -> assertHigher(token, before, "within a client"))
+            .max()
+            .orElseThrow();
+    assertHigher(last.fencingToken(), highest, "from the last hand-over to another client");
+    last.release();
+  }
+
+  /** Threads of one process that hand a lock on among themselves, and write every token down. */
+  static final class HandOn implements RemoteTask {
+    private static final int THREADS = 20;
+
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      DistributedLock lock = worker.client().lock(arguments.get(0));
+      OutputStream tokens = new FileOutputStream(arguments.get(1)); // until the process is killed
+      Lease first = lock.acquire();
+      for (int i = 0; i < THREADS; i++) {
+        Thread thread = new Thread(() -> handOn(lock, tokens), "hand-on-" + i);
+        thread.setDaemon(true);
+        thread.start();
+      }
+      first.release();
+      return first.effectiveTerm().toString();
+    }
+
+    private static void handOn(DistributedLock lock, OutputStream tokens) {
+      try {
+        while (true) {
+          try (Lease lease = lock.acquire()) {
+            tokens.write((lease.fencingToken() + "\n").getBytes(US_ASCII));
+          }
+        }
+      } catch (IOException | InterruptedException | LockException e) {
+        // The tokens that were written count.
+      }
+    }
+  }
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void aProcessThatIsKilledAmongItsOwnHandOversIsSucceededWithAHigherToken(@TempDir Path folder)
+      throws Exception {
+    String name = newName();
+    Path file = folder.resolve("tokens");
+    OtherProcess holders = process(renewed());
+    Duration term =
+        Duration.parse(holders.call(bound().multipliedBy(2), HandOn.class, name, file.toString()));
+    eventually(
+        bound().multipliedBy(4),
+        () -> tokensIn(file).size() >= 100,
+        "the threads of one process did not take turns");
+    holders.kill();
+    Lease successor =
+        acquireWithin(
+            term.plus(bound()), client().lock(name), "the killed process's lock was not had");
+    long highest = tokensIn(file).stream().mapToLong(Long::longValue).max().orElseThrow();
+    assertHigher(
+        successor.fencingToken(), highest, "from a process killed among its hand-overs to another");
+    successor.release();
+  }
+
+  /** The lines that are complete. */
+  private static List<Long> tokensIn(Path file) {
+    try {
+      String text = Files.readString(file, US_ASCII);
+      return text.substring(0, text.lastIndexOf('\n') + 1).lines().map(Long::valueOf).toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  // --- FENCE-02 ---
+
+  @Test
+  @Rule("FENCE-02")
+  @Requires(Capability.FENCING)
+  void tokensRiseAcrossARestartOfTheServer() throws Exception {
+    if (!info().failureModel().keepsTokenOrder(Fault.SERVER_RESTARTED)) {
+      throw new NotApplicableException(
+          info().name() + " does not promise token order across a restart");
+    }
+    Server server = ownServerWithNodes();
+    String name = newName();
+    DistributedLock lock = client(server.uri(), lasting()).lock(name);
+    Lease before = acquireNow(lock);
+    before.release();
+    for (ServerNode node : server.nodes()) {
+      node.kill();
+      node.restart();
+    }
+    Lease after =
+        acquireWithin(
+            lasting().term().plus(bound()),
+            client(server.uri(), lasting()).lock(name),
+            "the lock was not had after the restart");
+    assertHigher(after.fencingToken(), before.fencingToken(), "across a restart of the server");
+    after.release();
+    Lease old = acquireWithin(lasting().term().plus(bound()), lock, "the old client is stuck");
+    assertHigher(old.fencingToken(), after.fencingToken(), "for a client from before the restart");
+    old.release();
+  }
+
+  @Test
+  @Rule("FENCE-02")
+  @Requires(Capability.FENCING)
+  void tokensRiseAfterIdleTimeWithoutAnyClient() throws Exception {
+    String name = newName();
+    long before;
+    try (LockClient first = client()) {
+      Lease lease = acquireNow(first.lock(name));
+      before = lease.fencingToken();
+      lease.release();
+    }
+    letPass(timing().term().multipliedBy(2)); // whatever tidies up may do so now
+    Lease after = acquireNow(client().lock(name));
+    assertHigher(after.fencingToken(), before, "after idle time");
+    after.release();
+  }
+
+  // --- FENCE-03 ---
+
+  @Test
+  @Rule("FENCE-03")
+  @Requires(Capability.FENCING)
+  void aTokenNeverChanges() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Lease lease = acquireNow(client.lock(name));
+    long token = lease.fencingToken();
+    renewNow(lease, bound());
+    assertEquals(token, lease.fencingToken(), "after a renewal");
+    takeAway(name);
+    Lease successor = acquireNow(client().lock(name));
+    assertEquals(token, lease.fencingToken(), "after the grant to a successor");
+    lease.release();
+    assertEquals(token, lease.fencingToken(), "after the loss");
+    long second = successor.fencingToken();
+    successor.release();
+    assertEquals(second, successor.fencingToken(), "after the release");
+    client.close();
+    assertEquals(token, lease.fencingToken(), "after the client was closed");
+  }
+
+  // --- FENCE-04 ---
+
+  /** Takes a lock, finds it held, and answers the token with which it is about to write. */
+  static final class CheckBeforeWriting implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      Lease lease = worker.client().lock(arguments.get(0)).acquire();
+      lease.ensureHeld();
+      return Long.toString(lease.fencingToken());
+    }
+  }
+
+  /** What a lock protects: takes whatever is written, or only what has the highest token so far. */
+  private static final class Storage {
+    private final boolean guarded;
+    private long highest;
+    private String value = "";
+
+    Storage(boolean guarded) {
+      this.guarded = guarded;
+    }
+
+    boolean write(String text, long token) {
+      if (guarded && token < highest) {
+        return false;
+      }
+      highest = Math.max(highest, token);
+      value = text;
+      return true;
+    }
+  }
+
+  @Test
+  @Rule("FENCE-04")
+  @Requires(Capability.FENCING)
+  void aStoppedHoldersLateWriteIsRefusedByItsToken() throws Exception {
+    if (!ProcessSignals.supported()) {
+      throw new NotTestedException("processes can be stopped on Linux only");
+    }
+    Storage guarded = new Storage(true);
+    Storage trusting = new Storage(false);
+    String name = newName();
+    OtherProcess holder = process(passing());
+    long stale =
+        Long.parseLong(holder.call(bound().multipliedBy(2), CheckBeforeWriting.class, name));
+    holder.stop(); // between its check and its write
+    Lease successor =
+        acquireWithin(
+            passing().term().multipliedBy(2).plus(bound()),
+            client().lock(name),
+            "the stopped process still has the lock");
+    assertTrue(guarded.write("successor", successor.fencingToken()));
+    assertTrue(trusting.write("successor", successor.fencingToken()));
+    holder.resume(); // and now its write arrives, with the token that it had
+    assertFalse(guarded.write("late", stale), "the late write was not refused by its token");
+    assertEquals("successor", guarded.value);
+    assertTrue(trusting.write("late", stale), "without the check the damage is done");
+    assertEquals("late", trusting.value);
+    assertTrue(successor.isHeld());
+    successor.release();
+  }
+
+  // --- FENCE-05, FENCE-06 ---
+
+  @Test
+  @Rule("FENCE-05")
+  @Requires(value = Capability.FENCING, absent = true)
+  void withoutTokensAskingForOneThrows() {
+    Lease lease = acquireNow(client().lock(newName()));
+    assertThrows(
+        UnsupportedOperationException.class,
+        lease::fencingToken,
+        "a token was made up by a backend that declares none");
+    lease.release();
+    assertThrows(UnsupportedOperationException.class, lease::fencingToken);
+  }
+
+  @Test
+  @Rule({"FENCE-05", "FENCE-06"})
+  @Requires(Capability.FENCING)
+  void aTokenIsAPositiveNumber() throws Exception {
+    String name = newName();
+    for (int i = 0; i < 3; i++) {
+      Lease lease = acquireNow(client().lock(name));
+      assertTrue(
+          lease.fencingToken() > 0,
+          () -> "the token is " + lease.fencingToken() + ", which is not positive");
+      lease.release();
+    }
+  }
+}

@@ -1,0 +1,555 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** LEASE: how long a lease lasts, and who decides. */
+public abstract class LeaseRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected LeaseRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- LEASE-01, LEASE-02 ---
+
+  @Test
+  @Rule("LEASE-01")
+  void aLeaseWithoutRenewalEndsAtItsTermHereAndOnTheStore() throws Exception {
+    String name = newName();
+    long before = System.nanoTime();
+    Lease lease = acquireNow(client(passing()).lock(name));
+    Duration term = lease.effectiveTerm();
+    assertTrue(
+        term.compareTo(passing().term()) >= 0,
+        () -> "the effective term " + term + " is shorter than the term asked for");
+    long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
+    DistributedLock other = client(passing()).lock(name);
+    Lease next =
+        acquireWithin(term.plus(bound()), other, "the store did not let go after the term");
+    long had = System.nanoTime();
+    assertTrue(had - validUntil >= 0, "somebody else got the lock while the lease was valid");
+    assertFalse(lease.isHeld(), "the lease is held although another one is");
+    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the end");
+    assertThrows(LeaseLostException.class, lease::ensureHeld);
+    assertTrue(had - before >= passing().term().toNanos() / 2, "the store let go far too early");
+    next.release();
+  }
+
+  @Test
+  @Rule("LEASE-02")
+  void aRenewedLeaseOutlivesItsTermManyTimes() throws Exception {
+    String name = newName();
+    LockClient holder = client(renewed());
+    Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
+    Lease lease = acquireNow(holder.lock(name));
+    lease.onEvent(events::add);
+    DistributedLock other = client().lock(name);
+    Duration several = lease.effectiveTerm().multipliedBy(5).dividedBy(2);
+    assertTrue(
+        other.tryAcquire(several).isEmpty(), "somebody else got the lock of a renewed lease");
+    assertTrue(lease.isHeld(), () -> "a renewed lease was lost: " + events);
+    assertTrue(
+        events.stream().anyMatch(LockEvent.Renewed.class::isInstance),
+        "no renewal was reported in several terms");
+    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+  }
+
+  @Test
+  @Rule("LEASE-02")
+  void aRenewalThatIsSlowLetsNobodyIn() throws Exception {
+    String name = newName();
+    Network network = network();
+    Duration latency = timing().requestTimeout().dividedBy(4);
+    DistributedLock other = client().lock(name);
+    Lease lease = acquireNow(client(network, lasting()).lock(name));
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
+      Future<Boolean> renewal =
+          inThread(
+              () -> {
+                renewNow(lease, bound());
+                return true;
+              });
+      while (!renewal.isDone()) {
+        assertRefused(other, "somebody else got the lock while it was being renewed");
+        letPass(Duration.ofMillis(20));
+      }
+      assertTrue(within(bound().multipliedBy(2), renewal, "the renewal did not end"));
+      struck(delay);
+    }
+    assertTrue(lease.isHeld(), "the lease was lost by its renewal");
+    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+  }
+
+  // --- LEASE-03 ---
+
+  @Test
+  @Rule("LEASE-03")
+  void validityCountsFromBeforeTheRequestWasSent() throws Exception {
+    Network network = network();
+    // An acquisition may take several round trips, all within one request time-out.
+    Duration latency = timing().requestTimeout().dividedBy(8);
+    LockClient slow = client(network, renewed());
+    acquireNow(slow.lock(newName())).release();
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
+      Lease lease = acquireNow(slow.lock(newName()));
+      Duration remaining = lease.remainingValidity();
+      if (delay.hits() == 0) {
+        throw new NotTestedException("the answer did not pass the proxy");
+      }
+      assertCountedFromSend(lease, remaining, latency);
+      lease.renew();
+      assertCountedFromSend(lease, lease.remainingValidity(), latency);
+    }
+  }
+
+  private static void assertCountedFromSend(Lease lease, Duration remaining, Duration latency) {
+    Duration most = lease.effectiveTerm().minus(latency);
+    assertTrue(
+        remaining.compareTo(most) <= 0,
+        () ->
+            "after an answer that took "
+                + text(latency)
+                + " the validity is "
+                + text(remaining)
+                + ", more than "
+                + text(most)
+                + ": it was counted from the answer");
+  }
+
+  @Test
+  @Rule("LEASE-03")
+  void validityNeverExceedsTheTermAndOnlyShrinksByItself() throws Exception {
+    Lease lease = acquireNow(client(passing()).lock(newName()));
+    long termEnd = System.nanoTime() + lease.effectiveTerm().toNanos();
+    AtomicInteger renewals = new AtomicInteger();
+    lease.onEvent(
+        event -> {
+          if (event instanceof LockEvent.Renewed) {
+            renewals.incrementAndGet();
+          }
+        });
+    int moves = 0;
+    long last = Long.MAX_VALUE;
+    boolean held = true;
+    while (held) {
+      long now = System.nanoTime();
+      Duration remaining = lease.remainingValidity();
+      assertTrue(
+          remaining.compareTo(lease.effectiveTerm()) <= 0,
+          "the validity is longer than the term that the store applies");
+      long end = now + remaining.toNanos();
+      assertTrue(
+          remaining.isZero() || end - termEnd <= 5_000_000,
+          "the end of validity moved beyond the term");
+      if (last != Long.MAX_VALUE && !remaining.isZero() && end > last + 5_000_000) {
+        moves++;
+      }
+      last = System.nanoTime() + remaining.toNanos();
+      held = lease.isHeld();
+      letPass(Duration.ofMillis(20));
+    }
+    // On a session the term is confirmed piece by piece.
+    int moved = moves;
+    eventually(
+        bound(), () -> renewals.get() >= moved, "the end of validity moved without a renewal");
+    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left, but not held");
+    assertFalse(lease.isHeld(), "a lease came back");
+  }
+
+  @Test
+  @Rule("LEASE-03")
+  void aLeaseNeedsNoStoreToKnowThatItIsOver() throws Exception {
+    Network network = network();
+    Lease lease = acquireNow(client(network, renewed()).lock(newName()));
+    Disturbance partition = network.partition();
+    // Whatever renewal was under way when the network fell silent can still move the end once.
+    eventually(
+        lease.effectiveTerm().plus(bound()),
+        () -> !lease.isHeld(),
+        "without the store the lease went on being held");
+    assertEquals(Duration.ZERO, lease.remainingValidity());
+    if (partition.hits() == 0) {
+      throw new NotTestedException("nothing was sent during the partition");
+    }
+  }
+
+  // --- LEASE-04, LEASE-05 ---
+
+  @Test
+  @Rule("LEASE-04")
+  void aLeaseThatRanOutCannotBeRenewed() throws Exception {
+    String name = newName();
+    Lease lease = acquireNow(client(passing()).lock(name));
+    outlive(lease);
+    assertStaysLost(name, lease);
+  }
+
+  @Test
+  @Rule("LEASE-04")
+  void aLeaseThatWasTakenAwayCannotBeRenewed() throws Exception {
+    String name = newName();
+    Lease lease = acquireNow(client().lock(name));
+    takeAway(name);
+    assertStaysLost(name, lease);
+  }
+
+  private void assertStaysLost(String name, Lease lease) throws Exception {
+    LockClient other = client();
+    for (int i = 0; i < 2; i++) {
+      assertThrows(
+          LeaseLostException.class, lease::renew, "a lost lease was renewed, with the lock free");
+      assertFalse(lease.isHeld(), "a lost lease came back");
+    }
+    acquireWithin(bound(), other.lock(name), "renewing a lost lease took the lock again").release();
+  }
+
+  @Test
+  @Rule("LEASE-05")
+  void nothingRenewsAfterARelease() throws Exception {
+    LockClient client = client(renewed());
+    LockClient other = client();
+    for (int i = 0; i < 60; i++) {
+      Lease lease = acquireUndoubted(client);
+      Future<Boolean> renewal =
+          inThread(
+              () -> {
+                try {
+                  while (true) {
+                    lease.renew();
+                  }
+                } catch (IllegalStateException | LeaseLostException e) {
+                  return e instanceof IllegalStateException;
+                }
+              });
+      if (i % 2 == 0) {
+        Thread.onSpinWait();
+      } else {
+        letPass(Duration.ofMillis(1));
+      }
+      assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a release that met a renewal");
+      assertTrue(
+          within(bound(), renewal, "the renewals did not end"),
+          "a released lease is reported as lost by renew");
+      Lease next =
+          acquireNow(
+              other.lock(lease.name()), "the lock is still held after its release: it was renewed");
+      renewNow(next, bound());
+      next.release();
+      assertFalse(lease.isHeld());
+    }
+  }
+
+  @Test
+  @Rule("LEASE-05")
+  void noRenewalIsReportedAfterTheRelease() throws Exception {
+    LockClient client = client(renewed());
+    List<Queue<LockEvent>> all = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
+      Lease lease = acquireNow(client.lock(newName()));
+      lease.onEvent(events::add);
+      lease.renew();
+      lease.release();
+      all.add(events);
+    }
+    letPass(renewed().term()); // renewals would have come within a part of it
+    for (Queue<LockEvent> events : all) {
+      List<LockEvent> inOrder = List.copyOf(events);
+      assertFalse(inOrder.isEmpty(), "no event was reported");
+      assertTrue(
+          inOrder.get(inOrder.size() - 1) instanceof LockEvent.Released,
+          () -> "something followed the release: " + inOrder);
+    }
+  }
+
+  // --- LEASE-06 ---
+
+  @Test
+  @Rule("LEASE-06")
+  void theMaximumHoldTimeEndsARenewedLease() throws Exception {
+    String name = newName();
+    Duration most = timing().renewedTerm().plusMillis(500);
+    LockOptions limited = renewed().toBuilder().maxHold(most).build();
+    long before = System.nanoTime();
+    Lease lease = acquireNow(client(limited).lock(name));
+    LeaseLostException loss =
+        within(most.plus(bound()), lease.lost(), "the maximum hold time did not end the lease");
+    assertTrue(
+        since(before).compareTo(most) >= 0,
+        () -> "the lease ended before its maximum hold time: " + loss);
+    assertEquals(LossReason.MAX_HOLD, loss.reason());
+    assertFalse(lease.isHeld());
+    acquireWithin(
+            bound(), client().lock(name), "the lock was not given up at the maximum hold time")
+        .release();
+  }
+
+  @Test
+  @Rule("LEASE-06")
+  void theProgramCannotRenewBeyondTheMaximumHoldTime() throws Exception {
+    Duration most = timing().term().multipliedBy(2);
+    LockOptions limited = passing().toBuilder().maxHold(most).build();
+    long before = System.nanoTime();
+    Lease lease = acquireNow(client(limited).lock(newName()));
+    long acquired = System.nanoTime();
+    try {
+      while (since(before).compareTo(most.plus(bound())) < 0) {
+        lease.renew();
+        long end = System.nanoTime() + lease.remainingValidity().toNanos();
+        assertTrue(
+            end - acquired <= most.toNanos() + 50_000_000,
+            "a renewal moved the end beyond the maximum hold time");
+        letPass(Duration.ofMillis(50));
+      }
+      fail("the lease was renewed for longer than its maximum hold time");
+    } catch (LeaseLostException e) {
+      assertTrue(since(before).compareTo(most) >= 0, () -> "ended too early: " + e);
+    }
+  }
+
+  // --- LEASE-07, LEASE-08 ---
+
+  @Test
+  @Rule("LEASE-07")
+  void aShortOutageDoesNotCostTheLease() throws Exception {
+    String name = newName();
+    Network network = network();
+    Duration outage = Duration.ofSeconds(1);
+    // One renewal interval, the outage, and the bound have to fit into the term.
+    Duration term = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
+    LockClient client = client(network, options(term, true));
+    Lease lease = acquireNow(client.lock(name));
+    Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
+    lease.onEvent(events::add);
+    letPass(lease.effectiveTerm().dividedBy(4)); // so that a renewal is due in the outage, or soon
+    try (Disturbance cut = network.cut()) {
+      if (cut.hits() == 0) {
+        throw new NotTestedException("the client has no connection through the proxy");
+      }
+      letPass(outage);
+    }
+    never(lease.effectiveTerm().plusSeconds(1), lease.lost(), "a short outage cost the lease");
+    assertTrue(
+        events.stream().anyMatch(LockEvent.Renewed.class::isInstance), "it was never renewed");
+    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+  }
+
+  /** Holds many leases and answers how many threads there are more than with one. */
+  static final class HoldMany implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      String prefix = arguments.get(0);
+      int count = Integer.parseInt(arguments.get(1));
+      List<Lease> leases = new ArrayList<>();
+      leases.add(worker.client().lock(prefix + "-first").acquire());
+      int before = Thread.getAllStackTraces().size();
+      for (int i = 1; i < count; i++) {
+        leases.add(worker.client().lock(prefix + "-" + i).acquire());
+      }
+      Thread.sleep(worker.options().term().toMillis() * 2);
+      int threads = Thread.getAllStackTraces().size() - before;
+      long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
+      leases.forEach(Lease::release);
+      return threads + " " + lost;
+    }
+  }
+
+  @Test
+  @Rule("LEASE-08")
+  void leasesNeedNoThreadsOfTheirOwn() throws Exception {
+    int count = 300;
+    OtherProcess holder = separateProcess(renewed());
+    String[] answer =
+        holder
+            .call(
+                Duration.ofMinutes(1).plus(renewed().term().multipliedBy(3)),
+                HoldMany.class,
+                newName(),
+                Integer.toString(count))
+            .split(" ");
+    assertEquals("0", answer[1], "renewed leases were lost out of " + count);
+    assertTrue(
+        Integer.parseInt(answer[0]) < count / 10,
+        () -> count + " leases need " + answer[0] + " threads more than one");
+  }
+
+  @Test
+  @Rule("LEASE-08")
+  void aBlockedListenerDoesNotDelayTheRenewalOfOthers() throws Exception {
+    LockClient client = client(renewed());
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch reached = new CountDownLatch(1);
+    try {
+      Lease slow = acquireNow(client.lock(newName()));
+      slow.onEvent(
+          event -> {
+            reached.countDown();
+            awaitQuietly(blocked);
+          });
+      slow.renew(); // tells the listener, which blocks from now on
+      Future<Boolean> called =
+          inThread(
+              () -> {
+                reached.await();
+                return true;
+              });
+      within(bound(), called, "the listener was not called");
+      Lease other = acquireNow(client.lock(newName()));
+      never(
+          other.effectiveTerm().multipliedBy(2),
+          CompletableFuture.anyOf(other.lost(), slow.lost()),
+          "a blocked listener cost a lease");
+      assertTrue(other.isHeld() && slow.isHeld());
+    } finally {
+      blocked.countDown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // --- LEASE-09, LEASE-10 ---
+
+  /** Acquires, forgets the lease, and answers when the client has found out. */
+  static final class Forget implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      CompletableFuture<LossReason> told = new CompletableFuture<>();
+      worker
+          .client()
+          .onEvent(
+              event -> {
+                if (event instanceof LockEvent.Lost lost) {
+                  told.complete(lost.loss().reason());
+                }
+              });
+      acquireAndForget(worker.client().lock(arguments.get(0)));
+      long end = System.nanoTime() + Duration.parse(arguments.get(1)).toNanos();
+      while (!told.isDone() && System.nanoTime() - end < 0) {
+        System.gc();
+        Thread.sleep(20);
+      }
+      return String.valueOf(told.getNow(null));
+    }
+
+    private static void acquireAndForget(DistributedLock lock) throws InterruptedException {
+      if (!lock.acquire().isHeld()) {
+        throw new IllegalStateException("not held");
+      }
+    }
+  }
+
+  @Test
+  @Rule("LEASE-09")
+  void aForgottenLeaseIsLetGoAndTheLogSaysWhereItWasAcquired() throws Exception {
+    String name = newName();
+    OtherProcess forgetful = separateProcess(renewed());
+    Duration limit = renewed().term().multipliedBy(2).plus(bound().multipliedBy(2));
+    String reason = forgetful.call(limit.plus(bound()), Forget.class, name, limit.toString());
+    assertEquals("ABANDONED", reason, "the loss of a forgotten lease");
+    assertTrue(
+        forgetful.log().contains("acquireAndForget"),
+        () -> "no warning names the method that acquired the lease: " + forgetful.log());
+    acquireWithin(
+            renewed().term().plus(bound()), client().lock(name), "a forgotten lease was not let go")
+        .release();
+  }
+
+  @Test
+  @Rule("LEASE-09")
+  void aViewWhoseThreadHasEndedIsLetGo() throws Exception {
+    String name = newName();
+    LockClient client = client(renewed());
+    Thread thread = start(() -> client.lock(name).asLock().lock());
+    thread.join(bound().toMillis());
+    assertFalse(thread.isAlive(), "the view was not locked");
+    DistributedLock lock = client().lock(name);
+    assertRefused(lock, "the view did not hold the lock");
+    acquireWithin(
+            renewed().term().multipliedBy(2).plus(bound()),
+            lock,
+            "a view is still held although its thread has ended")
+        .release();
+  }
+
+  @Test
+  @Rule("LEASE-10")
+  void aMachineThatSleptKnowsThatItsLeaseIsOver() throws Exception {
+    AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);
+    LockClient client =
+        closing(kit().harness().open(kit().server().uri(), lasting(), new Sleeper(slept::get)));
+    Lease lease = acquireNow(client.lock(newName()));
+    Lease renewedAfterwards = acquireNow(client.lock(newName()));
+    slept.set(lease.effectiveTerm().dividedBy(2));
+    assertTrue(lease.isHeld(), "a short sleep cost the lease");
+    renewNow(renewedAfterwards, bound());
+    slept.set(lease.effectiveTerm().multipliedBy(2));
+    assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");
+    assertFalse(renewedAfterwards.isHeld(), "the renewed lease is held beyond its validity");
+    assertEquals(
+        LossReason.SUSPENDED, within(bound(), lease.lost(), "the loss was not told").reason());
+    assertThrows(LeaseLostException.class, lease::renew, "a sleeper renewed its lease");
+  }
+
+  /** The clocks of a machine on which the monotonic one stands still while it sleeps. */
+  private record Sleeper(Supplier<Duration> slept) implements TimeSource {
+    @Override
+    public long nanoTime() {
+      return TimeSource.system().nanoTime();
+    }
+
+    @Override
+    public long wallMillis() {
+      return TimeSource.system().wallMillis() + slept.get().toMillis();
+    }
+
+    @Override
+    public void parkUntil(Object blocker, long untilNanos) {
+      TimeSource.system().parkUntil(blocker, untilNanos);
+    }
+  }
+}

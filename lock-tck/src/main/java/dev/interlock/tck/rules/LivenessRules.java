@@ -1,0 +1,652 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** WAIT: whoever waits is served, or told in time that it is not. */
+public abstract class LivenessRules extends RuleTest {
+
+  /** Long enough for a waiter to be in line, or to look again; too short to be worth more. */
+  private static final Duration MOMENT = Duration.ofMillis(200);
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected LivenessRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- WAIT-01, WAIT-02 ---
+
+  @Test
+  @Rule("WAIT-01")
+  void anAttemptWithoutATimeoutDoesNotWaitForTheHolder() throws Exception {
+    String name = newName();
+    LockClient holder = client();
+    Lease lease = acquireNow(holder.lock(name));
+    for (LockClient client : List.of(holder, client())) {
+      Future<Optional<Lease>> attempt = inThread(() -> client.lock(name).tryAcquire());
+      assertTrue(
+          within(bound(), attempt, "tryAcquire() did not return while the lock was held").isEmpty(),
+          "tryAcquire() got a lock that is held");
+    }
+    lease.release();
+  }
+
+  @Test
+  @Rule("WAIT-02")
+  void aTimedAttemptOnAHeldLockEndsInTime() throws Exception {
+    String name = newName();
+    LockClient holder = client();
+    Lease lease = acquireNow(holder.lock(name));
+    Duration patience = Duration.ofMillis(700);
+    for (LockClient client : List.of(holder, client())) {
+      long start = System.nanoTime();
+      assertTrue(client.lock(name).tryAcquire(patience).isEmpty(), "a held lock was had");
+      assertInTime(patience, since(start));
+      start = System.nanoTime();
+      assertTrue(
+          within(
+                  patience.plus(bound()),
+                  client.lock(name).tryAcquireAsync(patience),
+                  "tryAcquireAsync did not end")
+              .isEmpty(),
+          "a held lock was had");
+      assertInTime(patience, since(start));
+    }
+    lease.release();
+  }
+
+  private void assertInTime(Duration patience, Duration took) {
+    assertTrue(
+        took.compareTo(patience) >= 0,
+        () -> "gave up after " + text(took) + ", earlier than " + text(patience));
+    assertTrue(
+        took.compareTo(patience.plus(bound())) <= 0,
+        () -> "gave up after " + text(took) + ", later than " + text(patience.plus(bound())));
+  }
+
+  @Test
+  @Rule("WAIT-02")
+  void aTimedAttemptEndsInTimeDuringAPartition() throws Exception {
+    timedAttemptDuring(FaultProxy::partition);
+  }
+
+  @Test
+  @Rule("WAIT-02")
+  void aTimedAttemptEndsInTimeWhileConnectionsAreRefused() throws Exception {
+    timedAttemptDuring(FaultProxy::cut);
+  }
+
+  private void timedAttemptDuring(Function<FaultProxy, NetworkFault> fault) throws Exception {
+    Network network = network();
+    LockClient client = client(network, lasting());
+    acquireNow(client.lock(newName())).release();
+    if (network.traffic().toServer().received() == 0) {
+      throw new NotTestedException("the client does not go through the proxy");
+    }
+    Duration patience = Duration.ofSeconds(1);
+    DistributedLock lock = client.lock(newName());
+    try (Disturbance unreachable = network.everywhere(fault)) {
+      long start = System.nanoTime();
+      assertThrows(
+          LockUnavailableException.class,
+          () -> lock.tryAcquire(patience),
+          () -> "an attempt that never reached the store must fail: " + unreachable);
+      assertInTime(patience, since(start));
+      long again = System.nanoTime();
+      assertThrows(LockUnavailableException.class, lock::tryAcquire);
+      Duration took = since(again);
+      assertTrue(
+          took.compareTo(bound()) <= 0, () -> "tryAcquire() took " + text(took) + " to fail");
+    }
+    acquireWithin(bound(), lock, "the client did not recover after the fault").release();
+  }
+
+  @Test
+  @Rule("WAIT-02")
+  void aTimedAttemptEndsInTimeWhileTheServerIsPaused() throws Exception {
+    Server server = ownServerWithNodes();
+    LockClient client = client(server.uri(), lasting());
+    DistributedLock lock = client.lock(newName());
+    acquireNow(lock).release();
+    Duration patience = Duration.ofSeconds(1);
+    for (ServerNode node : server.nodes()) {
+      node.pause();
+    }
+    try {
+      long start = System.nanoTime();
+      assertThrows(LockUnavailableException.class, () -> lock.tryAcquire(patience));
+      assertInTime(patience, since(start));
+    } finally {
+      for (ServerNode node : server.nodes()) {
+        node.resume();
+      }
+    }
+    acquireWithin(
+            lasting().term().plus(bound()), lock, "the client did not recover after the pause")
+        .release();
+  }
+
+  @Test
+  @Rule("WAIT-02")
+  void aShortOutageIsRiddenOut() throws Exception {
+    Network network = network();
+    LockClient client = client(network, lasting());
+    DistributedLock lock = client.lock(newName());
+    acquireNow(lock).release();
+    Future<Optional<Lease>> attempt;
+    try (Disturbance cut = network.cut()) {
+      if (cut.hits() == 0) {
+        throw new NotTestedException("no connection was there to be cut");
+      }
+      attempt = inThread(() -> lock.tryAcquire(timing().longTerm()));
+      never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
+    }
+    assertTrue(
+        within(renewed().term().plus(bound()), attempt, "the lock was not had after the outage")
+            .isPresent(),
+        "a free lock was not had");
+  }
+
+  // --- WAIT-03 to WAIT-06 ---
+
+  @Test
+  @Rule("WAIT-03")
+  void aReleaseWakesAWaiterOfTheSameClientAndOfAnother() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    for (LockClient waiting : List.of(client, client())) {
+      Lease held = acquireNow(client.lock(name));
+      Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
+      never(MOMENT, waiter, "the lock was had while it was held");
+      held.release();
+      within(bound(), waiter, "the waiter did not get the lock after the release").release();
+    }
+  }
+
+  /** Takes a lock and keeps it. */
+  static final class Take implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      Lease lease = worker.client().lock(arguments.get(0)).acquire();
+      worker.keep(arguments.get(0), lease);
+      return lease.effectiveTerm().toString();
+    }
+  }
+
+  @Test
+  @Rule("WAIT-04")
+  void aKilledProcessLosesItsLock() throws Exception {
+    String name = newName();
+    OtherProcess holder = process(renewed());
+    Duration term = Duration.parse(holder.call(bound().multipliedBy(2), Take.class, name));
+    DistributedLock lock = client().lock(name);
+    Future<Lease> waiter = inThread(lock::acquire);
+    never(MOMENT, waiter, "the lock was had while another process held it");
+    holder.kill();
+    within(term.plus(bound()), waiter, "the waiter did not get the killed process's lock")
+        .release();
+  }
+
+  @Test
+  @Rule("WAIT-05")
+  void aLeaseThatIsNotRenewedGivesWayThoughOthersKeepAsking() throws Exception {
+    String name = newName();
+    DistributedLock lock = client().lock(name);
+    DistributedLock impatient = client(passing()).lock(name);
+    Lease passing = acquireNow(client(passing()).lock(name));
+    Future<Lease> waiter = inThread(lock::acquire);
+    AtomicBoolean served = new AtomicBoolean();
+    Future<?> asking =
+        inThread(
+            () -> {
+              while (!served.get()) {
+                Optional<Lease> had = impatient.tryAcquire();
+                if (had.isPresent()) {
+                  had.get().release();
+                }
+                letPass(Duration.ofMillis(20));
+              }
+              return null;
+            });
+    Lease lease =
+        within(
+            passing.effectiveTerm().plus(bound()),
+            waiter,
+            "the waiter did not get the lock after the term of a lease that nobody renewed");
+    assertFalse(passing.isHeld(), "the lock was had while the former lease was valid");
+    served.set(true);
+    within(bound(), asking, "an attempt did not end");
+    lease.release();
+  }
+
+  @Test
+  @Rule("WAIT-06")
+  void aWaiterWhoseConnectionWasResetIsServed() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient waiting = client(network, lasting());
+    Lease held = acquireNow(client().lock(name));
+    Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
+    awaitInLine(name);
+    never(MOMENT, waiter, "the lock was had while it was held");
+    if (network.reset() == 0) {
+      throw new NotTestedException("the waiter has no connection through the proxy");
+    }
+    held.release();
+    within(bound(), waiter, "a waiter whose connection was reset did not get the lock").release();
+  }
+
+  @Test
+  @Rule("WAIT-06")
+  void aWaiterWhoseConnectionFellSilentIsServed() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient waiting = client(network, renewed());
+    Lease held = acquireNow(client().lock(name));
+    Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
+    awaitInLine(name);
+    never(MOMENT, waiter, "the lock was had while it was held");
+    try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
+      held.release();
+      if (!silence.awaitHit(bound())) {
+        throw new NotTestedException("nothing was lost on the waiter's connections");
+      }
+      within(
+              sessionTerm(waiting).plus(bound()),
+              waiter,
+              "a waiter whose connection fell silent did not get the lock")
+          .release();
+    }
+  }
+
+  /** Where a line can be seen, a slow machine is given time to get a waiter into it. */
+  private void awaitInLine(String name) {
+    if (has(Capability.FIFO)) {
+      LockClient observer = client();
+      eventually(
+          bound(), () -> !observer.inspect(name).waiters().isEmpty(), "the waiter is not in line");
+    }
+  }
+
+  /** For how long the store may keep the session of a client that it does not hear of. */
+  private Duration sessionTerm(LockClient client) {
+    Duration term = client.backend().minTerm();
+    return renewed().term().compareTo(term) > 0 ? renewed().term() : term;
+  }
+
+  // --- WAIT-07, WAIT-08 ---
+
+  @Test
+  @Rule("WAIT-07")
+  void anInterruptedWaiterLeavesAtOnceAndForGood() throws Exception {
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    LockClient waiting = client();
+    for (int i = 0; i < 2; i++) {
+      CompletableFuture<Thread> self = new CompletableFuture<>();
+      boolean timed = i == 1;
+      Future<String> waiter =
+          inThread(
+              () -> {
+                self.complete(Thread.currentThread());
+                try {
+                  if (timed) {
+                    return "got " + waiting.lock(name).tryAcquire(timing().longTerm());
+                  }
+                  return "got " + waiting.lock(name).acquire();
+                } catch (InterruptedException e) {
+                  return "interrupted";
+                }
+              });
+      never(MOMENT, waiter, "the lock was had while it was held");
+      within(bound(), self, "the thread did not start").interrupt();
+      assertEquals(
+          "interrupted",
+          within(bound(), waiter, "the interrupted waiter did not leave"),
+          "an interrupted waiter");
+    }
+    held.release();
+    acquireWithin(bound(), client().lock(name), "an interrupted waiter became the holder")
+        .release();
+  }
+
+  @Test
+  @Rule("WAIT-07")
+  void anInterruptBeforehandEndsTheWaitToo() throws Exception {
+    DistributedLock lock = client().lock(newName());
+    Future<Boolean> thread =
+        inThread(
+            () -> {
+              Thread.currentThread().interrupt();
+              assertThrows(InterruptedException.class, lock::acquire);
+              Thread.currentThread().interrupt();
+              assertThrows(InterruptedException.class, () -> lock.tryAcquire(bound()));
+              return Thread.interrupted();
+            });
+    assertFalse(within(bound(), thread, "not done"), "the interrupt status was not cleared");
+    acquireWithin(bound(), lock, "an interrupted attempt got the lock").release();
+  }
+
+  @Test
+  @Rule("WAIT-07")
+  void anInterruptDuringAHandOverLosesNothing() throws Exception {
+    String name = newName();
+    LockClient holding = client();
+    LockClient waiting = client();
+    for (int i = 0; i < 30; i++) {
+      // What an interrupted attempt has left in line may be there for a moment yet.
+      Lease held =
+          acquireWithin(bound(), holding.lock(name), "an interrupted waiter became the holder");
+      CompletableFuture<Thread> self = new CompletableFuture<>();
+      Future<Optional<Lease>> waiter =
+          inThread(
+              () -> {
+                self.complete(Thread.currentThread());
+                try {
+                  return Optional.of(waiting.lock(name).acquire());
+                } catch (InterruptedException e) {
+                  return Optional.empty();
+                }
+              });
+      Thread thread = within(bound(), self, "the thread did not start");
+      if (i % 2 == 0) {
+        held.release();
+        thread.interrupt();
+      } else {
+        thread.interrupt();
+        held.release();
+      }
+      within(bound(), waiter, "the waiter ended neither way").ifPresent(Lease::release);
+      acquireWithin(bound(), holding.lock(name), "an interrupted waiter became the holder")
+          .release();
+    }
+  }
+
+  @Test
+  @Rule("WAIT-07")
+  void anInterruptHarmsNoOtherThread() throws Exception {
+    LockClient client = client();
+    String busy = newName();
+    Lease held = acquireNow(client().lock(busy));
+    AtomicBoolean stop = new AtomicBoolean();
+    List<Future<Integer>> workers = new ArrayList<>();
+    for (int t = 0; t < 3; t++) {
+      workers.add(
+          inThread(
+              () -> {
+                DistributedLock own = client.lock(newName());
+                int done = 0;
+                while (!stop.get()) {
+                  acquireNow(own).release();
+                  done++;
+                }
+                return done;
+              }));
+    }
+    for (int i = 0; i < 40; i++) {
+      CompletableFuture<Thread> self = new CompletableFuture<>();
+      DistributedLock lock = client.lock(i % 2 == 0 ? busy : newName());
+      Future<Boolean> victim =
+          inThread(
+              () -> {
+                self.complete(Thread.currentThread());
+                try {
+                  lock.acquire().release();
+                } catch (InterruptedException e) {
+                  return true;
+                }
+                return false;
+              });
+      within(bound(), self, "the thread did not start").interrupt();
+      within(bound(), victim, "the interrupted thread did not return");
+    }
+    stop.set(true);
+    for (Future<Integer> worker : workers) {
+      assertTrue(
+          within(bound(), worker, "a thread that was not interrupted is stuck") > 0,
+          "nothing was done");
+    }
+    held.release();
+  }
+
+  @Test
+  @Rule("WAIT-08")
+  void acquisitionsThatWereCancelledOrTimedOutNeverBecomeTheHolder() throws Exception {
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    LockClient waiting = client();
+    List<CompletableFuture<?>> cancelled = new ArrayList<>();
+    List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      cancelled.add(waiting.lock(name).acquireAsync());
+      cancelled.add(waiting.lock(name).tryAcquireAsync(timing().longTerm()));
+      timedOut.add(waiting.lock(name).tryAcquireAsync(MOMENT));
+    }
+    for (Future<Optional<Lease>> future : timedOut) {
+      assertTrue(
+          within(MOMENT.plus(bound()), future, "a timed wait did not end").isEmpty(),
+          "a held lock was had");
+    }
+    cancelled.forEach(future -> assertTrue(future.cancel(true), "it was done already"));
+    held.release();
+    acquireWithin(bound(), client().lock(name), "a cancelled acquisition became the holder")
+        .release();
+    cancelled.forEach(
+        future -> assertThrows(CancellationException.class, future::join, "cancelled"));
+  }
+
+  @Test
+  @Rule("WAIT-08")
+  void aCancellationDuringAHandOverLosesNothing() throws Exception {
+    String name = newName();
+    LockClient holding = client();
+    LockClient waiting = client();
+    for (int i = 0; i < 30; i++) {
+      // What came of the last cancellation may still be on its way back.
+      Lease held = acquireWithin(bound(), holding.lock(name), "not free");
+      CompletableFuture<Lease> waiter = waiting.lock(name).acquireAsync();
+      if (i % 2 == 0) {
+        held.release();
+        if (!waiter.cancel(true)) {
+          waiter.join().release();
+        }
+      } else {
+        waiter.cancel(true);
+        held.release();
+      }
+      acquireWithin(bound(), holding.lock(name), "a cancelled acquisition became the holder")
+          .release();
+    }
+  }
+
+  // --- WAIT-09, WAIT-10 ---
+
+  @Test
+  @Rule("WAIT-09")
+  void aHundredWaitersAreAllServed() throws Exception {
+    String name = newName();
+    int clients = 5;
+    int waiters = 100;
+    List<LockClient> opened = new ArrayList<>();
+    for (int c = 0; c < clients; c++) {
+      opened.add(client());
+    }
+    CountDownLatch served = new CountDownLatch(waiters);
+    AtomicInteger inside = new AtomicInteger();
+    Lease held = acquireNow(opened.get(0).lock(name));
+    for (int i = 0; i < waiters; i++) {
+      var unused =
+          opened
+              .get(i % clients)
+              .lock(name)
+              .acquireAsync()
+              .thenAccept(
+                  lease -> {
+                    if (inside.incrementAndGet() == 1) {
+                      served.countDown();
+                    }
+                    inside.decrementAndGet();
+                    lease.release();
+                  });
+    }
+    held.release();
+    Future<Boolean> all =
+        inThread(
+            () -> {
+              served.await();
+              return true;
+            });
+    try {
+      within(Duration.ofSeconds(60), all, "");
+    } catch (AssertionError e) {
+      fail(served.getCount() + " of " + waiters + " waiters were not served within 60 s", e);
+    }
+  }
+
+  @Test
+  @Rule("WAIT-10")
+  @Requires(Capability.SINGLE_WAKEUP)
+  void theCostOfAReleaseDoesNotGrowWithTheWaiters() throws Exception {
+    long few = requestsOfWaiters(3);
+    long many = requestsOfWaiters(15);
+    assertTrue(
+        many <= few + 6,
+        "a release made 3 waiting clients send "
+            + few
+            + " requests, and 15 send "
+            + many
+            + ": all of them are woken");
+  }
+
+  /** The requests that waiting clients send because of one release. */
+  private long requestsOfWaiters(int count) throws Exception {
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    List<Network> networks = new ArrayList<>();
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      Network network = network();
+      networks.add(network);
+      waiters.add(client(network, quiet()).lock(name).acquireAsync());
+    }
+    awaitQuiet(networks);
+    long before = requests(networks);
+    held.release();
+    CompletableFuture<Object> first =
+        CompletableFuture.anyOf(waiters.toArray(CompletableFuture[]::new));
+    Lease lease = (Lease) within(bound(), first, "no waiter got the lock after the release");
+    awaitQuiet(networks);
+    long after = requests(networks);
+    waiters.forEach(waiter -> waiter.cancel(true));
+    lease.release();
+    return after - before;
+  }
+
+  private LockOptions quiet() {
+    return lasting().toBuilder().lookAgain(timing().longTerm()).build();
+  }
+
+  private static long requests(List<Network> networks) {
+    return networks.stream().mapToLong(network -> network.traffic().toServer().chunks()).sum();
+  }
+
+  /** Waits until no requests have been sent for a while. */
+  private void awaitQuiet(List<Network> networks) throws InterruptedException {
+    long end = System.nanoTime() + bound().multipliedBy(3).toNanos();
+    long seen = -1;
+    while (System.nanoTime() - end < 0) {
+      long now = requests(networks);
+      if (now == seen) {
+        return;
+      }
+      seen = now;
+      letPass(Duration.ofMillis(300));
+    }
+    throw new NotTestedException("the waiting clients never stop sending");
+  }
+
+  @Test
+  @Rule("WAIT-10")
+  @Requires(value = Capability.SINGLE_WAKEUP, absent = true)
+  void waitersDoNotPollAndAllAreServed() throws Exception {
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    int count = 6;
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    List<Network> networks = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      if (!cannotHappen(Fault.PARTITION)) {
+        networks.add(network());
+        waiters.add(client(networks.get(i), lasting()).lock(name).acquireAsync());
+      } else {
+        waiters.add(client().lock(name).acquireAsync());
+      }
+    }
+    letPass(Duration.ofSeconds(1)); // until they are connected and in line
+    long before = requests(networks);
+    Duration watched = Duration.ofSeconds(2);
+    letPass(watched);
+    long sent = requests(networks) - before;
+    long lookAgains = 1 + watched.toMillis() / lasting().lookAgain().toMillis();
+    assertTrue(
+        sent <= 4L * count * (lookAgains + 1),
+        () -> count + " waiting clients sent " + sent + " requests in " + text(watched));
+    held.release();
+    for (int i = 0; i < count; i++) {
+      List<CompletableFuture<Lease>> left =
+          waiters.stream().filter(waiter -> !waiter.isDone() || stillHeld(waiter)).toList();
+      Lease lease =
+          (Lease)
+              within(
+                  bound(),
+                  CompletableFuture.anyOf(left.toArray(CompletableFuture[]::new)),
+                  "a waiter was not served");
+      lease.release();
+    }
+  }
+
+  private static boolean stillHeld(CompletableFuture<Lease> waiter) {
+    return waiter.join().isHeld();
+  }
+}

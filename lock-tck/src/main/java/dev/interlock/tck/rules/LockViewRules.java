@@ -1,0 +1,238 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.Rule;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** JUC: what code written for {@link Lock} expects of the view. */
+// What is tested is the lock itself, so unlocking in finally would hide failures.
+@SuppressWarnings("LockNotBeforeTry")
+public abstract class LockViewRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected LockViewRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  @Test
+  @Rule("JUC-01")
+  void aThreadCanLockAgainThroughAnyViewAndHasToUnlockAsOften() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    LockClient other = client();
+    Lock view = client.lock(name).asLock();
+    Lock sameLock = client.lock(name).asLock();
+    view.lock();
+    assertTrue(sameLock.tryLock(), "a nested tryLock through another view failed");
+    sameLock.lockInterruptibly();
+    assertTrue(view.tryLock(1, TimeUnit.SECONDS), "a nested timed tryLock failed");
+    Future<Boolean> otherThread = inThread(() -> client.lock(name).asLock().tryLock());
+    assertFalse(
+        within(bound(), otherThread, "tryLock did not come back"),
+        "another thread of the same client got in");
+    for (int held = 4; held > 0; held--) {
+      assertRefused(other.lock(name), "another client got in with " + held + " unlocks to go");
+      view.unlock();
+    }
+    acquireWithin(bound(), other.lock(name), "not free after the last unlock").close();
+  }
+
+  @Test
+  @Rule("JUC-01")
+  void holdsOfDifferentNamesAreIndependent() {
+    LockClient client = client();
+    Lock one = client.lock(newName()).asLock();
+    Lock two = client.lock(newName()).asLock();
+    one.lock();
+    two.lock();
+    one.unlock();
+    assertThrows(IllegalMonitorStateException.class, one::unlock);
+    two.unlock();
+  }
+
+  @Test
+  @Rule("JUC-02")
+  void onlyTheThreadThatHoldsTheLockMayUnlockIt() throws Exception {
+    String name = newName();
+    Lock view = client().lock(name).asLock();
+    assertThrows(IllegalMonitorStateException.class, view::unlock);
+    view.lock();
+    Future<?> otherThread =
+        inThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock));
+    within(bound(), otherThread, "unlock did not come back");
+    assertRefused(client().lock(name), "the refused unlock has unlocked");
+    view.unlock();
+    assertThrows(IllegalMonitorStateException.class, view::unlock);
+  }
+
+  @Test
+  @Rule("JUC-02")
+  void thereAreNoConditions() {
+    Lock view = client().lock(newName()).asLock();
+    assertThrows(UnsupportedOperationException.class, view::newCondition);
+  }
+
+  @Test
+  @Rule("JUC-03")
+  void lockIgnoresAnInterruptAndLeavesItsStatusSet() throws Exception {
+    String name = newName();
+    LockClient holder = client();
+    var lease = holder.lock(name).acquire();
+    Lock view = client().lock(name).asLock();
+    CountDownLatch begun = new CountDownLatch(1);
+    CompletableFuture<Boolean> status = new CompletableFuture<>();
+    Thread waiter =
+        start(
+            () -> {
+              begun.countDown();
+              view.lock();
+              status.complete(Thread.interrupted());
+              view.unlock();
+            });
+    begun.await();
+    waiter.interrupt();
+    never(Duration.ofMillis(500), status, "lock came back while another held the lock");
+    lease.close();
+    assertTrue(
+        within(bound(), status, "lock did not come back after the release"),
+        "the interrupt was swallowed");
+  }
+
+  @Test
+  @Rule("JUC-03")
+  void lockInterruptiblyAndTimedTryLockEndWithTheInterrupt() throws Exception {
+    String name = newName();
+    try (var lease = client().lock(name).acquire()) {
+      Lock view = client().lock(name).asLock();
+      CompletableFuture<Throwable> ofLock = new CompletableFuture<>();
+      CompletableFuture<Throwable> ofTryLock = new CompletableFuture<>();
+      Thread locking = start(() -> ofLock.complete(thrownBy(view::lockInterruptibly)));
+      Thread trying =
+          start(() -> ofTryLock.complete(thrownBy(() -> view.tryLock(1, TimeUnit.HOURS))));
+      eventually(bound(), () -> isBlocked(locking) && isBlocked(trying), "they did not wait");
+      locking.interrupt();
+      trying.interrupt();
+      assertEquals(
+          InterruptedException.class,
+          within(bound(), ofLock, "lockInterruptibly was not interrupted").getClass());
+      assertEquals(
+          InterruptedException.class,
+          within(bound(), ofTryLock, "tryLock was not interrupted").getClass());
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  @Rule("JUC-03")
+  void anInterruptStatusThatWasSetBeforeCounts() throws Exception {
+    Lock view = client().lock(newName()).asLock();
+    Future<?> checks =
+        inThread(
+            () -> {
+              Thread.currentThread().interrupt();
+              assertThrows(InterruptedException.class, view::lockInterruptibly);
+              Thread.currentThread().interrupt();
+              assertThrows(InterruptedException.class, () -> view.tryLock(1, TimeUnit.SECONDS));
+              assertFalse(Thread.interrupted(), "the status must be cleared by the exception");
+              Thread.currentThread().interrupt();
+              assertTrue(view.tryLock(), "tryLock without a time is not for interrupts");
+              assertTrue(Thread.interrupted(), "tryLock swallowed the interrupt");
+              view.unlock();
+              return null;
+            });
+    within(bound().multipliedBy(2), checks, "a call did not come back");
+  }
+
+  @Test
+  @Rule("JUC-03")
+  void tryLockDoesNotWaitAndTimedTryLockWaitsForItsTime() throws Exception {
+    String name = newName();
+    try (var lease = client().lock(name).acquire()) {
+      Lock view = client().lock(name).asLock();
+      Duration time = Duration.ofMillis(700);
+      Future<Duration> timed =
+          inThread(
+              () -> {
+                long begun = System.nanoTime();
+                assertFalse(view.tryLock(time.toMillis(), TimeUnit.MILLISECONDS));
+                return since(begun);
+              });
+      Future<Boolean> untimed = inThread(() -> view.tryLock());
+      assertFalse(within(bound(), untimed, "tryLock waited"));
+      assertFalse(
+          within(
+              bound(),
+              inThread(() -> view.tryLock(0, TimeUnit.SECONDS)),
+              "tryLock with no time waited"));
+      Duration waited = within(bound().plus(time), timed, "the time passed and tryLock waited on");
+      assertTrue(waited.compareTo(time) >= 0, () -> "gave up after " + text(waited));
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  @Rule("JUC-04")
+  void aLossIsToldByEveryCallUntilTheLastUnlock() throws Exception {
+    String name = newName();
+    Lock view = client(passing()).lock(name).asLock();
+    Future<?> checks =
+        inThread(
+            () -> {
+              view.lock();
+              view.lock();
+              view.lock();
+              view.unlock();
+              // Nobody renews it, so it is over when another client gets the lock.
+              acquireWithin(
+                      timing().term().plus(bound()).plus(info().minTerm()),
+                      client().lock(name),
+                      "the lease did not run out")
+                  .close();
+              assertThrows(LeaseLostException.class, view::lock);
+              assertThrows(LeaseLostException.class, view::tryLock);
+              assertThrows(LeaseLostException.class, view::unlock);
+              assertThrows(LeaseLostException.class, view::unlock);
+              assertThrows(IllegalMonitorStateException.class, view::unlock);
+              view.lock();
+              view.unlock();
+              return null;
+            });
+    within(timing().term().multipliedBy(4).plus(bound().multipliedBy(2)), checks, "no end");
+  }
+
+  private interface Throwing {
+    void run() throws Exception;
+  }
+
+  private static Throwable thrownBy(Throwing call) {
+    try {
+      call.run();
+      return new AssertionError("came back as if nothing had happened");
+    } catch (Exception | AssertionError e) {
+      return e;
+    }
+  }
+
+  static boolean isBlocked(Thread thread) {
+    Thread.State state = thread.getState();
+    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+  }
+}

@@ -1,0 +1,305 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** LOSS: the holder is told, once and in time. */
+public abstract class LossRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected LossRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  /** Counts how often a lease is reported as lost, in each of the ways. */
+  private static final class Signals {
+    final AtomicInteger future = new AtomicInteger();
+    final Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
+
+    Signals(Lease lease) {
+      lease.onEvent(events::add);
+      var unused = lease.lost().thenAccept(loss -> future.incrementAndGet());
+    }
+
+    long lostEvents() {
+      return events.stream().filter(LockEvent.Lost.class::isInstance).count();
+    }
+  }
+
+  // --- LOSS-01 ---
+
+  @Test
+  @Rule("LOSS-01")
+  void aRenewedLeaseThatWasTakenAwayIsReportedOnce() throws Exception {
+    String name = newName();
+    // Long enough for a slow store to answer a renewal before the lease would run out by itself.
+    LockOptions options = options(timing().renewedTerm().multipliedBy(3), true);
+    Lease lease = acquireNow(client(options).lock(name));
+    Signals signals = new Signals(lease);
+    takeAway(name);
+    LeaseLostException loss =
+        within(
+            lease.effectiveTerm().plus(bound()),
+            lease.lost(),
+            "the loss was not told within a renewal interval");
+    assertEquals(name, loss.name());
+    assertTrue(
+        loss.reason() == LossReason.TAKEN || loss.reason() == LossReason.SESSION_ENDED,
+        () -> "the store said that the lease is gone, and the reason given is " + loss.reason());
+    assertFalse(lease.isHeld(), "held although its loss was told");
+    assertToldOnce(lease, signals);
+  }
+
+  @Test
+  @Rule("LOSS-01")
+  void aLeaseThatRanOutIsReportedOnce() throws Exception {
+    Lease lease = acquireNow(client(passing()).lock(newName()));
+    Signals signals = new Signals(lease);
+    LeaseLostException loss =
+        within(
+            lease.effectiveTerm().plus(bound()),
+            lease.lost(),
+            "the end of a lease without renewal was not told");
+    assertEquals(LossReason.EXPIRED, loss.reason());
+    assertFalse(lease.isHeld(), "held although its loss was told");
+    assertToldOnce(lease, signals);
+  }
+
+  @Test
+  @Rule("LOSS-01")
+  void aLossThatTheReleaseFindsOutIsReportedOnce() throws Exception {
+    String name = newName();
+    Lease lease = acquireNow(client().lock(name));
+    Signals signals = new Signals(lease);
+    takeAway(name);
+    lease.release();
+    within(bound(), lease.lost(), "the release found the lease gone, and nobody was told");
+    assertToldOnce(lease, signals);
+  }
+
+  private void assertToldOnce(Lease lease, Signals signals) throws Exception {
+    eventually(bound(), () -> signals.lostEvents() > 0, "listeners were not told of the loss");
+    lease.release();
+    lease.close();
+    letPass(renewed().term()); // for whatever else could tell it again
+    assertEquals(1, signals.lostEvents(), () -> "the loss was told: " + signals.events);
+    assertEquals(1, signals.future.get(), "lost() completed more than once, or never");
+    Signals late = new Signals(lease);
+    eventually(bound(), () -> late.lostEvents() == 1, "a late listener was not told of the loss");
+    eventually(bound(), () -> late.future.get() == 1, "a late lost() did not complete");
+  }
+
+  // --- LOSS-02 ---
+
+  @Test
+  @Rule("LOSS-02")
+  void aPartitionIsToldByTheEndOfValidity() throws Exception {
+    Network network = network();
+    Lease lease = acquireNow(client(network, renewed()).lock(newName()));
+    Disturbance partition = network.partition();
+    assertToldAtTheEnd(lease);
+    struck(partition);
+  }
+
+  @Test
+  @Rule("LOSS-02")
+  void aStoppedServerIsToldByTheEndOfValidity() throws Exception {
+    Server server = ownServerWithNodes();
+    Lease lease = acquireNow(client(server.uri(), renewed()).lock(newName()));
+    for (ServerNode node : server.nodes()) {
+      node.pause();
+    }
+    try {
+      assertToldAtTheEnd(lease);
+    } finally {
+      for (ServerNode node : server.nodes()) {
+        node.resume();
+      }
+    }
+  }
+
+  /** Nothing renews the lease any more. */
+  private void assertToldAtTheEnd(Lease lease) throws Exception {
+    LeaseLostException loss =
+        within(
+            lease.effectiveTerm().plus(bound()),
+            lease.lost(),
+            "the loss was not told by the end of validity");
+    assertFalse(lease.isHeld(), () -> "held after " + loss);
+    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the loss");
+  }
+
+  // --- LOSS-03, LOSS-04 ---
+
+  @Test
+  @Rule("LOSS-03")
+  void aReleaseIsNeverReportedAsALoss() throws Exception {
+    LockClient client = client(renewed());
+    List<Signals> all = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      Lease lease = acquireNow(client.lock(newName()));
+      Signals signals = new Signals(lease);
+      all.add(signals);
+      if (i % 4 == 3) {
+        letPass(Duration.ofMillis(i * 10L));
+        lease.renew();
+      }
+      if (i % 2 == 0) {
+        lease.release();
+      } else {
+        lease.close();
+      }
+    }
+    Lease closedWithItsClient = acquireNow(client.lock(newName()));
+    all.add(new Signals(closedWithItsClient));
+    client.close();
+    letPass(renewed().term().plus(Duration.ofSeconds(1)));
+    for (Signals signals : all) {
+      assertEquals(0, signals.lostEvents(), () -> "a release was told as: " + signals.events);
+      assertEquals(0, signals.future.get(), "lost() completed for a lease that was released");
+    }
+  }
+
+  @Test
+  @Rule("LOSS-04")
+  void badListenersHarmNoOtherLease() throws Exception {
+    LockClient client = client(renewed());
+    CountDownLatch blocked = new CountDownLatch(1);
+    try {
+      String bad = newName();
+      Lease noisy = acquireNow(client.lock(bad));
+      noisy.onEvent(
+          event -> {
+            throw new IllegalStateException("a listener that fails");
+          });
+      noisy.onEvent(event -> block(blocked));
+      var unused =
+          noisy
+              .lost()
+              .thenRun(
+                  () -> {
+                    block(blocked);
+                    throw new IllegalStateException("an action that fails");
+                  });
+      client.onEvent(
+          event -> {
+            throw new IllegalStateException("a client's listener that fails");
+          });
+      noisy.renew();
+      takeAway(bad);
+
+      String name = newName();
+      Lease lease = acquireNow(client.lock(name));
+      Signals signals = new Signals(lease);
+      takeAway(name);
+      within(
+          lease.effectiveTerm().plus(bound()),
+          lease.lost(),
+          "the loss of a lease was not told because another one has bad listeners");
+      eventually(bound(), () -> signals.lostEvents() == 1, "listeners were not told of the loss");
+      Lease next = acquireNow(client.lock(newName()));
+      next.renew();
+      next.release();
+    } finally {
+      blocked.countDown();
+    }
+  }
+
+  private static void block(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // --- LOSS-05 ---
+
+  /** Takes a lock and answers until when it is valid. */
+  static final class TakeUntil implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      Lease lease = worker.client().lock(arguments.get(0)).acquire();
+      worker.keep(arguments.get(0), lease);
+      return Long.toString(System.nanoTime() + lease.remainingValidity().toNanos());
+    }
+  }
+
+  /**
+   * Asks whether the lease is held, over and over, until it is not, and answers whether a yes came
+   * to a question that was asked after the given time.
+   */
+  static final class AskUntilLost implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      Lease lease = worker.lease(arguments.get(0));
+      long validUntil = Long.parseLong(arguments.get(1));
+      while (true) {
+        long asked = System.nanoTime();
+        if (!lease.isHeld()) {
+          return "lost";
+        }
+        if (asked - validUntil > 0) {
+          return "held " + (asked - validUntil) / 1_000 + " us after its validity";
+        }
+      }
+    }
+  }
+
+  @Test
+  @Rule("LOSS-05")
+  void aProcessThatWasStoppedKnowsOnItsFirstCall() throws Exception {
+    if (!ProcessSignals.supported()) {
+      throw new NotTestedException("processes can be stopped on Linux only");
+    }
+    String name = newName();
+    OtherProcess holder = process(passing());
+    long validUntil = Long.parseLong(holder.call(bound().multipliedBy(2), TakeUntil.class, name));
+    holder.order(AskUntilLost.class, name, Long.toString(validUntil));
+    holder.stop();
+    LockOptions options = lasting();
+    Lease successor =
+        acquireWithin(
+            passing().term().multipliedBy(2).plus(bound()),
+            client(options).lock(name),
+            "the stopped process still has the lock");
+    eventually(bound(), () -> System.nanoTime() - validUntil > 0, "time stands still");
+    holder.resume();
+    assertEquals(
+        "lost", holder.answer(bound().multipliedBy(2)), "a process that was stopped past its term");
+    assertTrue(successor.isHeld());
+    successor.release();
+  }
+}

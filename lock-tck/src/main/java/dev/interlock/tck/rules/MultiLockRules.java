@@ -1,0 +1,188 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.Requires;
+import dev.interlock.tck.Rule;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** MULTI: several names at once. */
+public abstract class MultiLockRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected MultiLockRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  @Test
+  @Rule("MULTI-01")
+  void duplicatesCountOnceAndNamesAreTakenByCodePoint() throws Exception {
+    String prefix = newName();
+    // By code point the last is the padlock; by UTF-16 unit it would come before the ligature.
+    String padlock = prefix + "\uD83D\uDD12";
+    String ligature = prefix + "\uFB01";
+    String letter = prefix + "a";
+    LockClient client = client();
+    try (MultiLease lease = client.lockAll(List.of(padlock, letter, ligature, letter)).acquire()) {
+      assertEquals(List.of(letter, ligature, padlock), lease.names());
+      assertTrue(lease.isHeld());
+      for (String name : lease.names()) {
+        assertRefused(client().lock(name), "a member of the set was free");
+      }
+    }
+  }
+
+  @Test
+  @Rule("MULTI-01")
+  void overlappingSetsNeverDeadlock() throws Exception {
+    String a = newName();
+    String b = newName();
+    String c = newName();
+    List<List<String>> sets =
+        List.of(List.of(a, b, c), List.of(c, b, a), List.of(b, a), List.of(c, a));
+    List<Future<?>> workers = new ArrayList<>();
+    for (List<String> set : sets) {
+      LockClient client = client();
+      workers.add(
+          inThread(
+              () -> {
+                for (int round = 0; round < 10; round++) {
+                  client.lockAll(set).acquire().close();
+                }
+                return null;
+              }));
+    }
+    for (Future<?> worker : workers) {
+      within(Duration.ofSeconds(100), worker, "sets that overlap did not all get through");
+    }
+  }
+
+  @Test
+  @Rule("MULTI-01")
+  void aSetThatIsNotHadInTimeLeavesItsMembersFree() throws Exception {
+    String base = newName();
+    String first = base + "-1";
+    String second = base + "-2";
+    try (Lease taken = client().lock(second).acquire()) {
+      LockClient client = client();
+      List<String> set = List.of(first, second);
+      assertTrue(client.lockAll(set).tryAcquire().isEmpty());
+      acquireNow(client().lock(first)).close();
+      assertTrue(client.lockAll(set).tryAcquire(Duration.ofMillis(300)).isEmpty());
+      acquireNow(client().lock(first)).close();
+      assertTrue(taken.isHeld());
+    }
+  }
+
+  @Test
+  @Rule("MULTI-02")
+  void membersAreKeptWhileTheOthersAreWaitedForAndWholeWhenTheSetIsHad() throws Exception {
+    String base = newName();
+    String first = base + "-1";
+    String second = base + "-2";
+    Lease inTheWay = client().lock(second).acquire();
+    // Not renewed by its own options, so only the gathering keeps the first.
+    LockClient client = client(options(timing().renewedTerm(), false));
+    // On a session less than the term is certain after each answer.
+    Lease fresh = acquireNow(client.lock(newName()));
+    Duration whole = fresh.remainingValidity();
+    fresh.release();
+    Future<MultiLease> gathering = inThread(() -> client.lockAll(List.of(first, second)).acquire());
+    DistributedLock prober = client().lock(first);
+    eventually(
+        bound(),
+        () -> {
+          var free = prober.tryAcquire();
+          free.ifPresent(Lease::release);
+          return free.isEmpty();
+        },
+        "the first member was not taken");
+    long end = System.nanoTime() + timing().renewedTerm().multipliedBy(2).toNanos();
+    while (System.nanoTime() - end < 0) {
+      assertRefused(prober, "the first member was let go while the second was waited for");
+      letPass(Duration.ofMillis(100));
+    }
+    long released = System.nanoTime();
+    inTheWay.close();
+    MultiLease lease = within(bound(), gathering, "the set was not had after the release");
+    Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
+    assertTrue(
+        lease.remainingValidity().compareTo(least) >= 0,
+        () -> "only " + text(lease.remainingValidity()) + " of " + text(whole) + " were left");
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    acquireWithin(bound(), prober, "the first member was not released").close();
+  }
+
+  @Test
+  @Rule("MULTI-02")
+  void losingOneMemberLosesAllAndReleasesTheOthers() throws Exception {
+    String base = newName();
+    String first = base + "-1";
+    String second = base + "-2";
+    String third = base + "-3";
+    MultiLease lease = client(renewed()).lockAll(List.of(first, second, third)).acquire();
+    LockClient other = client();
+    assertTrue(other.forceRelease(second));
+    within(
+        lease.effectiveTerm().plus(bound()),
+        lease.lost(),
+        "the loss of a member was not told as that of the set");
+    assertFalse(lease.isHeld(), "a set that has lost a member is still held");
+    acquireWithin(bound(), other.lock(first), "the other members were not released").close();
+    acquireWithin(bound(), other.lock(third), "the other members were not released").close();
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+  }
+
+  @Test
+  @Rule("MULTI-03")
+  @Requires(Capability.FENCING)
+  void eachNameHasTheTokenOfItsOwnAcquisition() throws Exception {
+    String base = newName();
+    String first = base + "-1";
+    String second = base + "-2";
+    LockClient client = client();
+    long before;
+    try (Lease lease = client.lock(first).acquire()) {
+      before = lease.fencingToken();
+    }
+    long ofFirst;
+    try (MultiLease lease = client.lockAll(List.of(second, first)).acquire()) {
+      ofFirst = lease.fencingToken(first);
+      assertTrue(ofFirst > before, "the token did not rise");
+      assertTrue(lease.fencingToken(second) > 0);
+      assertThrows(IllegalArgumentException.class, () -> lease.fencingToken(first + "?"));
+    }
+    try (Lease lease = client.lock(first).acquire()) {
+      assertTrue(lease.fencingToken() > ofFirst, "the token did not rise");
+    }
+  }
+
+  @Test
+  @Rule("MULTI-03")
+  @Requires(value = Capability.FENCING, absent = true)
+  void withoutFencingThereIsNoTokenOfAMember() throws Exception {
+    String name = newName();
+    try (MultiLease lease = client().lockAll(List.of(name)).acquire()) {
+      assertThrows(UnsupportedOperationException.class, () -> lease.fencingToken(name));
+    }
+  }
+}

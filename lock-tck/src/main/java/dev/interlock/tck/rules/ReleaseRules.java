@@ -1,0 +1,354 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.StoreView.Entry;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** REL: how leases and clients end, and what is left of them. */
+public abstract class ReleaseRules extends RuleTest {
+
+  /**
+   * For {@link dev.interlock.tck.LockTck}.
+   *
+   * @param kit gives the run
+   */
+  protected ReleaseRules(Supplier<Kit> kit) {
+    super(kit);
+  }
+
+  // --- REL-01, REL-02 ---
+
+  @Test
+  @Rule("REL-01")
+  void aReleaseCanBeRepeatedAndSaysTheSame() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Lease lease = acquireNow(client.lock(name));
+    for (int i = 0; i < 3; i++) {
+      assertEquals(ReleaseOutcome.RELEASED, lease.release(), "release number " + (i + 1));
+    }
+    lease.close();
+    assertFalse(lease.isHeld(), "held after its release");
+    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the release");
+    assertThrows(IllegalStateException.class, lease::ensureHeld);
+    assertThrows(IllegalStateException.class, lease::renew);
+    acquireNow(client().lock(name)).release();
+  }
+
+  @Test
+  @Rule("REL-01")
+  void theReleaseOfALostLeaseSaysSoAndCloseDoesNotThrow() throws Exception {
+    Lease expired = acquireNow(client(passing()).lock(newName()));
+    outlive(expired);
+    String name = newName();
+    Lease taken = acquireNow(client().lock(name));
+    takeAway(name);
+    for (Lease lost : List.of(expired, taken)) {
+      for (int i = 0; i < 2; i++) {
+        assertEquals(ReleaseOutcome.ALREADY_LOST, lost.release(), "the release of a lost lease");
+      }
+      lost.close();
+      assertThrows(LeaseLostException.class, lost::ensureHeld);
+    }
+  }
+
+  @Test
+  @Rule({"REL-02", "REL-01"})
+  void aReleaseDuringAPartitionIsMadeUpForAfterIt() throws Exception {
+    String name = newName();
+    Network network = network();
+    Lease lease = acquireNow(client(network, lasting()).lock(name));
+    ReleaseOutcome outcome;
+    try (Disturbance partition = network.partition()) {
+      Future<ReleaseOutcome> release = inThread(lease::release);
+      outcome = within(bound(), release, "a release with the store out of reach did not return");
+      struck(partition);
+      assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store was out of reach");
+      lease.close();
+      assertFalse(lease.isHeld(), "held after its release");
+    }
+    assertEquals(outcome, lease.release(), "a repeated release says something else");
+    acquireWithin(
+            lasting().term().dividedBy(2),
+            client().lock(name),
+            "a release that met a partition was not made up for after it")
+        .release();
+  }
+
+  // --- REL-03 ---
+
+  @Test
+  @Rule("REL-03")
+  void abandonedAttemptsDoNotHoldTheLock() throws Exception {
+    String name = newName();
+    abandonAttempts(client(), client().lock(name));
+    // At once: an orphan would keep it for a term, a place in line until its session ends.
+    acquireWithin(bound(), client().lock(name), "an abandoned attempt holds the lock").release();
+    eventually(
+        bound(),
+        () -> client().inspect(name).waiters().isEmpty(),
+        "an abandoned attempt still stands in line");
+  }
+
+  @Test
+  @Rule("REL-03")
+  void abandonedAttemptsLeaveNothingOnTheStore() throws Exception {
+    Server server = kit().server();
+    StoreView view = view(server);
+    String name = newName();
+    LockClient waiting = client();
+    abandonAttempts(waiting, client().lock(name));
+    awaitNothing(view, name, "abandoned attempts left something on the store");
+  }
+
+  private void abandonAttempts(LockClient waiting, DistributedLock holding) throws Exception {
+    String name = holding.name();
+    Lease held = acquireNow(holding);
+    List<CompletableFuture<?>> cancelled = new ArrayList<>();
+    List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
+    List<Thread> interrupted = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      LockClient other = client(); // contends by itself, and not behind the others
+      for (LockClient client : List.of(waiting, other)) {
+        assertTrue(client.lock(name).tryAcquire().isEmpty(), "a held lock was had");
+        cancelled.add(client.lock(name).acquireAsync());
+        timedOut.add(client.lock(name).tryAcquireAsync(Duration.ofMillis(300)));
+        interrupted.add(
+            start(
+                () -> {
+                  try {
+                    client.lock(name).acquire().release();
+                  } catch (InterruptedException e) {
+                    // as it has to be
+                  }
+                }));
+      }
+    }
+    for (Future<Optional<Lease>> future : timedOut) {
+      assertTrue(within(bound(), future, "a timed attempt did not end").isEmpty());
+    }
+    cancelled.forEach(future -> future.cancel(true));
+    for (Thread thread : interrupted) {
+      thread.interrupt();
+      thread.join(bound().toMillis());
+      assertFalse(thread.isAlive(), "an interrupted thread did not return");
+    }
+    assertEquals(ReleaseOutcome.RELEASED, held.release());
+  }
+
+  private static StoreView view(Server server) {
+    return server
+        .view()
+        .orElseThrow(
+            () -> new NotTestedException("the harness has no view of what the store holds"));
+  }
+
+  /**
+   * No holder's or waiter's entry of the name is left, long before it would lapse by itself. The
+   * verdict is that of a look that began when the time was up, however long a look takes.
+   */
+  private void awaitNothing(StoreView view, String name, String otherwise) {
+    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
+    while (true) {
+      boolean last = System.nanoTime() - end >= 0;
+      List<Entry> left =
+          entries(view).stream()
+              .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
+              .filter(entry -> entry.description().contains(name))
+              .toList();
+      if (left.isEmpty()) {
+        return;
+      }
+      if (last) {
+        fail(otherwise + ": " + left);
+      }
+      LockSupport.parkNanos(20_000_000);
+    }
+  }
+
+  private static List<Entry> entries(StoreView view) {
+    try {
+      return view.entries();
+    } catch (Exception e) {
+      throw new NotTestedException("the store's own view failed: " + e);
+    }
+  }
+
+  // --- REL-04 ---
+
+  /** Uses many names and answers how much heap and how many threads there are more afterwards. */
+  static final class UseManyNames implements RemoteTask {
+    private static final int THREADS = 16;
+
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      String prefix = arguments.get(0);
+      int names = Integer.parseInt(arguments.get(1));
+      use(worker.client(), prefix + "-warm", names / 10);
+      long heapBefore = usedHeap();
+      int threadsBefore = Thread.getAllStackTraces().size();
+      use(worker.client(), prefix, names);
+      long heap = usedHeap() - heapBefore;
+      int threads = Thread.getAllStackTraces().size() - threadsBefore;
+      return heap + " " + threads;
+    }
+
+    private static void use(LockClient client, String prefix, int names) throws Exception {
+      ExecutorService executor = Executors.newFixedThreadPool(THREADS);
+      List<Future<?>> parts = new ArrayList<>();
+      for (int t = 0; t < THREADS; t++) {
+        int first = t;
+        parts.add(
+            executor.submit(
+                () -> {
+                  for (int i = first; i < names; i += THREADS) {
+                    client.lock(prefix + "-" + i).acquire().release();
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> part : parts) {
+        part.get();
+      }
+      executor.shutdown();
+    }
+
+    /** The least of several measurements, since collections run when they like. */
+    private static long usedHeap() throws InterruptedException {
+      long least = Long.MAX_VALUE;
+      for (int i = 0; i < 5; i++) {
+        System.gc();
+        Thread.sleep(50);
+        Runtime runtime = Runtime.getRuntime();
+        least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+      }
+      return least;
+    }
+  }
+
+  @Test
+  @Rule("REL-04")
+  void tenThousandNamesLeaveNothingInTheClientOrOnTheStore() throws Exception {
+    int names = 10_000;
+    String prefix = newName();
+    OtherProcess user = separateProcess(lasting());
+    String[] answer =
+        user.call(Duration.ofMinutes(2), UseManyNames.class, prefix, Integer.toString(names))
+            .split(" ");
+    long heap = Long.parseLong(answer[0]);
+    assertTrue(
+        heap < names * 100L,
+        () -> names + " names that were used and released keep " + heap + " bytes of heap");
+    assertTrue(
+        Integer.parseInt(answer[1]) <= 10, () -> "and " + answer[1] + " threads more than before");
+    Optional<StoreView> view = kit().server().view();
+    if (view.isPresent()) {
+      awaitNothing(view.get(), prefix, "names that were used and released left something");
+      long lasting =
+          entries(view.get()).stream()
+              .filter(entry -> entry.description().contains(prefix) && !entry.expires())
+              .count();
+      assertEquals(0, lasting, "entries of released names that never expire");
+    }
+  }
+
+  @Test
+  @Rule("REL-04")
+  void releasedNamesLeaveNothingLastingOnTheStore() throws Exception {
+    StoreView view = view(kit().server());
+    String prefix = newName();
+    LockClient client = client();
+    long before = view.entries().stream().filter(entry -> !entry.expires()).count();
+    for (int i = 0; i < 50; i++) {
+      acquireNow(client.lock(prefix + "-" + i)).release();
+    }
+    awaitNothing(view, prefix, "names that were used and released left something");
+    assertEquals(
+        List.of(),
+        view.entries().stream()
+            .filter(entry -> entry.description().contains(prefix) && !entry.expires())
+            .toList(),
+        () -> "entries that never expire (there were " + before + " lasting ones before)");
+  }
+
+  // --- REL-05 ---
+
+  @Test
+  @Rule("REL-05")
+  void closingAClientReleasesItsLeasesAndEndsItsWaits() throws Exception {
+    String held = newName();
+    String busy = newName();
+    LockClient other = client();
+    Lease others = acquireNow(other.lock(busy));
+    LockClient closing = client();
+    DistributedLock lock = closing.lock(held);
+    Lease lease = acquireNow(lock);
+    Future<Lease> blocked = inThread(() -> closing.lock(busy).acquire());
+    Future<Lease> localBlocked = inThread(() -> closing.lock(held).acquire());
+    CompletableFuture<Lease> async = closing.lock(busy).acquireAsync();
+    never(Duration.ofMillis(200), blocked, "a held lock was had");
+
+    Future<Boolean> close =
+        inThread(
+            () -> {
+              closing.close();
+              closing.close();
+              return true;
+            });
+    within(bound().multipliedBy(2), close, "close() did not return");
+    for (Future<Lease> wait : List.of(blocked, localBlocked)) {
+      assertThrows(
+          IllegalStateException.class,
+          () -> within(bound(), wait, "a wait did not end when its client was closed"));
+    }
+    assertThrows(
+        IllegalStateException.class,
+        () -> within(bound(), async, "an asynchronous wait did not end"),
+        "an asynchronous wait");
+    assertFalse(lease.isHeld(), "a lease is held after its client was closed");
+    acquireWithin(bound(), other.lock(held), "closing the client did not release its lease")
+        .release();
+    others.release();
+
+    assertThrows(IllegalStateException.class, () -> closing.lock(newName()));
+    assertThrows(IllegalStateException.class, () -> closing.lockAll(List.of(newName())));
+    assertThrows(IllegalStateException.class, lock::tryAcquire);
+    assertThrows(IllegalStateException.class, lock::acquire);
+    assertThrows(IllegalStateException.class, () -> lock.tryAcquire(Duration.ofSeconds(1)));
+    assertThrows(IllegalStateException.class, () -> closing.inspect(held));
+    assertThrows(IllegalStateException.class, () -> closing.forceRelease(held));
+    lease.release();
+    acquireWithin(bound(), other.lock(busy), "a wait of the closed client became the holder")
+        .release();
+  }
+}

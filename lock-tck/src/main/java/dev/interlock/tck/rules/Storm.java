@@ -1,0 +1,355 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.EventLog;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+
+/**
+ * A while of random faults against clients that lock and release. Only faults that exclusion
+ * survives according to the failure model are used, and only those that strike are counted.
+ */
+final class Storm {
+  private static final int CLIENTS = 3;
+  private static final int THREADS_PER_CLIENT = 2;
+  private static final List<Function<FaultProxy, NetworkFault>> NETWORK_FAULTS =
+      List.of(
+          FaultProxy::partition,
+          FaultProxy::cut,
+          FaultProxy::silenceOpenConnections,
+          proxy -> proxy.blackHole(Direction.SERVER_TO_CLIENT),
+          proxy -> proxy.blackHole(Direction.CLIENT_TO_SERVER),
+          proxy -> proxy.hold(Direction.CLIENT_TO_SERVER),
+          proxy -> proxy.hold(Direction.SERVER_TO_CLIENT),
+          proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER),
+          proxy -> proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(300)));
+
+  private final RuleTest test;
+  private final Path folder;
+  private final long seed;
+  private final Random random;
+  private final Server server;
+  private final List<String> names;
+  private final List<Kind> kinds;
+  private final List<Network> networks = new ArrayList<>();
+  private final List<LockClient> clients = new ArrayList<>();
+  private final List<Future<?>> workers = new ArrayList<>();
+  private final Queue<Event> history = new ConcurrentLinkedQueue<>();
+  private final List<Path> logs = new ArrayList<>();
+  private final AtomicBoolean over = new AtomicBoolean();
+  private final AtomicReference<Throwable> failure = new AtomicReference<>();
+  private final Map<String, Integer> struck = new TreeMap<>();
+  private Optional<OtherProcess> process = Optional.empty();
+
+  Storm(RuleTest test, Path folder, long seed) throws Exception {
+    this.test = test;
+    this.folder = folder;
+    this.seed = seed;
+    this.random = new Random(seed);
+    this.names = List.of(test.newName(), test.newName());
+    this.server = test.kit().harness().startsServers() ? test.ownServer() : test.kit().server();
+    for (int c = 0; c < CLIENTS; c++) {
+      String uri = server.uri();
+      if (networked()) {
+        networks.add(test.network(server));
+        uri = networks.get(c).uri();
+      }
+      clients.add(test.client(uri, test.renewed()));
+    }
+    this.kinds = kinds();
+  }
+
+  /** What can be struck. */
+  private enum Kind {
+    NETWORK,
+    RESET,
+    PROCESS,
+    SERVER,
+    CALLER
+  }
+
+  /** What can be done here; what is in the list twice is done twice as often. */
+  private List<Kind> kinds() {
+    List<Kind> can = new ArrayList<>(List.of(Kind.CALLER));
+    if (!networks.isEmpty()) {
+      can.addAll(List.of(Kind.NETWORK, Kind.NETWORK, Kind.RESET));
+    }
+    if (survives(Fault.CLIENT_KILLED)
+        && OtherProcess.canMake(test.kit().harness())
+        && ProcessSignals.supported()) {
+      can.add(Kind.PROCESS);
+    }
+    if (test.kit().harness().startsServers() && !server.nodes().isEmpty()) {
+      can.add(Kind.SERVER);
+    }
+    return can;
+  }
+
+  private boolean survives(Fault fault) {
+    return test.info().failureModel().keepsExclusion(fault) && !test.cannotHappen(fault);
+  }
+
+  private boolean networked() {
+    return survives(Fault.PARTITION) && survives(Fault.CONNECTION_LOST);
+  }
+
+  /** Locks and releases until it is told to stop. */
+  private void work(DistributedLock lock, LeaseRecorder recorder, Random own) throws Exception {
+    while (!over.get()) {
+      try {
+        long requestedAt = System.nanoTime();
+        Optional<Lease> had = lock.tryAcquire(Duration.ofMillis(500 + own.nextInt(1_000)));
+        if (had.isPresent()) {
+          use(had.get(), recorder.granted(had.get(), requestedAt), own);
+        }
+      } catch (LockException e) {
+        TimeUnit.MILLISECONDS.sleep(10); // the store is out of reach
+      }
+    }
+  }
+
+  private void use(Lease lease, LeaseRecorder.Recorded recorded, Random own) throws Exception {
+    int kind = own.nextInt(10);
+    if (kind == 0) {
+      // Held for a while, as long as it is held.
+      for (int i = 0; i < 20 && lease.isHeld() && !over.get(); i++) {
+        recorded.extend(lease);
+        TimeUnit.MILLISECONDS.sleep(50);
+      }
+      if (!lease.isHeld()) {
+        assertTold(lease);
+      }
+    } else {
+      TimeUnit.MICROSECONDS.sleep(own.nextInt(2_000));
+    }
+    recorded.ends();
+    lease.release();
+  }
+
+  private void assertTold(Lease lease) throws Exception {
+    try {
+      lease.lost().get(test.bound().toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException | ExecutionException e) {
+      throw new AssertionError("a lease ended in the storm, and its loss was not told", e);
+    }
+  }
+
+  /** Locks and releases in another process until it is killed or told to stop by a file. */
+  static final class LockInAStorm implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      DistributedLock lock = worker.client().lock(arguments.get(0));
+      boolean fenced = worker.client().backend().has(Capability.FENCING);
+      long end = System.nanoTime() + Long.parseLong(arguments.get(2));
+      try (EventLog log = EventLog.create(Path.of(arguments.get(1)))) {
+        LeaseRecorder recorder =
+            new LeaseRecorder("process-" + ProcessHandle.current().pid(), fenced, log::record);
+        while (System.nanoTime() - end < 0) {
+          try {
+            long requestedAt = System.nanoTime();
+            Optional<Lease> had = lock.tryAcquire(Duration.ofMillis(500));
+            if (had.isPresent()) {
+              LeaseRecorder.Recorded recorded = recorder.granted(had.get(), requestedAt);
+              TimeUnit.MILLISECONDS.sleep(1);
+              recorded.ends();
+              had.get().release();
+            }
+          } catch (LockException e) {
+            TimeUnit.MILLISECONDS.sleep(10);
+          }
+        }
+      }
+      return "";
+    }
+  }
+
+  void rage(Duration duration) throws Exception {
+    boolean fenced = test.has(Capability.FENCING);
+    for (int c = 0; c < CLIENTS; c++) {
+      LeaseRecorder recorder = new LeaseRecorder("client-" + c, fenced, history::add);
+      for (int t = 0; t < THREADS_PER_CLIENT; t++) {
+        DistributedLock lock = clients.get(c).lock(names.get(t % names.size()));
+        Random own = new Random(random.nextLong());
+        workers.add(
+            test.inThread(
+                () -> {
+                  try {
+                    work(lock, recorder, own);
+                  } catch (Throwable e) {
+                    failure.compareAndSet(null, e);
+                  }
+                  return null;
+                }));
+      }
+    }
+    long end = System.nanoTime() + duration.toNanos();
+    while (System.nanoTime() - end < 0 && failure.get() == null) {
+      strike(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+    }
+    networks.forEach(Network::heal);
+    over.set(true);
+    Duration limit = test.renewed().term().plus(test.bound().multipliedBy(3));
+    for (Future<?> worker : workers) {
+      test.within(limit, worker, "a thread is stuck after the storm: " + this);
+    }
+    process.ifPresent(OtherProcess::kill);
+    if (failure.get() != null) {
+      fail("in the storm: " + failure.get() + System.lineSeparator() + this, failure.get());
+    }
+    if (struck.isEmpty()) {
+      throw new NotTestedException("no fault could be made to strike");
+    }
+  }
+
+  /** One fault, for a while. */
+  private void strike(Duration left) throws Exception {
+    Duration lasting = Duration.ofMillis(200 + random.nextInt(1_500));
+    switch (kinds.get(random.nextInt(kinds.size()))) {
+      case NETWORK -> networkFault(lasting);
+      case RESET -> resetConnections();
+      case PROCESS -> processFault(lasting, left);
+      case SERVER -> serverFault(lasting);
+      case CALLER -> abandonAttempts();
+    }
+    TimeUnit.MILLISECONDS.sleep(random.nextInt(300));
+  }
+
+  private void networkFault(Duration lasting) throws InterruptedException {
+    Network network = networks.get(random.nextInt(networks.size()));
+    Function<FaultProxy, NetworkFault> fault =
+        NETWORK_FAULTS.get(random.nextInt(NETWORK_FAULTS.size()));
+    try (Disturbance disturbance = network.everywhere(fault)) {
+      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      count(disturbance.hits() > 0, "network");
+    }
+  }
+
+  private void resetConnections() {
+    count(networks.get(random.nextInt(networks.size())).reset() > 0, "connections reset");
+  }
+
+  private void processFault(Duration lasting, Duration left) throws Exception {
+    if (process.isEmpty()) {
+      OtherProcess started = test.anyProcess(server.uri(), test.renewed(), false);
+      Path log = folder.resolve("process-" + logs.size());
+      logs.add(log);
+      started.order(
+          LockInAStorm.class,
+          names.get(random.nextInt(names.size())),
+          log.toString(),
+          Long.toString(left.toNanos()));
+      process = Optional.of(started);
+    } else if (random.nextBoolean() && survives(Fault.CLIENT_STOPPED)) {
+      process.get().stop();
+      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      process.get().resume();
+      count(true, "process stopped");
+    } else {
+      process.get().kill();
+      process = Optional.empty();
+      count(true, "process killed");
+    }
+  }
+
+  private void serverFault(Duration lasting) throws Exception {
+    ServerNode node = server.nodes().get(random.nextInt(server.nodes().size()));
+    if (random.nextInt(3) > 0 && survives(Fault.SERVER_STOPPED)) {
+      node.pause();
+      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      node.resume();
+      count(true, "server stopped");
+    } else if (survives(Fault.SERVER_RESTARTED)) {
+      node.kill();
+      node.restart();
+      count(true, "server restarted");
+    }
+  }
+
+  /** No fault of the store's: callers that change their minds. */
+  private void abandonAttempts() throws InterruptedException {
+    for (int i = 0; i < 10; i++) {
+      CompletableFuture<Lease> attempt =
+          clients
+              .get(random.nextInt(clients.size()))
+              .lock(names.get(random.nextInt(names.size())))
+              .acquireAsync();
+      TimeUnit.MICROSECONDS.sleep(random.nextInt(3_000));
+      if (!attempt.cancel(true) && !attempt.isCompletedExceptionally()) {
+        attempt.join().release();
+      }
+    }
+    count(true, "attempts abandoned");
+  }
+
+  private void count(boolean happened, String what) {
+    if (happened) {
+      struck.merge(what, 1, Integer::sum);
+    }
+  }
+
+  void assertEverybodyWorksAgain() throws Exception {
+    Duration limit = test.renewed().term().multipliedBy(2).plus(test.bound().multipliedBy(2));
+    for (LockClient client : clients) {
+      for (String name : names) {
+        test.acquireWithin(limit, client.lock(name), "a client does not work after " + this)
+            .release();
+      }
+    }
+  }
+
+  Collection<Event> history() throws Exception {
+    List<Event> all = new ArrayList<>(history);
+    for (Path log : logs) {
+      if (log.toFile().exists()) {
+        all.addAll(EventLog.read(log));
+      }
+    }
+    return all;
+  }
+
+  long leases() throws Exception {
+    return history().stream().filter(Event.Granted.class::isInstance).count();
+  }
+
+  @Override
+  public String toString() {
+    return "a storm with seed " + seed + " and faults " + struck;
+  }
+}

@@ -1,0 +1,78 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+
+/**
+ * Passes every call on to another backend. Waiters of a subclass look again and again, whatever the
+ * other backend has: only {@link ForwardingQueue} passes a line on.
+ */
+public abstract class ForwardingBackend implements LockBackend {
+  private final LockBackend right;
+
+  /**
+   * For subclasses.
+   *
+   * @param right the backend that does it right
+   */
+  protected ForwardingBackend(LockBackend right) {
+    this.right = right;
+  }
+
+  @Override
+  public BackendInfo info() {
+    return right.info();
+  }
+
+  @Override
+  public String endpoint() {
+    return right.endpoint();
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    return right.tryAcquire(claim, deadline);
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    return right.renew(grant, deadline);
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    return right.release(claim, deadline);
+  }
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    return right.watch(name, wakeUp);
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    return right.inspect(name, deadline);
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return right.forceRelease(name, deadline);
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    return right.revoke(name, deadline);
+  }
+
+  @Override
+  public void close() {
+    right.close();
+  }
+}

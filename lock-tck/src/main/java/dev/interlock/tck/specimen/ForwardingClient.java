@@ -1,0 +1,90 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.DistributedLock;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.MultiLock;
+import java.util.Collection;
+import java.util.function.Consumer;
+
+/** Passes every call on to another client. */
+public abstract class ForwardingClient implements LockClient {
+  private final LockClient right;
+
+  /**
+   * For subclasses.
+   *
+   * @param right the client that does it right
+   */
+  protected ForwardingClient(LockClient right) {
+    this.right = right;
+  }
+
+  /**
+   * Returns what {@link #lock(String)} and {@link #lock(String, LockOptions)} return.
+   *
+   * @param lock the right lock
+   * @return the same by default
+   */
+  protected DistributedLock altered(DistributedLock lock) {
+    return lock;
+  }
+
+  @Override
+  public DistributedLock lock(String name) {
+    return altered(right.lock(name));
+  }
+
+  @Override
+  public DistributedLock lock(String name, LockOptions options) {
+    return altered(right.lock(name, options));
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names) {
+    return right.lockAll(names);
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names, LockOptions options) {
+    return right.lockAll(names, options);
+  }
+
+  @Override
+  public LockState inspect(String name) {
+    return right.inspect(name);
+  }
+
+  @Override
+  public boolean forceRelease(String name) {
+    return right.forceRelease(name);
+  }
+
+  @Override
+  public boolean revoke(String name) {
+    return right.revoke(name);
+  }
+
+  @Override
+  public BackendInfo backend() {
+    return right.backend();
+  }
+
+  @Override
+  public String endpoint() {
+    return right.endpoint();
+  }
+
+  @Override
+  public void onEvent(Consumer<? super LockEvent> listener) {
+    right.onEvent(listener);
+  }
+
+  @Override
+  public void close() {
+    right.close();
+  }
+}

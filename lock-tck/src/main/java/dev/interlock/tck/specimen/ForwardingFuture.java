@@ -1,0 +1,35 @@
+package dev.interlock.tck.specimen;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.UnaryOperator;
+
+/** Completes as another future does; unlike a dependent one it passes a cancellation on to it. */
+final class ForwardingFuture<T> extends CompletableFuture<T> {
+  private final CompletableFuture<T> right;
+
+  ForwardingFuture(CompletableFuture<T> right, UnaryOperator<T> alteration) {
+    this.right = right;
+    var unused =
+        right.whenComplete(
+            (value, failure) -> {
+              if (failure != null) {
+                completeExceptionally(cause(failure));
+              } else {
+                complete(alteration.apply(value));
+              }
+            });
+  }
+
+  private static Throwable cause(Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    var unused = right.cancel(mayInterruptIfRunning);
+    return isCancelled();
+  }
+}

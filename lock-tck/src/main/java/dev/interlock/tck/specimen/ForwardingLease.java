@@ -1,0 +1,78 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/** Passes every call on to another lease. */
+public abstract class ForwardingLease implements Lease {
+  private final Lease right;
+
+  /**
+   * For subclasses.
+   *
+   * @param right the lease that does it right
+   */
+  protected ForwardingLease(Lease right) {
+    this.right = right;
+  }
+
+  @Override
+  public String name() {
+    return right.name();
+  }
+
+  @Override
+  public long fencingToken() {
+    return right.fencingToken();
+  }
+
+  @Override
+  public boolean isHeld() {
+    return right.isHeld();
+  }
+
+  @Override
+  public Duration remainingValidity() {
+    return right.remainingValidity();
+  }
+
+  @Override
+  public Duration effectiveTerm() {
+    return right.effectiveTerm();
+  }
+
+  @Override
+  public void ensureHeld() {
+    right.ensureHeld();
+  }
+
+  @Override
+  public void renew() throws InterruptedException {
+    right.renew();
+  }
+
+  @Override
+  public ReleaseOutcome release() {
+    return right.release();
+  }
+
+  @Override
+  public void close() {
+    right.close();
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> lost() {
+    return right.lost();
+  }
+
+  @Override
+  public void onEvent(Consumer<? super LockEvent> listener) {
+    right.onEvent(listener);
+  }
+}

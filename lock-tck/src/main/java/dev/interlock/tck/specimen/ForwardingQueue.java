@@ -1,0 +1,25 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.QueueingBackend;
+
+/** Passes every call on to another backend, and its line with it. */
+public abstract class ForwardingQueue extends ForwardingBackend implements QueueingBackend {
+  private final QueueingBackend right;
+
+  /**
+   * For subclasses.
+   *
+   * @param right the backend that does it right
+   */
+  protected ForwardingQueue(QueueingBackend right) {
+    super(right);
+    this.right = right;
+  }
+
+  @Override
+  public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+    return right.join(claim, deadline);
+  }
+}

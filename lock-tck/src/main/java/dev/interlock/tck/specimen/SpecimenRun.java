@@ -1,0 +1,130 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.tck.ContractRun;
+import dev.interlock.tck.report.RuleResult;
+import dev.interlock.tck.report.TestResult;
+import dev.interlock.tck.report.TestResult.Status;
+import dev.interlock.tck.specimen.Specimen.Refusal;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What the kit said of one specimen. */
+public final class SpecimenRun {
+  private final Specimen specimen;
+  private final Duration took;
+  private final Map<String, List<TestResult>> failed = new TreeMap<>();
+  private final Map<String, RuleResult> results = new TreeMap<>();
+
+  private SpecimenRun(Specimen specimen, ContractRun run, Duration took) {
+    this.specimen = specimen;
+    this.took = took;
+    for (RuleResult rule : run.rules()) {
+      String id = rule.rule().id();
+      results.put(id, rule);
+      List<TestResult> failures =
+          rule.tests().stream().filter(test -> test.status() == Status.FAILED).toList();
+      if (!failures.isEmpty()) {
+        failed.put(id, failures);
+      }
+    }
+  }
+
+  /** System property: run the rules that should not fail, too. */
+  static final String WHOLE = "interlock.specimens.whole";
+
+  /**
+   * Runs the kit on a specimen: the rules that must refuse it or, with the system property {@code
+   * interlock.specimens.whole}, all that the specimen's description does not leave out.
+   *
+   * @param specimen the wrong lock
+   * @return what came of it
+   */
+  public static SpecimenRun of(Specimen specimen) {
+    long start = System.nanoTime();
+    ContractRun run =
+        ContractRun.of(
+            specimen.harness(),
+            System.getProperty(WHOLE) == null ? specimen.refusedBy() : specimen.rules(),
+            specimen.except(),
+            new PrintWriter(Writer.nullWriter(), false));
+    return new SpecimenRun(specimen, run, Duration.ofNanos(System.nanoTime() - start));
+  }
+
+  /**
+   * Returns what differs from the specimen's description.
+   *
+   * @return one entry for every rule that refused it and should not have, should have and did not,
+   *     or did so for another reason; empty if all is as described
+   */
+  public List<String> differences() {
+    List<String> differences = new ArrayList<>();
+    failed.forEach(
+        (rule, failures) -> {
+          Refusal refusal = specimen.refusals().get(rule);
+          if (refusal == null) {
+            differences.add(rule + " fails, and should not: " + said(failures));
+          } else if (failures.stream().noneMatch(test -> says(test, refusal.message()))) {
+            differences.add(
+                rule + " fails without saying \"" + refusal.message() + "\": " + said(failures));
+          }
+        });
+    specimen
+        .refusals()
+        .forEach(
+            (rule, refusal) -> {
+              boolean testable = Runtime.version().feature() >= refusal.sinceJava();
+              if (testable && !failed.containsKey(rule)) {
+                differences.add(rule + " should fail, and " + outcome(rule));
+              }
+            });
+    return differences;
+  }
+
+  private String outcome(String rule) {
+    RuleResult result = results.get(rule);
+    if (result == null) {
+      return "is not among the rules that are run";
+    }
+    String reason = result.reason();
+    return result.outcome().words() + (reason.isEmpty() ? "" : ": " + reason);
+  }
+
+  private static boolean says(TestResult test, String words) {
+    return test.reason() != null && test.reason().contains(words);
+  }
+
+  private static String said(List<TestResult> failures) {
+    List<String> said = new ArrayList<>();
+    for (TestResult test : failures) {
+      said.add("[" + test.test() + "] " + test.reason());
+    }
+    return String.join("; ", said);
+  }
+
+  /**
+   * Fails unless the kit said what the specimen's description says.
+   *
+   * @throws AssertionError with every difference
+   */
+  public void assertAsDescribed() {
+    List<String> differences = differences();
+    if (!differences.isEmpty()) {
+      throw new AssertionError(
+          "\""
+              + specimen.name()
+              + "\" is not refused as described:\n  "
+              + String.join("\n  ", differences));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return String.format(
+        "%-45s refused by %s (%d s)", specimen.name(), failed.keySet(), took.toSeconds());
+  }
+}

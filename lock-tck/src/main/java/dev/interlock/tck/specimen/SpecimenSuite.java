@@ -1,0 +1,103 @@
+package dev.interlock.tck.specimen;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Wrong locks as a JUnit 5 test class: each is refused by the rules that it names, and says why;
+ * with the system property {@code interlock.specimens.whole}, by exactly these. Extend it and list
+ * them:
+ *
+ * <pre>{@code
+ * class MySpecimensTest extends SpecimenSuite {
+ *   @Override
+ *   protected List<Specimen> specimens() {
+ *     return List.of(...);
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>Several specimens run at once, since the kit's tests wait most of the time.
+ */
+public abstract class SpecimenSuite {
+  /** System property: run only the specimens whose names contain this. */
+  private static final String ONLY = "interlock.specimens.only";
+
+  /** For subclasses. */
+  protected SpecimenSuite() {}
+
+  /**
+   * Lists the wrong locks.
+   *
+   * @return the specimens, in the order of the document
+   */
+  protected abstract List<Specimen> specimens();
+
+  /**
+   * Says where the table of the specimens is kept.
+   *
+   * @return the table in a document that must agree with {@link #specimens}; empty by default
+   */
+  protected Optional<SpecimenTable> table() {
+    return Optional.empty();
+  }
+
+  /**
+   * Says how many specimens run at once.
+   *
+   * @return 4 by default
+   */
+  protected int atOnce() {
+    return 4;
+  }
+
+  // The kit limits each of its own tests; these are the waits for many of them.
+  @TestFactory
+  @Timeout(value = 15, unit = TimeUnit.MINUTES)
+  Stream<DynamicTest> isRefusedByExactlyTheRulesThatItNames() {
+    ExecutorService executor = Executors.newFixedThreadPool(atOnce());
+    Map<Specimen, Future<SpecimenRun>> runs = new LinkedHashMap<>();
+    for (Specimen specimen : specimens()) {
+      if (specimen.name().contains(System.getProperty(ONLY, ""))) {
+        runs.put(specimen, executor.submit(() -> SpecimenRun.of(specimen)));
+      }
+    }
+    executor.shutdown();
+    return runs.entrySet().stream()
+        .map(
+            entry ->
+                DynamicTest.dynamicTest(
+                    entry.getKey().name(), () -> assertAsDescribed(entry.getValue())));
+  }
+
+  private static void assertAsDescribed(Future<SpecimenRun> future) throws Exception {
+    try {
+      SpecimenRun run = future.get();
+      System.out.println(run);
+      run.assertAsDescribed();
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Exception cause ? cause : e;
+    }
+  }
+
+  @Test
+  void theTableInTheDocumentIsThatOfTheCode() throws IOException {
+    Optional<SpecimenTable> table = table();
+    if (table.isPresent()) {
+      table.get().check(specimens());
+    }
+  }
+}

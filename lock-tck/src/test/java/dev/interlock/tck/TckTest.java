@@ -1,0 +1,198 @@
+package dev.interlock.tck;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.memory.MemoryProvider;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.QueueingBackend;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TckTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  @TempDir Path folder;
+
+  private Tck tck(String uri) {
+    return new Tck(uri, new PrintWriter(out), new PrintWriter(err));
+  }
+
+  private void assertRefused(int exit, String... words) {
+    assertEquals(Tck.COULD_NOT_RUN, exit, out::toString);
+    assertEquals(1, err.toString().lines().count(), err::toString);
+    for (String word : words) {
+      assertTrue(err.toString().contains(word), () -> word + " is missing from: " + err);
+    }
+  }
+
+  /** A class path entry that names a provider which this class path has already. */
+  private List<Path> provider(Class<? extends LockProvider> type) throws Exception {
+    Path services = folder.resolve("META-INF/services");
+    Files.createDirectories(services);
+    Files.writeString(services.resolve(LockProvider.class.getName()), type.getName() + "\n");
+    return List.of(folder);
+  }
+
+  /** Lies about who holds a lock, or fails in other ways. */
+  public static final class Broken implements LockProvider {
+    private final MemoryProvider memory = new MemoryProvider();
+
+    @Override
+    public Set<String> schemes() {
+      return Set.of("lying", "throwing", "absent");
+    }
+
+    @Override
+    public BackendInfo describe(String scheme) {
+      return memory.describe("memory");
+    }
+
+    @Override
+    public String example(String scheme) {
+      return scheme + ":x";
+    }
+
+    @Override
+    public LockBackend open(LockUri uri, BackendContext context) {
+      return switch (uri.scheme()) {
+        case "throwing" -> throw new IllegalStateException("out of\n  luck");
+        case "absent" ->
+            throw new LockUnavailableException("absent", "host:1", "connection refused", null);
+        default -> lying(memory.open(LockUri.parse("memory:" + uri.path()), context));
+      };
+    }
+
+    private static LockBackend lying(LockBackend honest) {
+      return (LockBackend)
+          Proxy.newProxyInstance(
+              Broken.class.getClassLoader(),
+              new Class<?>[] {QueueingBackend.class},
+              (proxy, method, arguments) -> {
+                if (method.getName().equals("inspect")) {
+                  return LockState.free((String) arguments[0]);
+                }
+                try {
+                  return method.invoke(honest, arguments);
+                } catch (InvocationTargetException e) {
+                  throw e.getCause();
+                }
+              });
+    }
+  }
+
+  @Test
+  void aUriWithoutAProviderIsRefusedAndTheProvidersAreListed() {
+    assertRefused(tck("nosuch://localhost").run(), "nosuch", "memory:demo");
+  }
+
+  @Test
+  void aUriThatIsNoneIsRefused() {
+    assertRefused(tck("no scheme").run(), "scheme");
+  }
+
+  @Test
+  void aProviderThatThrowsIsNamedInOneLine() throws Exception {
+    assertRefused(
+        tck("throwing:x").classPath(provider(Broken.class)).run(),
+        "provider failed",
+        "IllegalStateException: out of luck");
+  }
+
+  @Test
+  void aServerThatIsNotThereIsNamed() throws Exception {
+    assertRefused(
+        tck("absent:x").classPath(provider(Broken.class)).run(), "host:1", "connection refused");
+  }
+
+  @Test
+  void aClassPathWithoutAServiceEntryIsRefused() {
+    assertRefused(
+        tck("memory:x").classPath(List.of(folder)).run(),
+        folder.toString(),
+        "META-INF/services/dev.interlock.spi.LockProvider");
+  }
+
+  @Test
+  void aServiceEntryThatNamesNoClassIsRefused() throws Exception {
+    List<Path> entries = provider(Broken.class);
+    Files.writeString(
+        folder.resolve("META-INF/services/" + LockProvider.class.getName()), "no.such.Provider");
+    assertRefused(tck("nosuch:x").classPath(entries).run(), "no.such.Provider");
+  }
+
+  @Test
+  void aClassPathThatDoesNotExistIsRefused() {
+    assertRefused(
+        tck("memory:x").classPath(List.of(folder.resolve("no.jar"))).run(),
+        "no.jar",
+        "does not exist");
+  }
+
+  @Test
+  void aRuleThatDoesNotExistIsRefusedAndTheRulesAreListed() {
+    assertRefused(tck("memory:x").rules(List.of("EXCL-99")).run(), "EXCL-99", "EXCL-01, EXCL-02");
+  }
+
+  @Test
+  void rulesThatHoldPassAndAreReported() throws Exception {
+    Path reports = folder.resolve("some/where");
+    int exit = tck("memory:tck-test").rules(List.of("excl-06", "FENCE-0*")).report(reports).run();
+    assertEquals(Tck.PASSED, exit, () -> out + "\n" + err);
+    assertEquals("", err.toString());
+    String text = out.toString();
+    assertTrue(text.contains("EXCL-06   passed"), text);
+    assertTrue(text.contains("[  1/"), text);
+    assertTrue(text.contains("PASSED (7 rules: "), text);
+    assertTrue(text.contains("does not apply"), text);
+    assertTrue(Files.readString(reports.resolve("report.md")).contains("| EXCL-06 "));
+    assertTrue(
+        Files.readString(reports.resolve("report.json"))
+            .contains("{\"id\":\"EXCL-06\",\"title\":\"Leases are not reentrant\""));
+    var xml =
+        DocumentBuilderFactory.newInstance()
+            .newDocumentBuilder()
+            .parse(reports.resolve("TEST-interlock-tck.xml").toFile());
+    assertTrue(xml.getElementsByTagName("testcase").getLength() > 5);
+  }
+
+  @Test
+  void aRuleThatDoesNotHoldFailsTheRunAndSaysWhy() throws Exception {
+    int exit =
+        tck("lying:tck-test")
+            .classPath(provider(Broken.class))
+            .rules(List.of("ADMIN-01", "WAIT-01"))
+            .report(folder.resolve("reports"))
+            .run();
+    assertEquals(Tck.FAILED, exit, () -> out + "\n" + err);
+    assertTrue(out.toString().contains("ADMIN-01  FAILED"), out::toString);
+    assertTrue(out.toString().contains("not held while a lease was"), out::toString);
+    assertTrue(out.toString().contains("WAIT-01   passed"), out::toString);
+    assertTrue(out.toString().contains("FAILED (2 rules: 1 passed, 1 FAILED)"), out::toString);
+    String markdown = Files.readString(folder.resolve("reports/report.md"), UTF_8);
+    assertTrue(markdown.contains("Check: A view that is taken from the client's memory."));
+  }
+
+  @Test
+  void nothingTestedIsNoSuccess() {
+    // memory: has no network and no processes, so that nothing is left of this rule.
+    assertRefused(tck("memory:x").rules(List.of("EXCL-05")).run(), "none of the rules");
+  }
+}

@@ -1,0 +1,35 @@
+package dev.interlock.tck.postgresql;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The tutorial's backend keeps the contract, on a real PostgreSQL. */
+class PostgresContractTest extends LockTck {
+
+  private static EmbeddedPostgres server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    // Clients run side by side by the dozen, each with a pool of its own.
+    // Nothing here ends the server, so nothing is gained by waiting for the disk.
+    server =
+        EmbeddedPostgres.builder()
+            .setServerConfig("max_connections", "500")
+            .setServerConfig("fsync", "off")
+            .start();
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    server.close();
+  }
+
+  @Override
+  protected Harness harness() {
+    return Harness.at("postgresql://postgres:postgres@localhost:" + server.getPort() + "/postgres");
+  }
+}

@@ -1,0 +1,57 @@
+package dev.interlock.tck.postgresql;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.BackendInfo;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.LockUri.Endpoint;
+import java.util.Set;
+
+/** Serves {@code postgresql://user:password@host:5432/database}. */
+public final class PostgresProvider implements LockProvider {
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("postgresql");
+  }
+
+  @Override
+  public BackendInfo describe(String scheme) {
+    return PostgresBackend.INFO;
+  }
+
+  @Override
+  public String example(String scheme) {
+    return "postgresql://user:password@localhost:5432/database";
+  }
+
+  @Override
+  public LockBackend open(LockUri uri, BackendContext context) {
+    Endpoint server = uri.endpoints(5432).get(0);
+    uri.requireAllRead();
+
+    long timeoutMillis = Math.max(250, context.options().requestTimeout().toMillis() / 2);
+    String database = uri.path().isEmpty() ? "/postgres" : uri.path();
+    HikariConfig pool = new HikariConfig();
+    pool.setJdbcUrl("jdbc:postgresql://" + server + database);
+    pool.setUsername(uri.user().orElse("postgres"));
+    pool.setPassword(uri.password().orElse(""));
+    // Half for the connection, half for the answer: without these a driver waits for ever.
+    pool.setConnectionTimeout(timeoutMillis);
+    pool.setValidationTimeout(timeoutMillis); // or what is only slow is replaced by slower
+    pool.addDataSourceProperty("socketTimeout", Math.max(1, timeoutMillis / 1000));
+    pool.addDataSourceProperty("connectTimeout", Math.max(1, timeoutMillis / 1000));
+    pool.setMinimumIdle(0);
+    pool.setInitializationFailTimeout(-1);
+    HikariDataSource connections = new HikariDataSource(pool);
+    try {
+      return new PostgresBackend(connections, server.toString(), context.time());
+    } catch (RuntimeException e) {
+      connections.close();
+      throw e;
+    }
+  }
+}

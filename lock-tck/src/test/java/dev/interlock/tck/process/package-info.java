@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.tck.process;
+
+import org.jspecify.annotations.NullMarked;

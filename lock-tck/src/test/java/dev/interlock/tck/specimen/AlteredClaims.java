@@ -1,0 +1,122 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import java.time.Duration;
+
+/** A store that is asked for something else than the engine asked, or answers something else. */
+abstract class AlteredClaims extends ForwardingQueue {
+
+  AlteredClaims(QueueingBackend right) {
+    super(right);
+  }
+
+  /** What the store is told the lock's name is. */
+  String sent(String name) {
+    return name;
+  }
+
+  /** What the store is told the term is. */
+  Duration sent(Duration term) {
+    return term;
+  }
+
+  /** What the engine is told of a grant. */
+  Grant told(Grant grant) {
+    return grant;
+  }
+
+  /** What the engine is told after an attempt that was made without waiting. */
+  void busy(String name) throws InterruptedException {}
+
+  private Claim sent(Claim claim) {
+    return new Claim(
+        sent(claim.name()), claim.id(), sent(claim.term()), claim.autoRenew(), claim.holder());
+  }
+
+  private Attempt told(Claim claim, Attempt attempt) {
+    if (!(attempt instanceof Attempt.Granted granted)) {
+      return attempt;
+    }
+    Grant grant = granted.grant();
+    long sentAt = grant.validUntil() - grant.effectiveTerm().toNanos();
+    return new Attempt.Granted(told(Grant.forTerm(claim, grant.token(), sentAt)));
+  }
+
+  @Override
+  public final Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    Attempt attempt = told(claim, super.tryAcquire(sent(claim), deadline));
+    if (attempt instanceof Attempt.Busy) {
+      busy(claim.name());
+    }
+    return attempt;
+  }
+
+  @Override
+  public final Place join(Claim claim, Deadline deadline) throws InterruptedException {
+    Place right = super.join(sent(claim), deadline);
+    return new Place() {
+      @Override
+      public Attempt await(Deadline until) throws InterruptedException {
+        return told(claim, right.await(until));
+      }
+
+      @Override
+      public void close() {
+        right.close();
+      }
+    };
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    // The engine cuts down what is longer than the term.
+    return super.renew(
+        new Grant(
+            sent(grant.claim()),
+            grant.token(),
+            grant.validUntil(),
+            grant.effectiveTerm(),
+            grant.certainFor(),
+            grant.lapses()),
+        deadline);
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    return super.release(sent(claim), deadline);
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    LockState state = super.inspect(sent(name), deadline);
+    return state.isHeld()
+        ? LockState.held(
+            name,
+            state.holder().orElse(null),
+            state.fencingToken().isPresent() ? shown(name, state.fencingToken().getAsLong()) : null,
+            state.remaining().orElse(null),
+            state.waiters())
+        : LockState.free(name);
+  }
+
+  /** The token that is shown for a held lock. */
+  long shown(String name, long token) {
+    return token;
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return super.forceRelease(sent(name), deadline);
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    return super.revoke(sent(name), deadline);
+  }
+}

@@ -1,0 +1,49 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.memory.MemoryProvider;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
+import java.util.Set;
+
+/**
+ * Does not look at its URIs ({@code careless:}), or repeats what is in them ({@code talkative:}).
+ */
+public final class CarelessProvider implements LockProvider {
+  private final MemoryProvider memory = new MemoryProvider();
+
+  /** For the service loader. */
+  public CarelessProvider() {}
+
+  @Override
+  public Set<String> schemes() {
+    return Set.of("careless", "talkative");
+  }
+
+  @Override
+  public BackendInfo describe(String scheme) {
+    return memory.describe("memory");
+  }
+
+  @Override
+  public String example(String scheme) {
+    return scheme + "://localhost:1";
+  }
+
+  @Override
+  public LockBackend open(LockUri uri, BackendContext context) {
+    if (uri.scheme().equals("talkative")) {
+      if (uri.password().isPresent()) {
+        throw new LockConfigurationException(
+            "nobody is let in with the password " + uri.password().get());
+      }
+      uri.endpoints(1);
+    } else {
+      var unused = uri.text("noSuchParameter");
+    }
+    return memory.open(LockUri.parse("memory:" + uri.scheme()), context);
+  }
+}

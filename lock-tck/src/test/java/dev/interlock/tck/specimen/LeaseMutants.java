@@ -1,0 +1,419 @@
+package dev.interlock.tck.specimen;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.TimeSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/** Leases that say or do the wrong thing. */
+final class LeaseMutants {
+  private LeaseMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("second close frees the successor")
+            .fault("A release that is repeated deletes the lock, whoever has it.")
+            .harness(() -> MemoryMutant.ofClient(SecondReleaseForces::new))
+            .refusedBy("EXCL-03", "the successor's lease was lost")
+            .build(),
+        Specimen.mutant("lease bound to its thread")
+            .fault("Only the thread that waited for a lease can renew it.")
+            .harness(
+                () ->
+                    MemoryMutant.ofLock(
+                        lock ->
+                            new ForwardingLock(lock) {
+                              @Override
+                              public Lease acquire() throws InterruptedException {
+                                return new OfOneThread(super.acquire());
+                              }
+                            }))
+            .refusedBy("EXCL-07", "acquired by another thread")
+            .build(),
+        Specimen.mutant("maximum hold time ignored")
+            .fault("Renewal goes on for ever.")
+            .harness(
+                () ->
+                    new MemoryMutantWithOptions(
+                        options -> options.toBuilder().maxHold(null).build()))
+            .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
+            .build(),
+        Specimen.mutant("thread per lease")
+            .fault("Every lease starts a thread of its own.")
+            .harness(ThreadPerLease::new)
+            .refusedBy("LEASE-08", "threads more than one")
+            .build(),
+        Specimen.mutant("forgotten lease kept")
+            .fault("The client refers to its leases, so that a forgotten one is renewed for ever.")
+            .harness(ForgottenLeaseKept::new)
+            .exceptRules(
+                "what the client keeps, and the threads that listen to it, come and go",
+                "REL-04",
+                "LEASE-08")
+            .refusedBy("LEASE-09", "the loss of a forgotten lease")
+            .build(),
+        Specimen.mutant("sleep not noticed")
+            .fault("Time is told by the monotonic clock alone.")
+            .harness(() -> new MemoryMutantWithoutWallClock(client -> client))
+            .refusedBy("LEASE-10", "held although the machine slept")
+            .build(),
+        Specimen.mutant("loss never signalled")
+            .fault("The loss of a lease is told to nobody.")
+            .harness(() -> MemoryMutant.ofLease(NeverSignalled::new))
+            .refusedBy("LOSS-01", "the end of a lease without renewal was not told")
+            .refusedBy("LOSS-04", "the loss of a lease was not told")
+            .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
+            .refusedBy("LEASE-10", "the loss was not told")
+            .build(),
+        Specimen.mutant("loss signalled twice")
+            .fault("A loss is told by two sources, 300 ms apart.")
+            .harness(() -> MemoryMutant.ofLease(SignalledTwice::new))
+            .refusedBy("LOSS-01", "the loss was told")
+            .build(),
+        Specimen.mutant("loss signalled on release")
+            .fault("The end of a lease is told as its loss, also when it was released.")
+            .harness(() -> MemoryMutant.ofLease(SignalledOnRelease::new))
+            .refusedBy("LOSS-03", "a release was told as")
+            .refusedBy("LEASE-05", "something followed the release")
+            .build(),
+        Specimen.mutant("one thread for all listeners")
+            .fault("The listeners of all leases are called one after the other.")
+            .harness(() -> MemoryMutant.ofClient(OneThreadForListeners::new))
+            .refusedBy("LOSS-04", "because another one has bad listeners")
+            .build(),
+        Specimen.mutant("close throws for a lost lease")
+            .fault("Closing a lease that was lost throws.")
+            .harness(
+                () ->
+                    MemoryMutant.ofLease(
+                        lease ->
+                            new ForwardingLease(lease) {
+                              @Override
+                              public void close() {
+                                if (release() == ReleaseOutcome.ALREADY_LOST) {
+                                  throw new IllegalStateException("lost before it was closed");
+                                }
+                              }
+                            }))
+            .refusedBy("REL-01", "lost before it was closed")
+            .refusedBy("EXCL-03", "lost before it was closed")
+            .refusedBy("LOSS-01", "lost before it was closed")
+            .build(),
+        Specimen.mutant("release that forgets what it did")
+            .fault("A release that is repeated says that the lease was lost.")
+            .harness(
+                () ->
+                    MemoryMutant.ofLease(
+                        lease ->
+                            new ForwardingLease(lease) {
+                              private final AtomicBoolean released = new AtomicBoolean();
+
+                              @Override
+                              public ReleaseOutcome release() {
+                                return released.getAndSet(true)
+                                    ? ReleaseOutcome.ALREADY_LOST
+                                    : super.release();
+                              }
+                            }))
+            .refusedBy("REL-01", "release number 2")
+            .build());
+  }
+
+  private static final class SecondReleaseForces extends ForwardingClient {
+    SecondReleaseForces(LockClient right) {
+      super(right);
+    }
+
+    @Override
+    protected DistributedLock altered(DistributedLock lock) {
+      return new ForwardingLock(lock) {
+        @Override
+        protected Lease altered(Lease lease) {
+          return new Repeating(lease);
+        }
+      };
+    }
+
+    private final class Repeating extends ForwardingLease {
+      private final AtomicBoolean released = new AtomicBoolean();
+
+      Repeating(Lease right) {
+        super(right);
+      }
+
+      @Override
+      public ReleaseOutcome release() {
+        ReleaseOutcome outcome = super.release();
+        if (released.getAndSet(true)) {
+          forceRelease(name());
+        }
+        return outcome;
+      }
+
+      @Override
+      public void close() {
+        release();
+      }
+    }
+  }
+
+  private static final class OfOneThread extends ForwardingLease {
+    private final Thread owner = Thread.currentThread();
+
+    OfOneThread(Lease right) {
+      super(right);
+    }
+
+    @Override
+    public void renew() throws InterruptedException {
+      if (Thread.currentThread() != owner) {
+        throw new IllegalMonitorStateException("acquired by another thread");
+      }
+      super.renew();
+    }
+  }
+
+  /** Makes other options of those that clients are opened with. */
+  private static final class MemoryMutantWithOptions extends MemoryMutant {
+    private final UnaryOperator<LockOptions> alteration;
+
+    MemoryMutantWithOptions(UnaryOperator<LockOptions> alteration) {
+      super(right -> right, client -> client);
+      this.alteration = alteration;
+    }
+
+    @Override
+    public LockClient open(String uri, LockOptions options, TimeSource time) {
+      return super.open(uri, alteration.apply(options), time);
+    }
+  }
+
+  private static final class MemoryMutantWithoutWallClock extends MemoryMutant {
+    MemoryMutantWithoutWallClock(UnaryOperator<LockClient> unchanged) {
+      super(right -> right, unchanged);
+    }
+
+    @Override
+    public LockClient open(String uri, LockOptions options, TimeSource time) {
+      return super.open(
+          uri,
+          options,
+          new TimeSource() {
+            @Override
+            public long nanoTime() {
+              return time.nanoTime();
+            }
+
+            @Override
+            public long wallMillis() {
+              return TimeUnit.NANOSECONDS.toMillis(time.nanoTime());
+            }
+
+            @Override
+            public void parkUntil(Object blocker, long untilNanos) {
+              time.parkUntil(blocker, untilNanos);
+            }
+          });
+    }
+  }
+
+  static final class ThreadPerLease extends MemoryMutant {
+    ThreadPerLease() {
+      super(Starting::new, UnaryOperator.identity());
+    }
+
+    private static final class Starting extends AlteredClaims {
+      private final Map<String, CountDownLatch> ends = new ConcurrentHashMap<>();
+
+      Starting(QueueingBackend right) {
+        super(right);
+      }
+
+      @Override
+      Grant told(Grant grant) {
+        CountDownLatch end = new CountDownLatch(1);
+        ends.put(grant.claim().id(), end);
+        Thread thread = new Thread(() -> Uninterruptibles.awaitUninterruptibly(end), "lease");
+        thread.setDaemon(true);
+        thread.start();
+        return grant;
+      }
+
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        CountDownLatch end = ends.remove(claim.id());
+        if (end != null) {
+          end.countDown();
+        }
+        return super.release(claim, deadline);
+      }
+    }
+  }
+
+  static final class ForgottenLeaseKept extends MemoryMutant {
+    ForgottenLeaseKept() {
+      super(right -> right, Keeping::new);
+    }
+
+    private static final class Keeping extends ForwardingClient {
+      private final Set<Lease> kept = ConcurrentHashMap.newKeySet();
+
+      Keeping(LockClient right) {
+        super(right);
+      }
+
+      @Override
+      protected DistributedLock altered(DistributedLock lock) {
+        return new ForwardingLock(lock) {
+          @Override
+          protected Lease altered(Lease lease) {
+            kept.add(lease);
+            lease.onEvent(
+                event -> {
+                  if (event instanceof LockEvent.Released) {
+                    kept.remove(lease);
+                  }
+                });
+            return lease;
+          }
+        };
+      }
+    }
+  }
+
+  private static final class NeverSignalled extends ForwardingLease {
+    NeverSignalled(Lease right) {
+      super(right);
+    }
+
+    @Override
+    public CompletableFuture<LeaseLostException> lost() {
+      return new CompletableFuture<>();
+    }
+
+    @Override
+    public void onEvent(Consumer<? super LockEvent> listener) {
+      super.onEvent(
+          event -> {
+            if (!(event instanceof LockEvent.Lost)) {
+              listener.accept(event);
+            }
+          });
+    }
+  }
+
+  private static final class SignalledTwice extends ForwardingLease {
+    SignalledTwice(Lease right) {
+      super(right);
+    }
+
+    @Override
+    public void onEvent(Consumer<? super LockEvent> listener) {
+      Executor later = CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS);
+      super.onEvent(
+          event -> {
+            listener.accept(event);
+            if (event instanceof LockEvent.Lost) {
+              later.execute(() -> listener.accept(event));
+            }
+          });
+    }
+  }
+
+  private static final class SignalledOnRelease extends ForwardingLease {
+    private final CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
+
+    SignalledOnRelease(Lease right) {
+      super(right);
+      var unused = right.lost().thenAccept(lost::complete);
+    }
+
+    @Override
+    public CompletableFuture<LeaseLostException> lost() {
+      return lost;
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+      ReleaseOutcome outcome = super.release();
+      lost.complete(ended());
+      return outcome;
+    }
+
+    @Override
+    public void close() {
+      release();
+    }
+
+    @Override
+    public void onEvent(Consumer<? super LockEvent> listener) {
+      super.onEvent(
+          event -> {
+            listener.accept(event);
+            if (event instanceof LockEvent.Released released) {
+              listener.accept(new LockEvent.Lost(name(), released.token(), ended()));
+            }
+          });
+    }
+
+    private LeaseLostException ended() {
+      return new LeaseLostException(name(), LossReason.EXPIRED, "it has ended", null);
+    }
+  }
+
+  private static final class OneThreadForListeners extends ForwardingClient {
+    private final Executor thread =
+        Executors.newSingleThreadExecutor(
+            work -> {
+              Thread worker = new Thread(work, "listeners");
+              worker.setDaemon(true);
+              return worker;
+            });
+
+    OneThreadForListeners(LockClient right) {
+      super(right);
+    }
+
+    @Override
+    protected DistributedLock altered(DistributedLock lock) {
+      return new ForwardingLock(lock) {
+        @Override
+        protected Lease altered(Lease lease) {
+          return new ForwardingLease(lease) {
+            @Override
+            public void onEvent(Consumer<? super LockEvent> listener) {
+              super.onEvent(event -> thread.execute(() -> listener.accept(event)));
+            }
+
+            @Override
+            public CompletableFuture<LeaseLostException> lost() {
+              return super.lost().thenApplyAsync(loss -> loss, thread);
+            }
+          };
+        }
+      };
+    }
+  }
+}

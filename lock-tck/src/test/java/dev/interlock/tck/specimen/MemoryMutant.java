@@ -1,0 +1,146 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.memory.MemoryProvider;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+
+/**
+ * The in-memory reference with a fault in it, and long terms that are shorter than usual, since
+ * some faults show themselves at their end.
+ */
+class MemoryMutant implements Harness {
+  private static final AtomicInteger STORES = new AtomicInteger();
+
+  /** Puts the fault between the engine and the store; what the store tells may be altered, too. */
+  interface BackendFault {
+    LockBackend open(BackendContext context, Function<BackendContext, QueueingBackend> right);
+  }
+
+  private final String uri = "memory:specimen-" + STORES.incrementAndGet();
+  private final BackendFault backendFault;
+  private final UnaryOperator<LockClient> clientFault;
+
+  private MemoryMutant(BackendFault backendFault, UnaryOperator<LockClient> clientFault) {
+    this.backendFault = backendFault;
+    this.clientFault = clientFault;
+  }
+
+  /** For faults that other processes have to have, too: subclasses can be made there by name. */
+  MemoryMutant(
+      Function<QueueingBackend, LockBackend> backendFault, UnaryOperator<LockClient> clientFault) {
+    this((context, right) -> backendFault.apply(right.apply(context)), clientFault);
+  }
+
+  /** A fault of the store, or of the talk with it. */
+  static MemoryMutant ofBackend(Function<QueueingBackend, LockBackend> fault) {
+    return new MemoryMutant(
+        (context, right) -> fault.apply(right.apply(context)), UnaryOperator.identity());
+  }
+
+  /** A fault of a store that tells nobody when it takes a lock away. */
+  static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
+    return new MemoryMutant(
+        (context, right) -> fault.apply(right.apply(new Silent(context))),
+        UnaryOperator.identity());
+  }
+
+  /** Keeps losses to itself. */
+  private record Silent(BackendContext context) implements BackendContext {
+    @Override
+    public LockOptions options() {
+      return context.options();
+    }
+
+    @Override
+    public TimeSource time() {
+      return context.time();
+    }
+
+    @Override
+    public void lost(Claim claim, LossReason reason, String detail) {}
+  }
+
+  /** A fault of the client, which the engine does not have. */
+  static MemoryMutant ofClient(UnaryOperator<LockClient> fault) {
+    return new MemoryMutant((context, right) -> right.apply(context), fault);
+  }
+
+  /** A fault of every lock that the client gives out. */
+  static MemoryMutant ofLock(UnaryOperator<DistributedLock> fault) {
+    return ofClient(
+        client ->
+            new ForwardingClient(client) {
+              @Override
+              protected DistributedLock altered(DistributedLock lock) {
+                return fault.apply(lock);
+              }
+            });
+  }
+
+  /** A fault of every lease that a lock gives out. */
+  static MemoryMutant ofLease(UnaryOperator<Lease> fault) {
+    return ofLock(
+        lock ->
+            new ForwardingLock(lock) {
+              @Override
+              protected Lease altered(Lease lease) {
+                return fault.apply(lease);
+              }
+            });
+  }
+
+  @Override
+  public Server start() {
+    return () -> uri;
+  }
+
+  @Override
+  public LockClient open(String uri, LockOptions options) {
+    return open(uri, options, TimeSource.system());
+  }
+
+  @Override
+  public LockClient open(String uri, LockOptions options, TimeSource time) {
+    return clientFault.apply(
+        ClientsOnAClock.using(
+            context ->
+                backendFault.open(
+                    context,
+                    told -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), told)),
+            options,
+            time));
+  }
+
+  @Override
+  public Duration storm() {
+    return Duration.ofSeconds(3);
+  }
+
+  @Override
+  public Timing timing(BackendInfo info) {
+    return new Timing(
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(4),
+        Duration.ofSeconds(30),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(4));
+  }
+}

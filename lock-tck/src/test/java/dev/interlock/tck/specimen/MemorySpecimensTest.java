@@ -1,0 +1,28 @@
+package dev.interlock.tck.specimen;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** The kit refuses every mutant of the in-memory reference, for what is wrong with it. */
+class MemorySpecimensTest extends SpecimenSuite {
+
+  @Override
+  protected List<Specimen> specimens() {
+    return Stream.of(
+            StoreMutants.all(),
+            LockMutants.all(),
+            ProviderMutants.all(),
+            LeaseMutants.all(),
+            TokenMutants.all(),
+            ViewMutants.all(),
+            SetMutants.all())
+        .flatMap(List::stream)
+        .toList();
+  }
+
+  @Override
+  protected Optional<SpecimenTable> table() {
+    return Optional.of(new SpecimenTable(SpecimenCoverageTest.DOCUMENT, "lock-tck"));
+  }
+}

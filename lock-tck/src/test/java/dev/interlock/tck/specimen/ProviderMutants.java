@@ -1,0 +1,103 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Server;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/** Faults of how clients are opened and of the threads that wait. */
+final class ProviderMutants {
+  private static final String ENGINE = "everything else is as in the reference";
+
+  private ProviderMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("URI not looked at")
+            .fault("The provider takes any address, and parameters that it does not know.")
+            .harness(() -> new ByUri("careless://localhost:1"))
+            .onlyRules(ENGINE, "API-*")
+            .refusedBy("API-04", "LockConfigurationException")
+            .build(),
+        Specimen.mutant("password repeated")
+            .fault("The message about a wrong password quotes it.")
+            .harness(Talkative::new)
+            .onlyRules(ENGINE, "API-*")
+            .refusedBy("API-05", "a message shows the password")
+            .build(),
+        Specimen.mutant("waiting by spinning")
+            .fault("Who waits asks again and again, and never lets go of the processor.")
+            .harness(Spinning::new)
+            .onlyRules(
+                "a waiter that spins takes the processors from whatever else is run", "API-06")
+            .refusedBySince(21, "API-06", "what became of a virtual thread")
+            .build());
+  }
+
+  /** Opened by its URI and nothing else. */
+  private static class ByUri extends MemoryMutant {
+    private final String uri;
+
+    ByUri(String uri) {
+      super(right -> right, UnaryOperator.identity());
+      this.uri = uri;
+    }
+
+    @Override
+    public Server start() {
+      return () -> uri;
+    }
+
+    @Override
+    public LockClient open(String asked, LockOptions options, TimeSource time) {
+      return LockClient.open(asked, options);
+    }
+  }
+
+  static final class Talkative extends ByUri {
+    Talkative() {
+      super("talkative://localhost:1");
+    }
+  }
+
+  static final class Spinning extends MemoryMutant {
+    Spinning() {
+      super(SpinningLine::new, UnaryOperator.identity());
+    }
+
+    private static final class SpinningLine extends ForwardingQueue {
+      SpinningLine(QueueingBackend right) {
+        super(right);
+      }
+
+      @Override
+      public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+        Place right = super.join(claim, deadline);
+        TimeSource time = TimeSource.system();
+        return new Place() {
+          @Override
+          public Attempt await(Deadline until) throws InterruptedException {
+            while (true) {
+              Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
+              if (attempt instanceof Attempt.Granted || until.hasPassed()) {
+                return attempt;
+              }
+              Thread.onSpinWait();
+            }
+          }
+
+          @Override
+          public void close() {
+            right.close();
+          }
+        };
+      }
+    }
+  }
+}

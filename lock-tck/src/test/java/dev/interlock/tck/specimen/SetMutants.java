@@ -1,0 +1,180 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.MultiLease;
+import dev.interlock.MultiLock;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/** Sets of names as they are put together from single locks. */
+final class SetMutants {
+  private SetMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("set made of single locks")
+            .fault(
+                "Names are taken one after the other, in the order of UTF-16; nothing renews the"
+                    + " first ones meanwhile, one loss is no loss of the others, and there is one"
+                    + " token for all.")
+            .harness(
+                () ->
+                    MemoryMutant.ofClient(
+                        client ->
+                            new ForwardingClient(client) {
+                              @Override
+                              public MultiLock lockAll(Collection<String> names) {
+                                return new OneByOne(client, super.lockAll(names));
+                              }
+                            }))
+            .refusedBy("MULTI-01", "expected")
+            .refusedBy("MULTI-02", "was let go while the second was waited for")
+            .refusedBy("MULTI-03", "IllegalArgumentException")
+            .build());
+  }
+
+  private static final class OneByOne implements MultiLock {
+    private final LockClient client;
+    private final MultiLock right;
+    private final List<String> names;
+
+    OneByOne(LockClient client, MultiLock right) {
+      this.client = client;
+      this.right = right;
+      this.names = List.copyOf(new TreeSet<>(right.names()));
+    }
+
+    @Override
+    public List<String> names() {
+      return names;
+    }
+
+    @Override
+    public MultiLease acquire() throws InterruptedException {
+      List<Lease> leases = new ArrayList<>();
+      for (String name : names) {
+        leases.add(client.lock(name).acquire());
+      }
+      return new Bundle(leases);
+    }
+
+    @Override
+    public Optional<MultiLease> tryAcquire() {
+      List<Lease> leases = new ArrayList<>();
+      for (String name : names) {
+        Optional<Lease> had = client.lock(name).tryAcquire();
+        if (had.isEmpty()) {
+          leases.forEach(Lease::release);
+          return Optional.empty();
+        }
+        leases.add(had.get());
+      }
+      return Optional.of(new Bundle(leases));
+    }
+
+    @Override
+    public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
+      return right.tryAcquire(timeout);
+    }
+
+    @Override
+    public CompletableFuture<MultiLease> acquireAsync() {
+      return right.acquireAsync();
+    }
+
+    @Override
+    public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
+      return right.tryAcquireAsync(timeout);
+    }
+  }
+
+  private static final class Bundle implements MultiLease {
+    private final List<Lease> leases;
+
+    Bundle(List<Lease> leases) {
+      this.leases = leases;
+    }
+
+    @Override
+    public List<String> names() {
+      return leases.stream().map(Lease::name).toList();
+    }
+
+    @Override
+    public String name() {
+      return String.join(", ", names());
+    }
+
+    @Override
+    public long fencingToken(String name) {
+      return fencingToken();
+    }
+
+    @Override
+    public long fencingToken() {
+      return leases.get(0).fencingToken();
+    }
+
+    @Override
+    public boolean isHeld() {
+      return leases.stream().anyMatch(Lease::isHeld);
+    }
+
+    @Override
+    public Duration remainingValidity() {
+      return leases.stream()
+          .map(Lease::remainingValidity)
+          .max(Comparator.naturalOrder())
+          .orElse(Duration.ZERO);
+    }
+
+    @Override
+    public Duration effectiveTerm() {
+      return leases.get(0).effectiveTerm();
+    }
+
+    @Override
+    public void ensureHeld() {
+      leases.forEach(Lease::ensureHeld);
+    }
+
+    @Override
+    public void renew() throws InterruptedException {
+      for (Lease lease : leases) {
+        lease.renew();
+      }
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+      leases.forEach(Lease::release);
+      return ReleaseOutcome.RELEASED;
+    }
+
+    @Override
+    public void close() {
+      release();
+    }
+
+    @Override
+    public CompletableFuture<LeaseLostException> lost() {
+      return leases.get(0).lost();
+    }
+
+    @Override
+    public void onEvent(Consumer<? super LockEvent> listener) {
+      leases.forEach(lease -> lease.onEvent(listener));
+    }
+  }
+}

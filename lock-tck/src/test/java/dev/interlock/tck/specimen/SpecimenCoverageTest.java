@@ -1,0 +1,38 @@
+package dev.interlock.tck.specimen;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.tck.Contract;
+import dev.interlock.tck.ContractRule;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * No rule is there in vain. The document is read instead of the code, since specimens belong to
+ * several modules; each module's own tests see to it that its part of the document is true.
+ */
+class SpecimenCoverageTest {
+  static final Path DOCUMENT = Path.of("../docs/specimens.md");
+
+  @Test
+  void everyMustRuleRefusesASpecimen() throws IOException {
+    assertEquals(List.of(), refusingNothing(true), "MUST rules that refuse no specimen");
+  }
+
+  @Test
+  void everyRuleAboutACapabilityRefusesASpecimen() throws IOException {
+    assertEquals(List.of(), refusingNothing(false), "CAP rules that refuse no specimen");
+  }
+
+  private static List<String> refusingNothing(boolean must) throws IOException {
+    Set<String> refusing = SpecimenTable.rulesThatRefuse(DOCUMENT);
+    return Contract.load().rules().stream()
+        .filter(rule -> must == (rule.capability() == null))
+        .map(ContractRule::id)
+        .filter(rule -> !refusing.contains(rule))
+        .toList();
+  }
+}

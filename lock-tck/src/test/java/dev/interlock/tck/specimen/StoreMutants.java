@@ -1,0 +1,501 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+
+/** Faults of the store, or of the talk with it. */
+final class StoreMutants {
+  private StoreMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("expiry ignored")
+            .fault("The store never ends a lease by itself.")
+            .harness(() -> MemoryMutant.ofBackend(ExpiryIgnored::new))
+            .refusedBy("EXCL-01", "the lock was not had after leases that ran out")
+            .refusedBy("EXCL-03", "the lease did not run out")
+            .refusedBy("WAIT-05", "did not get the lock after the term")
+            .refusedBy("LEASE-01", "the store did not let go after the term")
+            .refusedBy("LEASE-04", "renewing a lost lease took the lock again")
+            .refusedBy("LEASE-09", "still held although its thread has ended")
+            .refusedBy("FENCE-01", "the lease did not end")
+            .refusedBy("ADMIN-01", "remaining")
+            .refusedBy("ADMIN-03", "nobody got the lock after its revoked lease had ended")
+            .refusedBy("JUC-04", "the lease did not run out")
+            .build(),
+        Specimen.mutant("expiry pushed back by failed attempts")
+            .fault("Every attempt sets the expiry of the lock, whether it gets the lock or not.")
+            .harness(
+                () -> {
+                  Map<String, Grant> holders = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(right -> new ExpiryPushedBack(right, holders));
+                })
+            .refusedBy("WAIT-05", "did not get the lock after the term")
+            .build(),
+        Specimen.mutant("check-then-set")
+            .fault("Whether the lock is free is asked first, and the lock is set in a second step.")
+            .harness(() -> MemoryMutant.ofSilentBackend(CheckThenSet::new))
+            .exceptRules(
+                "which of the others lose a race as well is chance",
+                "MULTI-*",
+                "FAULT-01",
+                "EXCL-08",
+                "WAIT-07",
+                "WAIT-08",
+                "WAIT-09",
+                "LEASE-05")
+            .refusedBy("EXCL-01", "two leases were valid at once")
+            .refusedBy("FENCE-01", "two leases were valid at once")
+            .build(),
+        Specimen.mutant("names case-folded")
+            .fault("The store compares names without regard to case.")
+            .harness(() -> MemoryMutant.ofBackend(NamesFolded::new))
+            .refusedBy("EXCL-02", "is taken for another name")
+            .build(),
+        Specimen.mutant("long names refused")
+            .fault("A name may have no more than 255 bytes.")
+            .harness(() -> MemoryMutant.ofBackend(LongNamesRefused::new))
+            .refusedBy("API-03", "too long")
+            .build(),
+        Specimen.mutant("waiter leaked after cancel")
+            .fault("Who stops waiting stays in line, and is granted the lock when its turn comes.")
+            .harness(() -> MemoryMutant.ofBackend(WaiterLeaked::new))
+            .exceptRules(
+                "how many waiters its storm leaks is chance, and so is whether an interrupt finds the"
+                    + " view in line",
+                "FAULT-01",
+                "JUC-03")
+            .refusedBy("WAIT-07", "an interrupted waiter became the holder")
+            .refusedBy("WAIT-08", "a cancelled acquisition became the holder")
+            .refusedBy("REL-03", "an abandoned attempt")
+            .refusedBy("REL-05", "a wait of the closed client became the holder")
+            .refusedBy("FAIR-01", "was not served")
+            .refusedBy("FAIR-02", "who has left is still shown in line")
+            .build(),
+        Specimen.mutant("waiter not woken")
+            .fault(
+                "The first signal for a client is lost, and its waiter looks again only after 15 s.")
+            .harness(() -> MemoryMutant.ofBackend(WaiterNotWoken::new))
+            .exceptRules("which member of a set its first wait is for is chance", "MULTI-02")
+            .refusedBy("EXCL-03", "the lease did not run out")
+            .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
+            .refusedBy("WAIT-05", "did not get the lock after the term")
+            .refusedBy("LEASE-01", "the store did not let go after the term")
+            .refusedBy("LEASE-09", "still held although its thread has ended")
+            .refusedBy("FENCE-01", "the lease did not end")
+            .refusedBy("ADMIN-03", "nobody got the lock after its revoked lease had ended")
+            .refusedBy("FAIR-01", "was not served")
+            .refusedBy("FAIR-02", "was not served")
+            .refusedBy("JUC-03", "lock did not come back after the release")
+            .refusedBy("JUC-04", "the lease did not run out")
+            .build(),
+        Specimen.mutant("last come, first served")
+            .fault("The line is served from its end, and the backend declares FIFO.")
+            .harness(
+                () -> {
+                  LastFirst.Lines lines = new LastFirst.Lines();
+                  return MemoryMutant.ofBackend(right -> new LastFirst(right, lines));
+                })
+            .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]")
+            .build(),
+        Specimen.mutant("validity counted from the reply of a slow line")
+            .fault(
+                "The first client in a line is told of its turn 300 ms late, and counts validity"
+                    + " from then.")
+            .harness(
+                () -> {
+                  Map<String, LockBackend> first = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(right -> new CountedFromReply(right, first));
+                })
+            .refusedBy("EXCL-01", "two leases were valid at once")
+            .refusedBy("FENCE-01", "two leases were valid at once")
+            .exceptRules("whether the 300 ms are over when the view is asked is chance", "JUC-04")
+            .build(),
+        Specimen.mutant("renewal that is never sent")
+            .fault("A renewal is confirmed by the client itself.")
+            .harness(() -> MemoryMutant.ofBackend(RenewalNotSent::new))
+            .refusedBy("LEASE-02", "somebody else got the lock of a renewed lease")
+            .refusedBy("ADMIN-03", "was let in while the revoked lease was still valid")
+            .refusedBy("MULTI-02", "was let go while the second was waited for")
+            .build(),
+        Specimen.mutant("renewal that takes the lock anew")
+            .fault("A renewal sets the lock when it is gone; and nobody is told of a loss.")
+            .harness(() -> MemoryMutant.ofSilentBackend(RenewalThatTakes::new))
+            .refusedBy("LEASE-04", "a lost lease was renewed, with the lock free")
+            .refusedBy("LOSS-01", "the loss was not told within a renewal interval")
+            .refusedBy("LOSS-04", "the loss of a lease was not told")
+            .refusedBy("MULTI-02", "the loss of a member was not told")
+            .build(),
+        Specimen.mutant("renewal after release")
+            .fault(
+                "The last renewal of a short lease reaches the store after its release, and sets the lock.")
+            .harness(() -> MemoryMutant.ofBackend(RenewalAfterRelease::new))
+            .exceptRules("whether a late renewal comes in its way is chance", "LEASE-06")
+            .refusedBy("LEASE-05", "the lock is still held after its release")
+            .refusedBy("MULTI-02", "the first member was not released")
+            .build(),
+        Specimen.mutant("revocation that forces")
+            .fault("Revoking a lock frees it at once.")
+            .harness(
+                () ->
+                    MemoryMutant.ofSilentBackend(
+                        right ->
+                            new ForwardingQueue(right) {
+                              @Override
+                              public boolean revoke(String name, Deadline deadline)
+                                  throws InterruptedException {
+                                return forceRelease(name, deadline);
+                              }
+                            }))
+            .refusedBy("ADMIN-03", "was let in while the revoked lease was still valid")
+            .build());
+  }
+
+  private static final class ExpiryIgnored extends AlteredClaims {
+    ExpiryIgnored(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    Duration sent(Duration term) {
+      return Duration.ofDays(1);
+    }
+  }
+
+  private static final class ExpiryPushedBack extends AlteredClaims {
+    private final Map<String, Grant> holders;
+
+    ExpiryPushedBack(QueueingBackend right, Map<String, Grant> holders) {
+      super(right);
+      this.holders = holders;
+    }
+
+    @Override
+    Grant told(Grant grant) {
+      holders.put(grant.claim().name(), grant);
+      return grant;
+    }
+
+    @Override
+    void busy(String name) throws InterruptedException {
+      Grant holder = holders.get(name);
+      if (holder != null) {
+        Renewal unused = renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
+      }
+    }
+  }
+
+  private static final class CheckThenSet extends ForwardingBackend {
+    CheckThenSet(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public BackendInfo info() {
+      BackendInfo info = super.info();
+      return new BackendInfo(
+          info.name(),
+          info.summary(),
+          Set.of(Capability.FENCING, Capability.REVOKE),
+          info.granularity(),
+          info.minTerm(),
+          info.failureModel());
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      LockState state = inspect(claim.name(), deadline);
+      if (state.isHeld()) {
+        return new Attempt.Busy(Duration.ofMillis(2));
+      }
+      LockSupport.parkNanos(2_000_000);
+      // What somebody else has set meanwhile is overwritten.
+      boolean unused = forceRelease(claim.name(), deadline);
+      return super.tryAcquire(claim, deadline);
+    }
+  }
+
+  private static final class NamesFolded extends AlteredClaims {
+    NamesFolded(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    String sent(String name) {
+      return name.toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private static final class LongNamesRefused extends AlteredClaims {
+    LongNamesRefused(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    String sent(String name) {
+      if (name.getBytes(StandardCharsets.UTF_8).length > 255) {
+        throw new LockConfigurationException("the name is too long");
+      }
+      return name;
+    }
+  }
+
+  private static final class WaiterLeaked extends AlteredClaims {
+    private final Set<String> granted = ConcurrentHashMap.newKeySet();
+
+    WaiterLeaked(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    Grant told(Grant grant) {
+      granted.add(grant.claim().id());
+      return grant;
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      return granted.remove(claim.id()) && super.release(claim, deadline);
+    }
+  }
+
+  /** Waiters that are not told. */
+  private static final class WaiterNotWoken extends ForwardingQueue {
+    private static final Duration LOOK_AGAIN = Duration.ofSeconds(15);
+    private final AtomicBoolean woken = new AtomicBoolean();
+
+    WaiterNotWoken(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+      Place right = super.join(claim, deadline);
+      TimeSource time = TimeSource.system();
+      WakeUp closed = new WakeUp(time);
+      return new Place() {
+        @Override
+        public Attempt await(Deadline until) throws InterruptedException {
+          if (woken.getAndSet(true)) {
+            return right.await(until);
+          }
+          boolean waited = false;
+          try {
+            Attempt attempt = right.await(Deadline.at(time, time.nanoTime()));
+            if (attempt instanceof Attempt.Granted) {
+              return attempt;
+            }
+            closed.await(until.orIn(LOOK_AGAIN));
+            waited = true;
+            return right.await(until);
+          } finally {
+            woken.set(waited);
+          }
+        }
+
+        @Override
+        public void close() {
+          right.close();
+          closed.signal();
+        }
+      };
+    }
+  }
+
+  /** A stack where a queue is promised. */
+  private static final class LastFirst extends ForwardingQueue {
+    private final Lines lines;
+
+    /** What all clients see. */
+    static final class Lines {
+      private final Map<String, List<Claim>> byName = new ConcurrentHashMap<>();
+
+      void enter(Claim claim) {
+        byName.merge(claim.name(), List.of(claim), Lines::both);
+      }
+
+      void leave(Claim claim) {
+        byName.computeIfPresent(
+            claim.name(),
+            (name, line) -> line.stream().filter(other -> !other.id().equals(claim.id())).toList());
+      }
+
+      boolean isLast(Claim claim) {
+        List<Claim> line = of(claim.name());
+        return line.get(line.size() - 1).id().equals(claim.id());
+      }
+
+      List<Claim> of(String name) {
+        return byName.getOrDefault(name, List.of());
+      }
+
+      private static List<Claim> both(List<Claim> line, List<Claim> more) {
+        return Stream.of(line, more).flatMap(List::stream).toList();
+      }
+    }
+
+    LastFirst(QueueingBackend right, Lines lines) {
+      super(right);
+      this.lines = lines;
+    }
+
+    @Override
+    public Place join(Claim claim, Deadline deadline) {
+      lines.enter(claim);
+      TimeSource time = TimeSource.system();
+      WakeUp closed = new WakeUp(time);
+      return new Place() {
+        private volatile boolean left;
+
+        @Override
+        public Attempt await(Deadline until) throws InterruptedException {
+          while (true) {
+            if (!left && lines.isLast(claim)) {
+              Attempt attempt = tryAcquire(claim, until);
+              if (attempt instanceof Attempt.Granted) {
+                lines.leave(claim);
+                return attempt;
+              }
+            }
+            if (left || until.hasPassed()) {
+              return new Attempt.Busy(Duration.ZERO);
+            }
+            closed.await(until.orIn(Duration.ofMillis(2)));
+          }
+        }
+
+        @Override
+        public void close() {
+          left = true;
+          closed.signal();
+        }
+      };
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      lines.leave(claim);
+      return super.release(claim, deadline);
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      LockState state = super.inspect(name, deadline);
+      return state.isHeld()
+          ? LockState.held(
+              name,
+              state.holder().orElse(null),
+              state.fencingToken().getAsLong(),
+              state.remaining().orElse(null),
+              lines.of(name).stream().map(Claim::holder).toList())
+          : state;
+    }
+  }
+
+  private static final class CountedFromReply extends ForwardingQueue {
+    private final Map<String, LockBackend> first;
+
+    CountedFromReply(QueueingBackend right, Map<String, LockBackend> first) {
+      super(right);
+      this.first = first;
+    }
+
+    @Override
+    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+      Place right = super.join(claim, deadline);
+      boolean slow = first.computeIfAbsent(claim.name(), name -> this) == this;
+      return new Place() {
+        @Override
+        public Attempt await(Deadline until) throws InterruptedException {
+          Attempt attempt = right.await(until);
+          if (slow && attempt instanceof Attempt.Granted granted) {
+            Thread.sleep(300);
+            Grant grant = granted.grant();
+            return new Attempt.Granted(
+                Grant.forTerm(claim, grant.token(), TimeSource.system().nanoTime()));
+          }
+          return attempt;
+        }
+
+        @Override
+        public void close() {
+          right.close();
+        }
+      };
+    }
+  }
+
+  private static final class RenewalNotSent extends ForwardingQueue {
+    RenewalNotSent(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) {
+      return new Renewal.Renewed(TimeSource.system().nanoTime() + grant.effectiveTerm().toNanos());
+    }
+  }
+
+  private static final class RenewalThatTakes extends ForwardingQueue {
+    RenewalThatTakes(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      Renewal renewal = super.renew(grant, deadline);
+      return renewal instanceof Renewal.Gone
+              && tryAcquire(grant.claim(), deadline) instanceof Attempt.Granted taken
+          ? new Renewal.Renewed(taken.grant().validUntil())
+          : renewal;
+    }
+  }
+
+  private static final class RenewalAfterRelease extends ForwardingQueue {
+    private final Set<String> renewed = ConcurrentHashMap.newKeySet();
+
+    RenewalAfterRelease(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      if (grant.effectiveTerm().compareTo(Duration.ofSeconds(10)) < 0) {
+        renewed.add(grant.claim().id());
+      }
+      return super.renew(grant, deadline);
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      boolean released = super.release(claim, deadline);
+      if (renewed.remove(claim.id())) {
+        Claim late =
+            new Claim(claim.name(), claim.id(), Duration.ofSeconds(6), true, claim.holder());
+        Attempt unused = tryAcquire(late, deadline);
+      }
+      return released;
+    }
+  }
+}

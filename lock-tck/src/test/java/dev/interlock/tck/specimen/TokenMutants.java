@@ -1,0 +1,228 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** Fencing tokens that do not fence. */
+final class TokenMutants {
+  private TokenMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("token constant")
+            .fault("Every grant has the same token.")
+            .harness(() -> counting(new Numbers(number -> 1L)))
+            .refusedBy("EXCL-01", "token")
+            .refusedBy("FENCE-01", "from one client to the next")
+            .refusedBy("FENCE-02", "after idle time")
+            .refusedBy("LOSS-02", "token")
+            .refusedBy("ADMIN-02", "the token does not tell them apart")
+            .refusedBy("FAULT-01", "token")
+            .refusedBy("MULTI-03", "the token did not rise")
+            .build(),
+        Specimen.mutant("token repeated")
+            .fault("Two grants in a row have the same token.")
+            .harness(() -> counting(new Numbers(number -> (number + 1) / 2)))
+            .refusedBy("EXCL-01", "token")
+            .refusedBy("FENCE-01", "from one client to the next")
+            .refusedBy("FENCE-02", "after idle time")
+            .refusedBy("LOSS-02", "token")
+            .refusedBy("ADMIN-02", "the token does not tell them apart")
+            .refusedBy("FAULT-01", "token")
+            .refusedBy("MULTI-03", "the token did not rise")
+            .build(),
+        Specimen.mutant("token negative")
+            .fault("Tokens rise, and begin far below zero.")
+            .harness(() -> counting(new Numbers(number -> number - 1_000_000)))
+            .refusedBy("FENCE-01", "from one client to the next")
+            .refusedBy("FENCE-05", "not positive")
+            .refusedBy("FENCE-06", "not positive")
+            .refusedBy("API-03", "expected")
+            .refusedBy("MULTI-03", "expected")
+            .build(),
+        Specimen.mutant("token per client")
+            .fault("Every client counts by itself.")
+            .harness(
+                () -> {
+                  Map<String, Long> shown = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(
+                      right -> new Counting(right, new Numbers(number -> number), shown));
+                })
+            .refusedBy("EXCL-01", "token")
+            .refusedBy("FENCE-01", "from one client to the next")
+            .refusedBy("FENCE-02", "after idle time")
+            .refusedBy("LOSS-02", "token")
+            .refusedBy("ADMIN-02", "the token does not tell them apart")
+            .refusedBy("FAULT-01", "token")
+            .build(),
+        Specimen.mutant("token reset when idle")
+            .fault("The counter of a name goes away with the last client that has used the name.")
+            .harness(
+                () -> {
+                  Numbers numbers = new Numbers(number -> number);
+                  Map<String, Long> shown = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(
+                      right ->
+                          new Counting(right, numbers, shown) {
+                            @Override
+                            Grant told(Grant grant) {
+                              numbers.used(grant.claim().name(), this);
+                              return super.told(grant);
+                            }
+
+                            @Override
+                            public void close() {
+                              super.close();
+                              numbers.closed(this);
+                            }
+                          });
+                })
+            .refusedBy("FENCE-02", "after idle time")
+            .build(),
+        Specimen.mutant("token reset by force")
+            .fault("A forced release deletes the counter together with the lock.")
+            .harness(
+                () -> {
+                  Numbers numbers = new Numbers(number -> number);
+                  Map<String, Long> shown = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(
+                      right ->
+                          new Counting(right, numbers, shown) {
+                            @Override
+                            public boolean forceRelease(String name, Deadline deadline)
+                                throws InterruptedException {
+                              boolean held = super.forceRelease(name, deadline);
+                              numbers.reset(name);
+                              return held;
+                            }
+                          });
+                })
+            .refusedBy("ADMIN-02", "the token does not tell them apart")
+            .refusedBy("FAULT-01", "token")
+            .build(),
+        Specimen.mutant("token read when asked for")
+            .fault("A lease shows the newest token of its name, not the one that it was granted.")
+            .harness(
+                () -> {
+                  Map<String, Long> newest = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofLease(
+                      lease -> {
+                        newest.merge(lease.name(), lease.fencingToken(), Math::max);
+                        return new ForwardingLease(lease) {
+                          @Override
+                          public long fencingToken() {
+                            return newest.getOrDefault(name(), 0L);
+                          }
+                        };
+                      });
+                })
+            .refusedBy("FENCE-01", "token")
+            .refusedBy("FENCE-03", "after the grant to a successor")
+            .refusedBy("ADMIN-02", "the token does not tell them apart")
+            .build(),
+        Specimen.mutant("token made up")
+            .fault("The backend declares no FENCING, and leases have a token all the same.")
+            .harness(TokenMutants::madeUp)
+            .refusedBy("FENCE-05", "a token was made up")
+            .refusedBy("MULTI-03", "UnsupportedOperationException")
+            .build());
+  }
+
+  /** The numbers that a store gives out, per name: what a counter says, altered. */
+  private static final class Numbers {
+    private final Function<Long, Long> alteration;
+    private final Map<String, Long> counters = new HashMap<>();
+    private final Map<String, Set<Object>> users = new HashMap<>();
+
+    Numbers(Function<Long, Long> alteration) {
+      this.alteration = alteration;
+    }
+
+    synchronized long next(String name) {
+      return alteration.apply(counters.merge(name, 1L, Long::sum));
+    }
+
+    synchronized void reset(String name) {
+      counters.remove(name);
+    }
+
+    synchronized void used(String name, Object user) {
+      users.computeIfAbsent(name, unused -> new HashSet<>()).add(user);
+    }
+
+    synchronized void closed(Object user) {
+      users.forEach(
+          (name, ofName) -> {
+            if (ofName.remove(user) && ofName.isEmpty()) {
+              counters.remove(name);
+            }
+          });
+    }
+  }
+
+  private static MemoryMutant counting(Numbers numbers) {
+    Map<String, Long> shown = new ConcurrentHashMap<>();
+    return MemoryMutant.ofBackend(right -> new Counting(right, numbers, shown));
+  }
+
+  private static class Counting extends AlteredClaims {
+    private final Numbers numbers;
+    private final Map<String, Long> shown;
+
+    Counting(QueueingBackend right, Numbers numbers, Map<String, Long> shown) {
+      super(right);
+      this.numbers = numbers;
+      this.shown = shown;
+    }
+
+    @Override
+    Grant told(Grant grant) {
+      String name = grant.claim().name();
+      long token = numbers.next(name);
+      shown.put(name, token);
+      return new Grant(
+          grant.claim(),
+          token,
+          grant.validUntil(),
+          grant.effectiveTerm(),
+          grant.certainFor(),
+          grant.lapses());
+    }
+
+    @Override
+    long shown(String name, long token) {
+      return shown.getOrDefault(name, token);
+    }
+  }
+
+  private static MemoryMutant madeUp() {
+    return MemoryMutant.ofClient(
+        client ->
+            new ForwardingClient(client) {
+              @Override
+              public BackendInfo backend() {
+                BackendInfo info = super.backend();
+                return new BackendInfo(
+                    info.name(),
+                    info.summary(),
+                    info.capabilities().stream()
+                        .filter(capability -> capability != Capability.FENCING)
+                        .collect(Collectors.toSet()),
+                    info.granularity(),
+                    info.minTerm(),
+                    info.failureModel());
+              }
+            });
+  }
+}

@@ -1,0 +1,19 @@
+package dev.interlock.testbed;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** A server program that was found, ready to be run as often as needed. */
+interface Installation {
+
+  /** How it was found, as {@link DisposableServer#how()} says it. */
+  String how();
+
+  /**
+   * Prepares a process; nothing is started.
+   *
+   * @param arguments what follows the program's name on its command line
+   * @param directory the directory of this one server, where it may write
+   */
+  ServerProcess process(Workspace workspace, Path directory, List<String> arguments);
+}

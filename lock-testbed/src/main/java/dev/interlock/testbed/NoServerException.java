@@ -1,0 +1,13 @@
+package dev.interlock.testbed;
+
+/**
+ * No server could be had: the message lists each way that was tried and why it did not serve. What
+ * the failed starts threw is attached as suppressed exceptions.
+ */
+public final class NoServerException extends TestbedException {
+  private static final long serialVersionUID = 1L;
+
+  NoServerException(String message) {
+    super(message);
+  }
+}

@@ -1,0 +1,58 @@
+package dev.interlock.testbed;
+
+import java.nio.file.Path;
+import java.util.function.Function;
+
+/** What one server of ours occupies: a directory of the workspace, and ports. */
+final class Place {
+  private final Workspace workspace;
+  private final Path directory;
+  private final int[] ports;
+  private boolean left;
+
+  private Place(Workspace workspace, Path directory, int... ports) {
+    this.workspace = workspace;
+    this.directory = directory;
+    this.ports = ports;
+  }
+
+  /**
+   * Launches a server at a new place, which is left again if that fails.
+   *
+   * @param name the server's name
+   * @param launch returns the server, which leaves the place when it is closed
+   * @param ports what has been reserved for it
+   */
+  static <S> S launch(String name, Function<Place, S> launch, int... ports) {
+    Workspace workspace = Workspace.join();
+    Place place = new Place(workspace, workspace.newDirectory(name), ports);
+    try {
+      return launch.apply(place);
+    } catch (RuntimeException e) {
+      place.leave();
+      throw e;
+    }
+  }
+
+  Workspace workspace() {
+    return workspace;
+  }
+
+  Path directory() {
+    return directory;
+  }
+
+  /** Deletes the directory and gives the ports up. Idempotent. */
+  synchronized void leave() {
+    if (left) {
+      return;
+    }
+    left = true;
+    try {
+      Directories.delete(directory);
+    } finally {
+      Ports.release(ports);
+      workspace.leave();
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package dev.interlock.testbed;
+
+/**
+ * Disposable real servers.
+ *
+ * <pre>{@code
+ * try (RedisServer redis = Testbed.redis().start()) {
+ *   try (LockClient client = LockClient.open(redis.uri())) {
+ *     redis.pause();
+ *     ...
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>Servers listen on 127.0.0.1 only, on free ports, and keep their files below the temporary
+ * directory. They end with {@code close()}, with the JVM, and also when the JVM is killed.
+ *
+ * <p>Where a server comes from is tried in the order of {@link Way}; settings are read from system
+ * properties ({@code interlock.redis.uri}) or else the environment ({@code INTERLOCK_REDIS_URI}).
+ */
+public final class Testbed {
+  private Testbed() {}
+
+  /**
+   * Whether all that tests need must be there, so that a missing server is a failure and never a
+   * reason to skip: {@code INTERLOCK_REQUIRE_ALL=true}.
+   */
+  public static boolean requiresAll() {
+    return Settings.get("interlock.require.all").map(Boolean::parseBoolean).orElse(false);
+  }
+
+  /** One Redis server. */
+  public static RedisServer.Builder redis() {
+    return new RedisServer.Builder();
+  }
+
+  /** A Redis Cluster of 3 masters and 3 replicas. */
+  public static RedisCluster.Builder redisCluster() {
+    return new RedisCluster.Builder();
+  }
+
+  /** A Redis master and its replica, watched by 3 sentinels. */
+  public static RedisSentinels.Builder redisSentinels() {
+    return new RedisSentinels.Builder();
+  }
+
+  /** Five independent Redis masters. */
+  public static RedlockNodes.Builder redlockNodes() {
+    return new RedlockNodes.Builder();
+  }
+
+  /** A ZooKeeper ensemble, of one member unless told otherwise. */
+  public static ZooKeeperEnsemble.Builder zookeeper() {
+    return new ZooKeeperEnsemble.Builder();
+  }
+
+  /** An etcd cluster, of one member unless told otherwise. */
+  public static EtcdCluster.Builder etcd() {
+    return new EtcdCluster.Builder();
+  }
+}

@@ -1,0 +1,80 @@
+package dev.interlock.testbed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Runs where a daemon and the images are there; where all is required, their absence is failure.
+ */
+class DockerTest {
+  @Test
+  void aRedisInAContainerCanBeHurtAsAnyOther() throws IOException {
+    try (RedisServer redis = Docker.start(Testbed.redis())) {
+      assertTrue(redis.how().startsWith("container of image "), redis.how());
+      redis.call("SET", "key", "value");
+      redis.pause();
+      assertFalse(redis.answers(Duration.ofMillis(200)));
+      redis.resume();
+      redis.kill();
+      assertThrows(ConnectException.class, () -> redis.call("PING"));
+      redis.restart();
+      assertEquals("value", redis.call("GET", "key"));
+      redis.pause();
+      redis.kill();
+      redis.restartEmpty();
+      assertEquals(null, redis.call("GET", "key"));
+    }
+  }
+
+  @Test
+  void aServerThatCannotStartTellsWhatItWrote() {
+    Docker.requireRedis();
+    NoServerException e =
+        assertThrows(
+            NoServerException.class,
+            () -> Testbed.redis().using(Way.DOCKER).config("no-such-directive yes").start());
+    assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
+  }
+
+  @Test
+  void aClusterOfContainersFailsOver() throws IOException {
+    try (RedisCluster cluster = Docker.start(Testbed.redisCluster().tls())) {
+      RedisServer lost = cluster.masterFor("key");
+      lost.kill();
+      assertNotEquals(lost, cluster.awaitFailOver(lost));
+      cluster.heal();
+      assertEquals("slave", lost.info("replication", "role"));
+    }
+  }
+
+  @Test
+  void anEtcdClusterOfContainersReplacesItsLeader() {
+    try (EtcdCluster etcd = Docker.start(Testbed.etcd().members(3))) {
+      EtcdServer lost = etcd.leader();
+      lost.pause();
+      assertNotEquals(lost, etcd.awaitLeaderOtherThan(lost));
+      etcd.heal();
+    }
+  }
+
+  @Test
+  void anImageThatCannotBeHadIsTold() {
+    Docker.requireRedis();
+    System.setProperty("interlock.redis.image", "localhost:1/no/such:image");
+    try {
+      NoServerException e =
+          assertThrows(NoServerException.class, () -> Testbed.redis().using(Way.DOCKER).start());
+      assertTrue(e.getMessage().contains("localhost:1/no/such:image"), e.getMessage());
+    } finally {
+      System.clearProperty("interlock.redis.image");
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Deadline;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+
+/** The first contact with the servers: whatever cannot work is refused here, with its reason. */
+final class Opening {
+
+  private final CuratorFramework curator;
+  private final AccessLists accessLists;
+  private final ZooKeeperSettings settings;
+  private final BackendContext context;
+  private final Failures failures;
+
+  Opening(
+      CuratorFramework curator,
+      String endpoint,
+      AccessLists accessLists,
+      ZooKeeperSettings settings,
+      BackendContext context) {
+    this.curator = curator;
+    this.accessLists = accessLists;
+    this.settings = settings;
+    this.context = context;
+    this.failures = new Failures(endpoint);
+  }
+
+  /**
+   * Makes a backend on the started framework.
+   *
+   * @param servers how many addresses the framework has
+   * @param ours whether the framework is ours alone
+   * @param disconnect what to do at the end, also if there is no backend in the end; it is told the
+   *     nodes whose deletion is not confirmed
+   */
+  ZooKeeperBackend of(int servers, boolean ours, Consumer<Set<String>> disconnect) {
+    Sessions sessions = new Sessions(curator, ours, context, failures, settings.tickTime());
+    boolean opened = false;
+    try {
+      greet(sessions);
+      ZooKeeperBackend backend =
+          new ZooKeeperBackend(
+              Topology.info(servers, settings.tickTime()),
+              sessions,
+              namespacePath(),
+              accessLists,
+              context,
+              failures,
+              disconnect);
+      opened = true;
+      return backend;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw failures.passing("interrupted while connecting", e);
+    } finally {
+      if (!opened) {
+        disconnect.accept(sessions.close());
+      }
+    }
+  }
+
+  private String namespacePath() {
+    String outer = curator.getNamespace();
+    return (outer == null || outer.isEmpty() ? "" : "/" + outer) + "/" + settings.namespace();
+  }
+
+  private void greet(Sessions sessions) throws InterruptedException {
+    Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
+    if (!curator.blockUntilConnected(
+        (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS)) {
+      throw failures.passing(
+          "no server let us connect within "
+              + context.options().requestTimeout().toMillis()
+              + " ms; does a ZooKeeper with a quorum serve there? (One with TLS, or with SASL"
+              + " alone, does not say what is missing.)",
+          null);
+    }
+    Session session = sessions.current();
+    try {
+      session.data("/").await(deadline);
+    } catch (KeeperException e) {
+      if (Failures.isNoNode(e)) {
+        throw failures.wrong("the node of the chroot does not exist; make it first", e);
+      }
+      if (e.code() != KeeperException.Code.NOAUTH) {
+        throw failures.explain(e);
+      }
+      // Whoever may not read the root may still have a place below it.
+    }
+    requireLongSession(session);
+  }
+
+  private void requireLongSession(Session session) {
+    Duration shortest = settings.tickTime().multipliedBy(Topology.TICKS_PER_SESSION);
+    if (session.timeout().compareTo(shortest) < 0) {
+      throw failures.wrong(
+          "the session's time-out is "
+              + session.timeout().toMillis()
+              + " ms, and locks need at least four ticks, which is "
+              + shortest.toMillis()
+              + " ms; ask for a longer one (sessionTimeout), raise the servers'"
+              + " maxSessionTimeout, or say what their tickTime is",
+          null);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package dev.interlock.zookeeper;
+
+/**
+ * A node of ours in a lock's line.
+ *
+ * @param session the session that it lives as long as
+ * @param path the node
+ * @param node its name, taken apart
+ * @param token the transaction by which it was made
+ */
+record Standing(Session session, String path, LineNode node, long token) {
+
+  /** The node of the lock itself. */
+  String lockPath() {
+    return path.substring(0, path.lastIndexOf('/'));
+  }
+}

@@ -1,0 +1,62 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** What ZooKeeper promises, depending on how many servers the client knows of. */
+final class Topology {
+
+  /** A session time-out below this leaves too little that is certain. */
+  static final int TICKS_PER_SESSION = 4;
+
+  private Topology() {}
+
+  /**
+   * Describes the backend.
+   *
+   * @param servers how many addresses the client has; fewer than three have no minority that may
+   *     die
+   */
+  static BackendInfo info(int servers, Duration tick) {
+    boolean replicated = servers >= 3;
+    Set<Capability> capabilities =
+        EnumSet.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP);
+    if (replicated) {
+      capabilities.add(Capability.REPLICATED);
+    }
+    return new BackendInfo(
+        Failures.BACKEND,
+        replicated
+            ? "ephemeral nodes in line on a ZooKeeper ensemble"
+            : "ephemeral nodes in line on one ZooKeeper server",
+        capabilities,
+        // Sessions end at the next tick.
+        tick,
+        tick.multipliedBy(TICKS_PER_SESSION),
+        failureModel(replicated));
+  }
+
+  private static FailureModel failureModel(boolean replicated) {
+    return FailureModel.builder()
+        .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+        // Servers count ticks on their monotonic clock.
+        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_CLOCK_STEPPED, Fault.MACHINE_SUSPENDED)
+        .under(
+            replicated ? Survives.EXCLUSION_AND_TOKENS : Survives.NOT_APPLICABLE,
+            Fault.MINORITY_LOST,
+            Fault.LEADER_CHANGED)
+        // Transaction ids only grow, but a deleted node lets the next in line in.
+        .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .under(Survives.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .build();
+  }
+}

@@ -1,0 +1,109 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import java.util.Objects;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locks through a CuratorFramework that the program already has.
+ *
+ * <pre>{@code
+ * CuratorFramework curator = CuratorFrameworkFactory.newClient("localhost:2181", retryPolicy);
+ * curator.start();
+ * try (LockClient locks = ZooKeeperLocks.using(curator)) {
+ *   ...
+ * }
+ * }</pre>
+ *
+ * <p>The framework is never closed here, and has to outlive the lock client. Its session carries
+ * the locks, so its session time-out is how long a lock of a dead process is kept. The session is
+ * not ended here either: a node that the servers refuse to delete stays with it, which is logged,
+ * whereas a client with a session of its own would end that one after a term. The framework's
+ * namespace and its access list provider hold for the nodes of locks, too; its retry policy does
+ * not, as no request of ours must be repeated by itself.
+ */
+public final class ZooKeeperLocks {
+
+  private static final Logger log = LoggerFactory.getLogger(ZooKeeperLocks.class);
+
+  private ZooKeeperLocks() {}
+
+  /**
+   * Opens a client with default settings and options.
+   *
+   * @param curator where the locks are kept; started
+   * @return a new client
+   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws dev.interlock.LockUnavailableException if the servers do not answer
+   */
+  public static LockClient using(CuratorFramework curator) {
+    return using(curator, ZooKeeperSettings.defaults(), LockOptions.defaults());
+  }
+
+  /**
+   * Opens a client with default settings.
+   *
+   * @param curator where the locks are kept; started
+   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @return a new client
+   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws dev.interlock.LockUnavailableException if the servers do not answer
+   */
+  public static LockClient using(CuratorFramework curator, LockOptions options) {
+    return using(curator, ZooKeeperSettings.defaults(), options);
+  }
+
+  /**
+   * Opens a client.
+   *
+   * @param curator where the locks are kept; started
+   * @param settings how they are kept
+   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @return a new client
+   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws dev.interlock.LockUnavailableException if the servers do not answer
+   */
+  public static LockClient using(
+      CuratorFramework curator, ZooKeeperSettings settings, LockOptions options) {
+    Objects.requireNonNull(curator, "curator");
+    Objects.requireNonNull(settings, "settings");
+    return LockClient.using(context -> backend(curator, settings, context), options);
+  }
+
+  static LockBackend backend(
+      CuratorFramework curator, ZooKeeperSettings settings, BackendContext context) {
+    if (curator.getState() != CuratorFrameworkState.STARTED) {
+      throw new LockConfigurationException(
+          "the CuratorFramework is "
+              + (curator.getState() == CuratorFrameworkState.LATENT
+                  ? "not started; call its start() first"
+                  : "closed"));
+    }
+    String servers = curator.getZookeeperClient().getCurrentConnectionString();
+    int slash = servers.indexOf('/');
+    String addresses = slash < 0 ? servers : servers.substring(0, slash);
+    return new Opening(curator, servers, AccessLists.of(curator), settings, context)
+        .of(
+            addresses.split(",").length,
+            false,
+            left -> left.forEach(node -> delete(curator, node)));
+  }
+
+  /** Leaves it to the framework: its session goes on without us, and would keep the node. */
+  private static void delete(CuratorFramework curator, String node) {
+    String outer = curator.getNamespace();
+    int prefix = outer == null || outer.isEmpty() ? 0 : outer.length() + 1;
+    try {
+      curator.delete().guaranteed().inBackground().forPath(node.substring(prefix));
+    } catch (Exception e) {
+      log.warn("{} could not be deleted; it stays until the session ends", node, e);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BiConsumer;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooKeeper;
+
+/** Opens servers, and backends without the engine in front, and speaks to them as it would. */
+final class Backends {
+
+  static final TimeSource TIME = TimeSource.system();
+
+  /** Long enough for a machine that has much else to do. */
+  static final Duration TERM = Duration.ofSeconds(30);
+
+  static final Duration TICK = Duration.ofMillis(200);
+  static final LockOptions OPTIONS =
+      LockOptions.builder()
+          .term(TERM)
+          .requestTimeout(Duration.ofSeconds(5))
+          .lookAgain(Duration.ofMinutes(10))
+          .build();
+
+  /** The settings that fit to {@link #server}. */
+  static final ZooKeeperSettings SETTINGS = ZooKeeperSettings.builder().tickTime(TICK).build();
+
+  private static final String ID_CHARACTERS =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+  private Backends() {}
+
+  static ZooKeeperEnsemble server(String... config) {
+    return Testbed.zookeeper().tick(TICK).config(config).start();
+  }
+
+  static String uri(ZooKeeperEnsemble server) {
+    return server.uri() + "?tickTime=200ms";
+  }
+
+  static LockClient client(ZooKeeperEnsemble server) {
+    return LockClient.open(uri(server), OPTIONS);
+  }
+
+  static CuratorFramework curator(String connectString) {
+    return curator(connectString, TERM);
+  }
+
+  static CuratorFramework curator(String connectString, Duration session) {
+    CuratorFramework curator =
+        CuratorFrameworkFactory.builder()
+            .connectString(connectString)
+            .sessionTimeoutMs(Math.toIntExact(session.toMillis()))
+            .connectionTimeoutMs(2_000)
+            .retryPolicy((count, elapsed, sleeper) -> false)
+            .build();
+    curator.start();
+    return curator;
+  }
+
+  /** Ends the session as the servers would: its nodes go, and its client learns of it. */
+  static void expire(CuratorFramework curator, String connectString) throws Exception {
+    ZooKeeper driver = curator.getZookeeperClient().getZooKeeper();
+    CountDownLatch connected = new CountDownLatch(1);
+    ZooKeeper twin =
+        new ZooKeeper(
+            connectString,
+            driver.getSessionTimeout(),
+            event -> {
+              if (event.getState() == KeeperState.SyncConnected) {
+                connected.countDown();
+              }
+            },
+            driver.getSessionId(),
+            driver.getSessionPasswd());
+    connected.await();
+    twin.close();
+  }
+
+  static BackendContext context(LockOptions options) {
+    return context(options, (claim, detail) -> {});
+  }
+
+  static BackendContext context(LockOptions options, BiConsumer<Claim, String> onLoss) {
+    return new BackendContext() {
+      @Override
+      public LockOptions options() {
+        return options;
+      }
+
+      @Override
+      public TimeSource time() {
+        return TIME;
+      }
+
+      @Override
+      public void lost(Claim claim, LossReason reason, String detail) {
+        onLoss.accept(claim, reason + ": " + detail);
+      }
+    };
+  }
+
+  static ZooKeeperBackend open(String uri) {
+    return (ZooKeeperBackend) new ZooKeeperProvider().open(LockUri.parse(uri), context(OPTIONS));
+  }
+
+  static ZooKeeperBackend on(CuratorFramework curator) {
+    return (ZooKeeperBackend) ZooKeeperLocks.backend(curator, SETTINGS, context(OPTIONS));
+  }
+
+  static Claim claim(String name) {
+    return claim(name, "host/1/test");
+  }
+
+  static Claim claim(String name, String holder) {
+    return claim(name, holder, TERM);
+  }
+
+  static Claim claim(String name, String holder, Duration term) {
+    StringBuilder id = new StringBuilder();
+    for (int i = 0; i < 27; i++) {
+      id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
+    }
+    return new Claim(name, id.toString(), term, true, holder);
+  }
+
+  static Deadline soon() {
+    return Deadline.in(TIME, Duration.ofSeconds(20));
+  }
+
+  /** Takes a lock that must be free. */
+  static Grant take(LockBackend backend, Claim claim) throws InterruptedException {
+    return granted(backend.tryAcquire(claim, soon()));
+  }
+
+  static Grant granted(Attempt attempt) {
+    if (attempt instanceof Attempt.Granted granted) {
+      return granted.grant();
+    }
+    throw new AssertionError("not granted: " + attempt);
+  }
+}

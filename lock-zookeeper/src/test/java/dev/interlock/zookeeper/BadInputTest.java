@@ -1,0 +1,235 @@
+package dev.interlock.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.ZooKeeperServer;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.Perms;
+import org.apache.zookeeper.data.ACL;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** Whatever is wrong is said in time, and in words that help. */
+class BadInputTest {
+
+  /** Far beyond the request time-outs of 2 s and 5 s, for machines that are busy. */
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+
+  private static ZooKeeperEnsemble server;
+  private static CuratorFramework operator;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+    operator = Backends.curator(server.connectString());
+  }
+
+  @AfterAll
+  static void stop() {
+    operator.close();
+    server.close();
+  }
+
+  @Test
+  void whereNobodyListensThereIsNoLock() throws Exception {
+    int port;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = socket.getLocalPort();
+    }
+    assertSays(
+        LockUnavailableException.class,
+        "no server let us connect within 2000 ms",
+        () -> LockClient.open("zookeeper://127.0.0.1:" + port));
+  }
+
+  @Test
+  void aServerThatAcceptsAndIsSilentIsGivenUpInTime() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+      assertSays(
+          LockUnavailableException.class,
+          "no server let us connect",
+          () -> LockClient.open("zookeeper://127.0.0.1:" + silent.getLocalPort()));
+    }
+  }
+
+  @Test
+  void aChrootThatIsNotThereIsRefusedAtTheStart() {
+    assertSays(
+        LockConfigurationException.class,
+        "the node of the chroot does not exist",
+        () -> LockClient.open(server.uri() + "/no/such/node", Backends.OPTIONS));
+  }
+
+  @Test
+  void aChrootThatIsThereIsUsed() throws Exception {
+    operator.create().creatingParentsIfNeeded().forPath("/teams/one");
+    try (LockClient client =
+        LockClient.open(server.uri() + "/teams/one?tickTime=200ms", Backends.OPTIONS)) {
+      Lease unused = client.lock("job").acquire();
+      assertEquals(List.of("job"), operator.getChildren().forPath("/teams/one/interlock"));
+    }
+  }
+
+  @Test
+  void whatTheAccessListForbidsIsSaid() throws Exception {
+    List<ACL> readOnly = List.of(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE));
+    operator.create().withACL(readOnly).forPath("/locked");
+    for (String name : List.of("try", "wait")) {
+      try (LockClient client =
+          LockClient.open(server.uri() + "?tickTime=200ms&namespace=locked", Backends.OPTIONS)) {
+        assertSays(
+            LockConfigurationException.class,
+            "does not permit us what locks need at /locked/" + name,
+            () -> {
+              if (name.equals("try")) {
+                client.lock(name).tryAcquire();
+              } else {
+                client.lock(name).acquire();
+              }
+            });
+      }
+    }
+  }
+
+  @Test
+  void aStrangersNodeInTheLineIsRefusedAndOursDoesNotStay() throws Exception {
+    operator.create().creatingParentsIfNeeded().forPath("/interlock/mixed/_c_1-lock-0000000000");
+    try (LockClient client = Backends.client(server)) {
+      String message = "the node \"/interlock/mixed/_c_1-lock-0000000000\" is no lock client's";
+      assertSays(
+          LockConfigurationException.class, message, () -> client.lock("mixed").tryAcquire());
+      assertSays(LockConfigurationException.class, message, () -> client.lock("mixed").acquire());
+      assertSays(LockConfigurationException.class, message, () -> client.inspect("mixed"));
+      assertSays(LockConfigurationException.class, message, () -> client.forceRelease("mixed"));
+    }
+    assertEquals(1, operator.getChildren().forPath("/interlock/mixed").size());
+  }
+
+  @Test
+  void aStrangersEphemeralNodeInPlaceOfTheLocksIsRefused() throws Exception {
+    operator
+        .create()
+        .creatingParentsIfNeeded()
+        .withMode(CreateMode.EPHEMERAL)
+        .forPath("/interlock/taken", "mine".getBytes(UTF_8));
+    try (LockClient client = Backends.client(server)) {
+      assertSays(
+          LockConfigurationException.class,
+          "the node at /interlock/taken is somebody's ephemeral one",
+          () -> client.lock("taken").acquire());
+    }
+  }
+
+  @Test
+  void aSessionThatIsTooShortForItsTicksIsRefused() {
+    try (CuratorFramework curator =
+        CuratorFrameworkFactory.newClient(
+            server.connectString(), 500, 500, (count, elapsed, sleeper) -> false)) {
+      curator.start();
+      assertSays(
+          LockConfigurationException.class,
+          "the session's time-out is 500 ms, and locks need at least four ticks",
+          () -> ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS));
+    }
+  }
+
+  @Test
+  void aServerWithoutAQuorumIsToldWhetherItRefusesOrOnlyReads() throws Exception {
+    try (ZooKeeperEnsemble ensemble =
+        Testbed.zookeeper()
+            .members(3)
+            .tick(Backends.TICK)
+            .jvmFlags("-Dreadonlymode.enabled=true")
+            // Without them a server that only reads lets nobody in.
+            .config("localSessionsEnabled=true", "localSessionsUpgradingEnabled=true")
+            .start()) {
+      List<ZooKeeperServer> members = ensemble.members();
+      members.get(1).kill();
+      members.get(2).kill();
+      assertSays(
+          LockUnavailableException.class,
+          "does a ZooKeeper with a quorum serve there?",
+          () -> LockClient.open("zookeeper://127.0.0.1:" + members.get(0).port()));
+
+      Eventually.holds(
+          "it only reads", () -> members.get(0).ask("srvr").contains("Mode: read-only"));
+      try (CuratorFramework reader =
+          CuratorFrameworkFactory.builder()
+              .connectString("127.0.0.1:" + members.get(0).port())
+              .sessionTimeoutMs(Math.toIntExact(Backends.TERM.toMillis()))
+              .retryPolicy((count, elapsed, sleeper) -> false)
+              .canBeReadOnly(true)
+              .build()) {
+        reader.start();
+        Eventually.holds("it reads", () -> reader.getZookeeperClient().isConnected());
+        try (LockClient client =
+            ZooKeeperLocks.using(reader, Backends.SETTINGS, Backends.OPTIONS)) {
+          String message = "is read-only: the server has lost its quorum";
+          Class<LockUnavailableException> passing = LockUnavailableException.class;
+          Duration wait = Duration.ofMillis(500);
+          assertSoonSays(passing, message, () -> client.lock("job").tryAcquire());
+          // The driver connects anew all the time, to find a server that writes; this attempt
+          // may end when it is about to.
+          failureOf(passing, () -> client.lock("job").tryAcquire(wait));
+          assertSoonSays(passing, message, () -> client.inspect("job"));
+        }
+      }
+    }
+  }
+
+  @Test
+  void serversWhoseSessionsOwnNothingAreRefused() {
+    try (ZooKeeperEnsemble ensemble =
+        Testbed.zookeeper()
+            .members(3)
+            .tick(Backends.TICK)
+            .config("localSessionsEnabled=true", "localSessionsUpgradingEnabled=false")
+            .start()) {
+      try (LockClient client = Backends.client(ensemble)) {
+        assertSays(
+            LockConfigurationException.class,
+            "set localSessionsUpgradingEnabled",
+            () -> client.lock("job").tryAcquire());
+      }
+    }
+  }
+
+  /** Whatever it says before, in time: a server that looks for a quorum drops connections. */
+  private static void assertSoonSays(
+      Class<? extends LockException> type, String message, Executable attempt) throws Exception {
+    Eventually.holds(message, () -> failureOf(type, attempt).getMessage().contains(message));
+  }
+
+  private static void assertSays(
+      Class<? extends LockException> type, String message, Executable attempt) {
+    LockException e = failureOf(type, attempt);
+    assertTrue(e.getMessage().contains(message), e::getMessage);
+  }
+
+  private static LockException failureOf(Class<? extends LockException> type, Executable attempt) {
+    long start = System.nanoTime();
+    LockException e = assertThrows(type, attempt);
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(took.compareTo(LIMIT) < 0, () -> "it took " + took);
+    return e;
+  }
+}

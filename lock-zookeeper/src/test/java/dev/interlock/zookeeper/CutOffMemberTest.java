@@ -1,0 +1,86 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.testbed.DisposableServer;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.ZooKeeperServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A member that has lost the others goes on for a while, and answers pings and reads by itself.
+ * Meanwhile the others may end the session, so none of that may keep a lease valid.
+ */
+class CutOffMemberTest {
+
+  private static final long LIMIT_SECONDS = 60;
+  private static final Duration TERM = Duration.ofSeconds(10);
+
+  // Longer than the test: what is asked in vain must not be a reason to leave the member.
+  private static final LockOptions OPTIONS =
+      LockOptions.builder().term(TERM).requestTimeout(Duration.ofSeconds(20)).build();
+
+  @Test
+  void pingsAndReadsDoNotKeepALeaseValid() throws Exception {
+    try (ZooKeeperEnsemble ensemble =
+        Testbed.zookeeper()
+            .members(3)
+            .tick(Backends.TICK)
+            // For a minute nobody gives up on anybody.
+            .config("syncLimit=300")
+            .start()) {
+      ZooKeeperServer member = follower(ensemble);
+      List<ZooKeeperServer> others =
+          ensemble.members().stream().filter(each -> each != member).toList();
+      String address = "127.0.0.1:" + member.port();
+      try (CuratorFramework reader = Backends.curator(address);
+          CuratorFramework curator = Backends.curator(address, TERM);
+          LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, OPTIONS)) {
+        Lease lease = client.lock("cut off").acquire();
+        reader.getData().forPath("/");
+
+        others.forEach(DisposableServer::pause);
+        long pausedAt = System.nanoTime();
+        // Nothing is committed any more, so whatever is certain was sent before.
+        Duration certain = TERM.multipliedBy(2).dividedBy(3).minus(Backends.TICK);
+        for (long now = pausedAt; lease.isHeld(); now = System.nanoTime()) {
+          long age = now - pausedAt;
+          assertTrue(age < certain.toNanos(), () -> "held " + Duration.ofNanos(age) + " later");
+          reader.getData().forPath("/");
+        }
+        assertEquals(
+            LossReason.EXPIRED, lease.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS).reason());
+        reader.getData().forPath("/");
+
+        others.forEach(DisposableServer::resume);
+        try (LockClient other = Backends.client(ensemble)) {
+          Duration limit = Duration.ofSeconds(LIMIT_SECONDS);
+          Lease next = other.lock("cut off").tryAcquire(limit).orElseThrow();
+          assertTrue(next.fencingToken() > lease.fencingToken());
+          next.release();
+        }
+      } finally {
+        others.forEach(DisposableServer::resume);
+      }
+    }
+  }
+
+  private static ZooKeeperServer follower(ZooKeeperEnsemble ensemble) throws Exception {
+    for (ZooKeeperServer member : ensemble.members()) {
+      if (member.ask("srvr").contains("Mode: follower")) {
+        return member;
+      }
+    }
+    throw new AssertionError("nobody follows");
+  }
+}

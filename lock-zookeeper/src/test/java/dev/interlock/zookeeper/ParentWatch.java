@@ -1,0 +1,69 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.specimen.ForwardingQueue;
+import org.apache.curator.framework.CuratorFramework;
+
+/** Stands in line as it should, but watches the whole line in place of the one before. */
+class ParentWatch extends ForwardingQueue {
+
+  private final ZooKeeperBackend right;
+  private final CuratorFramework curator;
+
+  ParentWatch(ZooKeeperBackend right, CuratorFramework curator) {
+    super(right);
+    this.right = right;
+    this.curator = curator;
+  }
+
+  @Override
+  public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+    Place place = super.join(claim, deadline);
+    Standing standing = (Standing) claim.attachment();
+    WakeUp changed = new WakeUp(right.time());
+    return new Place() {
+      private volatile boolean closed;
+
+      @Override
+      public Attempt await(Deadline limit) throws InterruptedException {
+        while (true) {
+          int before;
+          try {
+            before =
+                Line.of(
+                        curator
+                            .getChildren()
+                            .usingWatcher(
+                                (org.apache.curator.framework.api.CuratorWatcher)
+                                    event -> changed.signal())
+                            .forPath(standing.lockPath()))
+                    .placeOf(standing.node().name());
+          } catch (InterruptedException e) {
+            throw e;
+          } catch (Exception e) {
+            throw right.failures().passing("the line was not shown", e);
+          }
+          if (before < 0 || closed) {
+            throw right.placeLost();
+          }
+          if (before == 0) {
+            return place.await(limit);
+          }
+          if (!changed.await(limit.orIn(right.lookAgain())) && limit.hasPassed()) {
+            return new Attempt.Busy(right.lookAgain());
+          }
+        }
+      }
+
+      @Override
+      public void close() {
+        closed = true;
+        place.close();
+        changed.signal();
+      }
+    };
+  }
+}

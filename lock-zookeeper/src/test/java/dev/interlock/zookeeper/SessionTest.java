@@ -1,0 +1,347 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.spi.Renewal;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.Perms;
+import org.apache.zookeeper.data.ACL;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of locks and waiters when connections break and sessions end. */
+class SessionTest {
+
+  private static final long LIMIT_SECONDS = 60;
+
+  private static ZooKeeperEnsemble server;
+  private static CuratorFramework observer;
+
+  private Network network;
+  private CuratorFramework curator;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+    observer = Backends.curator(server.connectString());
+  }
+
+  @AfterAll
+  static void stop() {
+    observer.close();
+    server.close();
+  }
+
+  @BeforeEach
+  void connect() throws Exception {
+    network = Network.inFrontOf(server.uri(), 2181).orElseThrow();
+    curator = Backends.curator(network.uri().substring("zookeeper://".length()));
+  }
+
+  @AfterEach
+  void disconnect() {
+    network.heal();
+    curator.close();
+    network.close();
+  }
+
+  private LockClient client() {
+    return ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS);
+  }
+
+  private void expire() throws Exception {
+    Backends.expire(curator, server.connectString());
+  }
+
+  private static int nodesOf(String name) throws Exception {
+    return observer.checkExists().forPath("/interlock/" + name) == null
+        ? 0
+        : observer.getChildren().forPath("/interlock/" + name).size();
+  }
+
+  @Test
+  void aLeaseIsLostAtOnceWhenItsSessionEndsAndTheNextOneHasAHigherToken() throws Exception {
+    try (LockClient client = client()) {
+      Lease lease = client.lock("ended").acquire();
+      expire();
+      LeaseLostException loss = lease.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      assertEquals(LossReason.SESSION_ENDED, loss.reason());
+      assertFalse(lease.isHeld());
+      assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+      Lease next = client.lock("ended").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
+      assertTrue(next.fencingToken() > lease.fencingToken());
+      next.release();
+    }
+  }
+
+  @Test
+  void aWaiterWhoseSessionEndsGetsInLineAgainAndIsServed() throws Exception {
+    try (LockClient holder = Backends.client(server);
+        LockClient client = client()) {
+      Lease held = holder.lock("again").acquire();
+      CompletableFuture<Optional<Lease>> waiter =
+          client.lock("again").tryAcquireAsync(Duration.ofSeconds(60));
+      Eventually.holds("in line", () -> holder.inspect("again").waiters().size() == 1);
+      expire();
+      Eventually.holds("out of line", () -> holder.inspect("again").waiters().isEmpty());
+      Eventually.holds("in line again", () -> holder.inspect("again").waiters().size() == 1);
+      held.release();
+      Lease lease = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS).orElseThrow();
+      assertTrue(lease.isHeld());
+      lease.release();
+    }
+  }
+
+  /** CURATOR-604: a node that outlived its session's client is nobody's grant. */
+  @Test
+  void aPlaceOfAnEndedSessionIsNeverGranted() throws Exception {
+    try (ZooKeeperBackend backend = Backends.on(curator)) {
+      Claim claim = Backends.claim("former");
+      try (Place place = backend.join(claim, Backends.soon())) {
+        Session former = ((Standing) claim.attachment()).session();
+        expire();
+        Eventually.holds("another session", () -> isAnother(backend, former));
+        assertThrows(LockUnavailableException.class, () -> place.await(Backends.soon()));
+      }
+      Grant grant = Backends.take(backend, Backends.claim("former"));
+      assertEquals(
+          curator.getZookeeperClient().getZooKeeper().getSessionId(),
+          observer
+              .checkExists()
+              .forPath(((Standing) grant.claim().attachment()).path())
+              .getEphemeralOwner());
+      backend.release(grant.claim(), Backends.soon());
+    }
+  }
+
+  private static boolean isAnother(ZooKeeperBackend backend, Session former) throws Exception {
+    Claim probe = Backends.claim("probe");
+    try {
+      Backends.take(backend, probe);
+    } catch (LockUnavailableException e) {
+      return false;
+    } finally {
+      backend.release(probe, Backends.soon());
+    }
+    return ((Standing) probe.attachment()).session() != former;
+  }
+
+  /** CURATOR-678: a deletion that failed must not leave the node for as long as the session. */
+  @Test
+  void aReleaseThatFailedIsMadeUpForOnTheSameSession() throws Exception {
+    try (LockClient client = client()) {
+      Lease lease = client.lock("kept").acquire();
+      long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
+      try (Disturbance cut = network.cut()) {
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+        assertEquals(1, nodesOf("kept"));
+      }
+      Eventually.holds("the node is gone", () -> nodesOf("kept") == 0);
+      assertEquals(session, curator.getZookeeperClient().getZooKeeper().getSessionId());
+    }
+  }
+
+  @Test
+  void whatAClosedClientCouldNotReleaseIsLeftToTheProgramsFramework() throws Exception {
+    LockClient client = client();
+    Lease lease = client.lock("orphan").acquire();
+    long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
+    try (Disturbance cut = network.cut()) {
+      client.close();
+      assertFalse(lease.isHeld());
+      assertEquals(1, nodesOf("orphan"));
+    }
+    Eventually.holds("the node is gone", () -> nodesOf("orphan") == 0);
+    assertEquals(session, curator.getZookeeperClient().getZooKeeper().getSessionId());
+  }
+
+  /** The servers do not ask for permission when they end a session. */
+  @Test
+  void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATerm() throws Exception {
+    Duration term = Duration.ofSeconds(10);
+    Map<Claim, String> lost = new ConcurrentHashMap<>();
+    try (LockBackend backend =
+        new ZooKeeperProvider()
+            .open(
+                LockUri.parse(Backends.uri(server) + "&sessionTimeout=10s"),
+                Backends.context(Backends.OPTIONS, lost::put))) {
+      Claim bystander = Backends.claim("bystander");
+      Backends.take(backend, bystander);
+      Claim stuck = Backends.claim("stuck", "host/1/test", term);
+      Backends.take(backend, stuck);
+      observer.setACL().withACL(all(Perms.ALL & ~Perms.DELETE)).forPath("/interlock/stuck");
+      long refusedAt = System.nanoTime();
+      while (lost.isEmpty()) {
+        assertThrows(LockUnavailableException.class, () -> backend.release(stuck, Backends.soon()));
+        assertTrue(System.nanoTime() - refusedAt < 6 * term.toNanos(), "nothing is done");
+        TimeUnit.MILLISECONDS.sleep(20);
+      }
+      assertTrue(System.nanoTime() - refusedAt >= term.toNanos());
+      assertEquals(Set.of(bystander), lost.keySet());
+      assertTrue(lost.get(bystander).startsWith("SESSION_ENDED: "), lost::toString);
+      assertTrue(lost.get(bystander).contains("the servers refuse to delete"), lost::toString);
+      Eventually.holds("the nodes are gone", () -> nodesOf("stuck") + nodesOf("bystander") == 0);
+      assertFalse(backend.release(stuck, Backends.soon()));
+      observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/stuck");
+      Claim next = Backends.claim("stuck");
+      Backends.take(backend, next);
+      assertTrue(backend.release(next, Backends.soon()));
+    }
+  }
+
+  private static List<ACL> all(int permissions) {
+    return List.of(new ACL(permissions, Ids.ANYONE_ID_UNSAFE));
+  }
+
+  @Test
+  void anAttemptWhoseAnswerWasLostLeavesNoNode() throws Exception {
+    try (LockClient client = client()) {
+      client.lock("ghost").acquire().release();
+      long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
+      for (int i = 0; i < 3; i++) {
+        FaultProxy proxy = network.proxies().get(0);
+        try (Disturbance lost =
+            network.everywhere(way -> way.blackHole(Direction.SERVER_TO_CLIENT))) {
+          assertThrows(
+              LockUnavailableException.class,
+              () -> client.lock("ghost").tryAcquire(Duration.ofMillis(300)));
+          Eventually.holds("the node was made", () -> nodesOf("ghost") > 0);
+          proxy.reset();
+        }
+        Eventually.holds("the node is gone", () -> nodesOf("ghost") == 0);
+      }
+      assertEquals(session, curator.getZookeeperClient().getZooKeeper().getSessionId());
+    }
+  }
+
+  @Test
+  void aSilentConnectionIsReplacedBeforeItCostsTheLease() throws Exception {
+    try (LockClient client = client()) {
+      Lease lease = client.lock("silent").acquire();
+      CompletableFuture<Boolean> renewed = new CompletableFuture<>();
+      try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
+        assertTrue(silence.awaitHit(Duration.ofSeconds(LIMIT_SECONDS)));
+        lease.onEvent(
+            event -> {
+              if (event instanceof dev.interlock.LockEvent.Renewed) {
+                renewed.complete(true);
+              }
+            });
+        assertTrue(renewed.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+        assertTrue(lease.isHeld());
+      }
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
+  @Test
+  void aServerThatTakesTheConnectionAndSaysNothingCostsNoLease() throws Exception {
+    curator.close(); // the only connection is to be that of the client
+    LockOptions options =
+        LockOptions.builder()
+            .term(Duration.ofSeconds(15))
+            .requestTimeout(Duration.ofSeconds(2))
+            .build();
+    try (LockClient client = LockClient.open(network.uri() + "?tickTime=200ms", options)) {
+      Lease lease = client.lock("unanswered").acquire();
+      try (Disturbance mute =
+          network.everywhere(way -> way.blackHole(Direction.SERVER_TO_CLIENT))) {
+        network.reset();
+        long before = mute.hits();
+        // Each connection has its greeting swallowed.
+        Eventually.holds("another two connections were tried", () -> mute.hits() > before + 1);
+        assertTrue(lease.isHeld());
+      }
+      Eventually.holds("renewed", () -> isRenewed(lease));
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
+  private static boolean isRenewed(Lease lease) throws InterruptedException {
+    try {
+      lease.renew();
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void aRenewalIsAWriteThatTheEnsembleCommitsAndFindsWhoseNodeHasGone() throws Exception {
+    try (ZooKeeperBackend backend = Backends.on(curator)) {
+      Grant one = Backends.take(backend, Backends.claim("one"));
+      Grant two = Backends.take(backend, Backends.claim("two"));
+      Grant three = Backends.take(backend, Backends.claim("three"));
+      String before = zxid();
+      Renewal renewal = backend.renew(one, Backends.soon());
+      assertNotEquals(before, zxid());
+      long validUntil = assertInstanceOf(Renewal.Renewed.class, renewal).validUntil();
+      assertTrue(validUntil - one.validUntil() > 0);
+      assertTrue(backend.forceRelease("two", Backends.soon()));
+      var outcomes = backend.renewAll(List.of(one, two, three), Backends.soon());
+      assertInstanceOf(Renewal.Renewed.class, outcomes.get(0));
+      assertEquals(
+          LossReason.TAKEN, assertInstanceOf(Renewal.Gone.class, outcomes.get(1)).reason());
+      assertInstanceOf(Renewal.Renewed.class, outcomes.get(2));
+    }
+  }
+
+  private static String zxid() throws Exception {
+    return server
+        .members()
+        .get(0)
+        .ask("srvr")
+        .lines()
+        .filter(line -> line.startsWith("Zxid"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void aGrantIsCertainForTwoThirdsOfTheSessionLessATick() throws Exception {
+    try (ZooKeeperBackend backend = Backends.on(curator)) {
+      long before = Backends.TIME.nanoTime();
+      Grant grant = Backends.take(backend, Backends.claim("certain"));
+      long after = Backends.TIME.nanoTime();
+      Duration certain = Backends.TERM.multipliedBy(2).dividedBy(3).minus(Backends.TICK);
+      assertEquals(certain, grant.certainFor());
+      assertFalse(grant.lapses());
+      long confirmedAt = grant.validUntil() - certain.toNanos();
+      assertTrue(confirmedAt - before >= 0 && after - confirmedAt >= 0);
+    }
+  }
+}

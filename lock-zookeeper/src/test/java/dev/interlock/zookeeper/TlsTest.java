@@ -1,0 +1,103 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Encrypted connections, with certificates checked on both sides, as ZooKeeper has it by default.
+ */
+class TlsTest {
+
+  @TempDir static Path directory;
+
+  private static SelfSigned signed;
+  private static SelfSigned stranger;
+  private static ZooKeeperEnsemble server;
+  private static int port;
+
+  @BeforeAll
+  static void start() throws Exception {
+    signed = SelfSigned.forSubject(directory, "ip:127.0.0.1,dns:localhost");
+    stranger = SelfSigned.forSubject(directory, "ip:127.0.0.1,dns:localhost");
+    port = freePort();
+    server =
+        Backends.server(
+            "secureClientPort=" + port,
+            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+            "ssl.keyStore.location=" + keyAndCertificate(signed),
+            "ssl.keyStore.type=PEM",
+            "ssl.trustStore.location=" + signed.certificate(),
+            "ssl.trustStore.type=PEM",
+            "ssl.hostnameVerification=false");
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void locksAreServedOverTlsBetweenThoseWhoTrustEachOther() throws Exception {
+    try (LockClient holder = LockClient.open(uri(signed, signed));
+        LockClient waiter = LockClient.open(uri(signed, signed))) {
+      Lease held = holder.lock("job").acquire();
+      var waiting = waiter.lock("job").acquireAsync();
+      Eventually.holds("in line", () -> holder.inspect("job").waiters().size() == 1);
+      held.release();
+      Lease next = waiting.get();
+      assertTrue(next.fencingToken() > held.fencingToken());
+      next.release();
+      assertEquals(List.of(), holder.inspect("job").waiters());
+    }
+  }
+
+  @Test
+  void whoIsNotTrustedDoesNotGetIn() throws Exception {
+    for (String uri :
+        List.of(
+            uri(stranger, signed), // a server that we do not trust
+            uri(signed, stranger), // and one that does not trust us
+            "zookeeper://127.0.0.1:" + port + "?tickTime=200ms")) {
+      LockUnavailableException e =
+          assertThrows(LockUnavailableException.class, () -> LockClient.open(uri));
+      assertTrue(e.getMessage().contains("One with TLS"), e::getMessage);
+    }
+  }
+
+  private static String uri(SelfSigned trusted, SelfSigned own) throws IOException {
+    return "zookeeper://127.0.0.1:"
+        + port
+        + "?tickTime=200ms&requestTimeout=10s&tls=true&caCert="
+        + trusted.certificate()
+        + "&clientCert="
+        + keyAndCertificate(own);
+  }
+
+  private static Path keyAndCertificate(SelfSigned identity) throws IOException {
+    return Files.writeString(
+        directory.resolve(identity.key().getFileName() + ".pem"),
+        Files.readString(identity.key()) + Files.readString(identity.certificate()));
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+}

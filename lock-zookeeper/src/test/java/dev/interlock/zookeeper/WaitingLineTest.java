@@ -1,0 +1,238 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What waiting costs, who is served, and what is left. */
+class WaitingLineTest {
+
+  private static final Duration LONG = Duration.ofMinutes(2);
+
+  private static ZooKeeperEnsemble server;
+  private static CuratorFramework observer;
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private ZooKeeperBackend backend;
+
+  @BeforeAll
+  static void start() {
+    server =
+        Testbed.zookeeper()
+            .tick(Backends.TICK)
+            .jvmFlags("-Dznode.container.checkIntervalMs=500")
+            .jvmFlags("-Dznode.container.maxPerMinute=1000000")
+            .start();
+    observer = Backends.curator(server.connectString());
+  }
+
+  @AfterAll
+  static void stop() {
+    observer.close();
+    server.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    backend = Backends.open(Backends.uri(server));
+  }
+
+  @AfterEach
+  void disconnect() {
+    threads.shutdownNow();
+    backend.close();
+  }
+
+  private static long statistic(String name) throws Exception {
+    return server
+        .members()
+        .get(0)
+        .ask("mntr")
+        .lines()
+        .filter(line -> line.startsWith(name + "\t"))
+        .map(line -> line.substring(name.length() + 1))
+        .mapToLong(Long::parseLong)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static long watches() throws Exception {
+    return server
+        .members()
+        .get(0)
+        .ask("wchp")
+        .lines()
+        .filter(line -> line.startsWith("/interlock/"))
+        .count();
+  }
+
+  @Test
+  void aThousandWaitersCostOneWatchEachAndOneWakeUpPerRelease() throws Exception {
+    int waiters = 1_000;
+    Grant first = Backends.take(backend, Backends.claim("crowd"));
+    List<Claim> claims = new ArrayList<>();
+    List<CompletableFuture<Grant>> grants = new ArrayList<>();
+    for (int i = 0; i < waiters; i++) {
+      Claim claim = Backends.claim("crowd");
+      claims.add(claim);
+      Place place = backend.join(claim, Backends.soon());
+      CompletableFuture<Grant> grant = new CompletableFuture<>();
+      grants.add(grant);
+      threads.execute(
+          () -> {
+            try (place) {
+              grant.complete(Backends.granted(place.await(Deadline.in(Backends.TIME, LONG))));
+            } catch (Throwable e) {
+              grant.completeExceptionally(e);
+            }
+          });
+    }
+    Eventually.holds("all watch", () -> watches() == waiters);
+
+    Claim holder = first.claim();
+    long token = first.token();
+    for (int i = 0; i < 5; i++) {
+      // Pings and our own looks at the statistics are counted as well, but no crowd is.
+      long before = statistic("zk_packets_received");
+      assertTrue(backend.release(holder, Backends.soon()));
+      Grant next = grants.get(i).get(60, TimeUnit.SECONDS);
+      long packets = statistic("zk_packets_received") - before;
+      assertTrue(packets < 20, () -> "a release cost " + packets + " packets");
+      assertEquals(waiters - i - 1, watches());
+      assertEquals(1, grants.stream().skip(i).filter(CompletableFuture::isDone).count());
+      assertTrue(next.token() > token);
+      holder = next.claim();
+      token = next.token();
+    }
+    for (Claim claim : claims) {
+      backend.release(claim, Backends.soon());
+    }
+  }
+
+  @Test
+  void aWaiterThatLeavesTakesItsWatchWithIt() throws Exception {
+    Grant held = Backends.take(backend, Backends.claim("left"));
+    Claim claim = Backends.claim("left");
+    try (Place place = backend.join(claim, Backends.soon())) {
+      Future<Attempt> waiting = threads.submit(() -> place.await(Deadline.in(Backends.TIME, LONG)));
+      Eventually.holds("it watches", () -> watches() == 1);
+      place.close();
+      Exception e = assertThrows(Exception.class, () -> waiting.get(60, TimeUnit.SECONDS));
+      assertInstanceOf(LockUnavailableException.class, e.getCause());
+    }
+    Eventually.holds("no watch", () -> watches() == 0);
+    assertTrue(backend.release(claim, Backends.soon()));
+    assertTrue(backend.release(held.claim(), Backends.soon()));
+  }
+
+  @Test
+  void aWaiterWhoseNodeWasDeletedDoesNotBecomeTheHolder() throws Exception {
+    Grant held = Backends.take(backend, Backends.claim("kicked"));
+    Claim claim = Backends.claim("kicked");
+    try (Place place = backend.join(claim, Backends.soon())) {
+      // In line behind two, so that it looks for the one before it when that has gone.
+      Claim between = Backends.claim("kicked");
+      Claim last = Backends.claim("kicked");
+      Place unused = backend.join(between, Backends.soon());
+      try (Place third = backend.join(last, Backends.soon())) {
+        Future<Attempt> waiting =
+            threads.submit(() -> third.await(Deadline.in(Backends.TIME, LONG)));
+        Eventually.holds("it watches", () -> watches() == 1);
+        observer.delete().forPath(((Standing) last.attachment()).path());
+        assertTrue(backend.release(between, Backends.soon()));
+        Exception e = assertThrows(Exception.class, () -> waiting.get(60, TimeUnit.SECONDS));
+        assertInstanceOf(LockUnavailableException.class, e.getCause());
+      }
+      unused.close();
+    }
+    backend.release(claim, Backends.soon());
+    backend.release(held.claim(), Backends.soon());
+  }
+
+  @Test
+  void theLineIsShownInItsOrder() throws Exception {
+    Claim first = Backends.claim("shown", "ann");
+    Grant held = Backends.take(backend, first);
+    List<Claim> claims = new ArrayList<>();
+    for (String holder : List.of("bob", "cid", "dée \u1f512")) {
+      Claim claim = Backends.claim("shown", holder);
+      backend.join(claim, Backends.soon()).close();
+      claims.add(claim);
+    }
+    LockState state = backend.inspect("shown", Backends.soon());
+    assertEquals("ann", state.holder().orElseThrow());
+    assertEquals(held.token(), state.fencingToken().orElseThrow());
+    assertEquals(List.of("bob", "cid", "dée \u1f512"), state.waiters());
+    backend.release(claims.get(1), Backends.soon());
+    backend.release(first, Backends.soon());
+    state = backend.inspect("shown", Backends.soon());
+    assertEquals("bob", state.holder().orElseThrow());
+    assertEquals(List.of("dée \u1f512"), state.waiters());
+    backend.release(claims.get(0), Backends.soon());
+    backend.release(claims.get(2), Backends.soon());
+  }
+
+  @Test
+  void anAttemptOnABusyLockMakesNoNode() throws Exception {
+    Grant held = Backends.take(backend, Backends.claim("busy"));
+    int made = observer.checkExists().forPath("/interlock/busy").getCversion();
+    for (int i = 0; i < 10; i++) {
+      assertInstanceOf(
+          Attempt.Busy.class, backend.tryAcquire(Backends.claim("busy"), Backends.soon()));
+    }
+    assertEquals(made, observer.checkExists().forPath("/interlock/busy").getCversion());
+    backend.release(held.claim(), Backends.soon());
+  }
+
+  @Test
+  void tenThousandNamesLeaveNoNode() throws Exception {
+    int names = 10_000;
+    AtomicInteger next = new AtomicInteger();
+    List<Future<?>> users = new ArrayList<>();
+    for (int t = 0; t < 16; t++) {
+      users.add(
+          threads.submit(
+              () -> {
+                for (int i = next.getAndIncrement(); i < names; i = next.getAndIncrement()) {
+                  Claim claim = Backends.claim("many-" + i);
+                  Place place = backend.join(claim, Backends.soon());
+                  Backends.granted(place.await(Backends.soon()));
+                  place.close();
+                  backend.release(claim, Backends.soon());
+                }
+                return null;
+              }));
+    }
+    for (Future<?> user : users) {
+      user.get();
+    }
+    Eventually.holds(
+        "the servers have cleaned up", () -> observer.checkExists().forPath("/interlock") == null);
+  }
+}

@@ -1,0 +1,123 @@
+package dev.interlock.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.data.ACL;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Locks through a framework that the program brings, and what users with a password leave. */
+class ZooKeeperLocksTest {
+
+  private static ZooKeeperEnsemble server;
+  private static CuratorFramework observer;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+    observer = Backends.curator(server.connectString());
+  }
+
+  @AfterAll
+  static void stop() {
+    observer.close();
+    server.close();
+  }
+
+  @Test
+  void theProgramsFrameworkIsNeverClosedAndItsLocksAreReleased() throws Exception {
+    try (CuratorFramework curator = Backends.curator(server.connectString())) {
+      LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS);
+      Lease unused = client.lock("lent").acquire();
+      assertEquals(1, observer.getChildren().forPath("/interlock/lent").size());
+      client.close();
+      assertEquals(CuratorFrameworkState.STARTED, curator.getState());
+      assertEquals(0, curator.getChildren().forPath("/interlock/lent").size());
+    }
+  }
+
+  @Test
+  void aFrameworkThatIsNotRunningIsRefused() throws Exception {
+    CuratorFramework curator =
+        CuratorFrameworkFactory.newClient(
+            server.connectString(), (count, elapsed, sleeper) -> false);
+    LockConfigurationException latent =
+        assertThrows(LockConfigurationException.class, () -> ZooKeeperLocks.using(curator));
+    assertTrue(latent.getMessage().contains("call its start() first"), latent::getMessage);
+    curator.start();
+    try (LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {
+      curator.close();
+      LockConfigurationException closed =
+          assertThrows(LockConfigurationException.class, () -> client.lock("job").tryAcquire());
+      assertTrue(closed.getMessage().contains("was closed before"), closed::getMessage);
+    }
+  }
+
+  @Test
+  void namespaceAndAccessListsOfTheFrameworkHoldForLocks() throws Exception {
+    ACLProvider provider =
+        new ACLProvider() {
+          @Override
+          public List<ACL> getDefaultAcl() {
+            return Ids.OPEN_ACL_UNSAFE;
+          }
+
+          @Override
+          public List<ACL> getAclForPath(String path) {
+            return path.contains("/interlock/private") ? Ids.CREATOR_ALL_ACL : Ids.OPEN_ACL_UNSAFE;
+          }
+        };
+    try (CuratorFramework curator =
+        CuratorFrameworkFactory.builder()
+            .connectString(server.connectString())
+            .namespace("team")
+            .aclProvider(provider)
+            .authorization("digest", "ann:secret".getBytes(UTF_8))
+            .retryPolicy((count, elapsed, sleeper) -> false)
+            .build()) {
+      curator.start();
+      try (LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {
+        Lease hidden = client.lock("private").acquire();
+        Lease open = client.lock("public").acquire();
+        assertEquals(1, observer.getChildren().forPath("/team/interlock/public").size());
+        assertThrows(
+            KeeperException.NoAuthException.class,
+            () -> observer.getChildren().forPath("/team/interlock/private"));
+        hidden.release();
+        open.release();
+      }
+    }
+  }
+
+  @Test
+  void theLocksOfAUserAreForThatUserAloneAndTheNamespaceForAll() throws Exception {
+    String address = server.connectString();
+    String parameters = "?tickTime=200ms&namespace=shared&requestTimeout=10s";
+    try (LockClient ann = LockClient.open("zookeeper://ann:secret@" + address + parameters);
+        LockClient bob = LockClient.open("zookeeper://bob:secret@" + address + parameters);
+        LockClient again = LockClient.open("zookeeper://ann:secret@" + address + parameters)) {
+      Lease held = ann.lock("anns").acquire();
+      assertTrue(again.lock("anns").tryAcquire().isEmpty());
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> bob.lock("anns").tryAcquire());
+      assertTrue(e.getMessage().contains("does not permit us"), e::getMessage);
+      bob.lock("bobs").acquire().release();
+      held.release();
+    }
+  }
+}

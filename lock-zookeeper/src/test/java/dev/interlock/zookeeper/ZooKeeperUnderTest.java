@@ -1,0 +1,170 @@
+package dev.interlock.zookeeper;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.Timing;
+import dev.interlock.testbed.DisposableServer;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.ZooKeeperServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooKeeper;
+
+/** A disposable ensemble as the kit wants to see it. */
+final class ZooKeeperUnderTest implements Server, StoreView {
+
+  static final Duration TICK = Duration.ofMillis(200);
+
+  private static final Duration SESSION = Duration.ofSeconds(30);
+
+  private final ZooKeeperEnsemble ensemble;
+  private final ZooKeeper observer;
+
+  private ZooKeeperUnderTest(ZooKeeperEnsemble ensemble) throws IOException {
+    this.ensemble = ensemble;
+    this.observer =
+        new ZooKeeper(ensemble.connectString(), Math.toIntExact(SESSION.toMillis()), event -> {});
+  }
+
+  static ZooKeeperUnderTest start(int members, String... jvmFlags) throws IOException {
+    return new ZooKeeperUnderTest(
+        Testbed.zookeeper().members(members).tick(TICK).jvmFlags(jvmFlags).start());
+  }
+
+  /**
+   * Terms of which a session makes certain what a busy machine needs to be in time, and requests
+   * that may take as long as it takes several servers to write to its disk. Delays are tolerated
+   * for longer than usual: before each new connection the driver waits for up to a second.
+   */
+  static Timing timing(BackendInfo info) {
+    Timing usual = Timing.of(info, Duration.ofSeconds(4));
+    Duration more = Duration.ofSeconds(1);
+    return new Timing(
+        Duration.ofSeconds(4),
+        Duration.ofSeconds(9),
+        usual.longTerm(),
+        usual.requestTimeout().plus(more),
+        usual.bound().plus(more));
+  }
+
+  @Override
+  public String uri() {
+    return ensemble.uri() + "?tickTime=" + TICK.toMillis() + "ms";
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return ensemble.members().stream()
+        .filter(DisposableServer::canBeHurt)
+        .<ServerNode>map(member -> new Member(ensemble, member))
+        .toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws Exception {
+    String lock = LockPaths.of("/interlock", name);
+    Line line = Line.of(childrenOf(lock));
+    if (line.isEmpty()) {
+      return false;
+    }
+    try {
+      observer.delete(lock + "/" + line.nodes().get(0).name(), -1);
+      return true;
+    } catch (KeeperException.NoNodeException e) {
+      return false; // it has left by itself meanwhile
+    }
+  }
+
+  @Override
+  public List<Entry> entries() throws Exception {
+    List<Entry> entries = new ArrayList<>();
+    for (String name : childrenOf("/interlock")) {
+      // A container is removed by the servers some time after its last child.
+      entries.add(new Entry(Kind.FENCE, "container " + name, true));
+      List<LineNode> nodes = Line.of(childrenOf("/interlock/" + name)).nodes();
+      for (int i = 0; i < nodes.size(); i++) {
+        entries.add(
+            new Entry(
+                i == 0 ? Kind.HOLDER : Kind.WAITER,
+                "node " + name + "/" + nodes.get(i).name(),
+                false));
+      }
+    }
+    for (ZooKeeperServer member : ensemble.members()) {
+      for (String line : member.ask("wchp").lines().toList()) {
+        if (line.startsWith("/interlock/")) {
+          entries.add(new Entry(Kind.WAITER, "watch " + line, false));
+        }
+      }
+    }
+    return entries;
+  }
+
+  private List<String> childrenOf(String path) throws KeeperException, InterruptedException {
+    try {
+      return observer.getChildren(path, false);
+    } catch (KeeperException.NoNodeException | KeeperException.NoAuthException e) {
+      return List.of(); // gone, or a user's own
+    }
+  }
+
+  /** One process of the ensemble. */
+  private record Member(ZooKeeperEnsemble ensemble, ZooKeeperServer server) implements ServerNode {
+    @Override
+    public void pause() {
+      server.pause();
+    }
+
+    @Override
+    public void resume() {
+      server.resume();
+    }
+
+    @Override
+    public void kill() {
+      server.kill();
+    }
+
+    @Override
+    public void restart() throws Exception {
+      server.restart();
+      long running =
+          ensemble.members().stream()
+              .filter(member -> member.state() == DisposableServer.State.RUNNING)
+              .count();
+      // A server without a quorum answers, but serves nobody.
+      if (2 * running > ensemble.members().size()) {
+        Eventually.holds("the member serves", () -> server.ask("srvr").contains("Mode: "));
+      }
+    }
+
+    @Override
+    public boolean isLeader() throws IOException {
+      return server.state() == DisposableServer.State.RUNNING
+          && server.ask("srvr").contains("Mode: leader");
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      observer.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      ensemble.close();
+    }
+  }
+}

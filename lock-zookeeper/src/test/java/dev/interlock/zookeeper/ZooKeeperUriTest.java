@@ -1,0 +1,73 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.LockUri;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a URI may say, and what is wrong with those that cannot work, before any connection. */
+class ZooKeeperUriTest {
+
+  private static final Duration SHORT = Duration.ofSeconds(1);
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "zookeeper:// | a host is missing",
+        "zookeeper://h:2181,, | is not a host and port",
+        "zookeeper://h:99999 | is not a port",
+        "zookeeper://h/a//b | the node of a chroot",
+        "zookeeper://h/a/ | the node of a chroot",
+        "zookeeper://h/.. | the node of a chroot",
+        "zookeeper://h?sessionTimeout=5 | is not a duration",
+        "zookeeper://h?sessionTimeout=5s | at least four ticks, which is 8000 ms",
+        "zookeeper://h?tickTime=1h | between 10 ms and 1 minute",
+        "zookeeper://h?namespace=a/b | namespace must be",
+        "zookeeper://h?namespace=zookeeper | namespace must be",
+        "zookeeper://h?caCert=/etc/hostname | add tls=true",
+        "zookeeper://h?tls=yes | must be true or false",
+        "zookeeper://h?tls=true&caCert=/no/such/file | cannot be read",
+        "zookeeper://user@h | user and password come together",
+        "zookeeper://:pass@h | user and password come together",
+        "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",
+      })
+  void aUriThatCannotWorkIsRefusedWithWhatIsWrong(String uri, String message) {
+    LockConfigurationException e =
+        assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
+    assertTrue(e.getMessage().contains(message), e::getMessage);
+    assertFalse(e.getMessage().contains("pass@"), e::getMessage);
+  }
+
+  @Test
+  void theSessionLastsAsLongAsTheTermUnlessToldOtherwise() {
+    assertEquals(LONG, uri("zookeeper://h").sessionTimeout(LONG));
+    assertEquals(
+        Duration.ofSeconds(20), uri("zookeeper://h?sessionTimeout=20s").sessionTimeout(LONG));
+    assertEquals(Duration.ofSeconds(8), uri("zookeeper://h").sessionTimeout(SHORT));
+    assertEquals(SHORT, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT));
+  }
+
+  @Test
+  void addressesAndChrootGoToTheDriverAsTheyAre() {
+    ZooKeeperUri uri = uri("zookeeper://user:secret@one:1,[::1],three:3/app/locks?namespace=n");
+    assertEquals("one:1,[::1]:2181,three:3/app/locks", uri.connectString());
+    assertEquals("user:secret", uri.login().orElseThrow());
+    assertEquals("n", uri.settings().namespace());
+    assertEquals(3, uri.servers());
+    assertFalse(uri.endpoint().contains("secret"));
+  }
+
+  private static ZooKeeperUri uri(String text) {
+    return new ZooKeeperUri(LockUri.parse(text));
+  }
+}

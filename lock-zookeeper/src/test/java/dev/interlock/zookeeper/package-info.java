@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.zookeeper;
+
+import org.jspecify.annotations.NullMarked;
