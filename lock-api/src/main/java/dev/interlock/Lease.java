@@ -78,7 +78,7 @@ public interface Lease extends AutoCloseable {
    * Does nothing if {@link #isHeld()}, and throws otherwise.
    *
    * @throws LeaseLostException if the lease was lost
-   * @throws IllegalStateException if it was released
+   * @throws IllegalStateException if it was released, or is being released
    */
   void ensureHeld();
 
@@ -88,7 +88,7 @@ public interface Lease extends AutoCloseable {
    *
    * @throws LeaseLostException if the lease was lost; it cannot be brought back, even if the lock
    *     is free
-   * @throws IllegalStateException if it was released
+   * @throws IllegalStateException if it was released, or is being released
    * @throws LockUnavailableException if the store did not confirm; the lease goes on with the
    *     validity that it had
    * @throws InterruptedException if the thread was interrupted; the renewal may or may not have

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,6 +19,11 @@ import org.slf4j.LoggerFactory;
  * Gives up on the server, in the background, what may have been left there: attempts whose outcome
  * is not known, grants that came too late, releases that were not confirmed. Tried until confirmed,
  * or until the lock has ended there by itself.
+ *
+ * <p>Of an attempt whose outcome is not known, "it is not there" is no confirmation: the request
+ * may still be on its way, held up where its sender has given it up, and be granted after its
+ * undoing. So it is looked for again, with growing pauses, for one request time-out from that
+ * answer on. What is held up for even longer ends with its term.
  */
 final class Cleanup {
 
@@ -41,15 +47,24 @@ final class Cleanup {
     this.requestTimeout = requestTimeout;
   }
 
-  /** For claims of which the store keeps nothing beyond the term (and a request's flight). */
+  /** For attempts that may yet arrive, at a store that keeps nothing beyond the term. */
+  void undoInDoubt(Claim claim) {
+    new Task(claim, untilLapsed(claim.term()), true).start();
+  }
+
+  /** For grants of which the store keeps nothing beyond the term. */
   void undo(Claim claim, Duration effectiveTerm) {
-    new Task(claim, Deadline.in(time, effectiveTerm.plus(requestTimeout).plus(requestTimeout)))
-        .start();
+    new Task(claim, untilLapsed(effectiveTerm), false).start();
   }
 
   /** For claims that stay on the store until removed. */
   void undoUntilConfirmed(Claim claim) {
-    new Task(claim, Deadline.never(time)).start();
+    new Task(claim, Deadline.never(time), false).start();
+  }
+
+  /** What is kept for a term may have been kept from a request's arrival on. */
+  private Deadline untilLapsed(Duration term) {
+    return Deadline.in(time, term.plus(requestTimeout).plus(requestTimeout));
   }
 
   int pending() {
@@ -70,11 +85,16 @@ final class Cleanup {
   private final class Task extends Timer.Event implements Runnable {
     private final Claim claim;
     private final Deadline until;
+    private final boolean mayArrive;
     private final Backoff backoff;
 
-    Task(Claim claim, Deadline until) {
+    /** When it need not be looked for again; null until the store has said that it is not there. */
+    private volatile @Nullable Deadline arrived;
+
+    Task(Claim claim, Deadline until, boolean mayArrive) {
       this.claim = claim;
       this.until = until;
+      this.mayArrive = mayArrive;
       this.backoff = new Backoff(claim.term());
     }
 
@@ -119,11 +139,22 @@ final class Cleanup {
       return done;
     }
 
+    /** Asked when the store does not have it. */
+    private boolean hasArrived() {
+      Deadline latest = arrived;
+      if (latest == null) {
+        arrived = Deadline.in(time, requestTimeout);
+        backoff.reset();
+        return false;
+      }
+      return latest.hasPassed();
+    }
+
     private boolean released(Deadline deadline) {
       try {
         boolean wasThere = backend.release(claim, deadline);
         log.debug("{} given up in the background, was there: {}", claim, wasThere);
-        return true;
+        return wasThere || !mayArrive || hasArrived();
       } catch (LockUnavailableException e) {
         log.debug("{} cannot be given up yet", claim, e);
         return false;

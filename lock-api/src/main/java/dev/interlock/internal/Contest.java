@@ -329,7 +329,7 @@ final class Contest implements Claimant {
     if (engine.store() instanceof QueueingBackend) {
       engine.cleanup().undoUntilConfirmed(claim);
     } else {
-      engine.cleanup().undo(claim, claim.term());
+      engine.cleanup().undoInDoubt(claim);
     }
   }
 

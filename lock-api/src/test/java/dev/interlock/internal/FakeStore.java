@@ -206,6 +206,12 @@ final class FakeStore {
     holds.put(name, new Hold("somebody", time.nanoTime() + term.toNanos(), ++tokens, "somebody"));
   }
 
+  /** A request to acquire arrives that was held up on its way, and given up by its sender. */
+  synchronized void arrive(Claim heldUp) {
+    long until = time.nanoTime() + heldUp.term().toNanos();
+    holds.put(heldUp.name(), new Hold(heldUp.id(), until, ++tokens, heldUp.holder()));
+  }
+
   synchronized void free(String name) {
     holds.remove(name);
     watchers.getOrDefault(name, List.of()).forEach(WakeUp::signal);

@@ -8,7 +8,9 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.StressOptions;
@@ -38,6 +40,7 @@ class LeaseLincheckTest {
   public static class OneLease {
     private final LeaseState lease;
     private final Claim claim;
+    private final Set<ReleaseOutcome> outcomes = ConcurrentHashMap.newKeySet();
 
     /** Acquires the lease. */
     public OneLease() {
@@ -51,9 +54,19 @@ class LeaseLincheckTest {
       return lease.isHeld();
     }
 
+    /**
+     * What it comes to is no part of its being atomic: from when it has begun, the lease is not
+     * held any more, and a loss that becomes known before it has ended is still told by it.
+     */
     @Operation
-    public ReleaseOutcome release() {
-      return lease.release();
+    public void release() {
+      outcomes.add(lease.release());
+    }
+
+    /** Whoever releases it learns the same. */
+    @Operation
+    public boolean isOutcomeUnique() {
+      return outcomes.size() <= 1;
     }
 
     @Operation
@@ -61,15 +74,14 @@ class LeaseLincheckTest {
       Objects.requireNonNull(CONTEXT.get()).lost(claim, LossReason.TAKEN, "says the store");
     }
 
+    /** Lost and released are one here, for the same reason. */
     @Operation
-    public String renew() throws InterruptedException {
+    public boolean renew() throws InterruptedException {
       try {
         lease.renew();
-        return "renewed";
-      } catch (LeaseLostException e) {
-        return "lost";
-      } catch (IllegalStateException e) {
-        return "released";
+        return true;
+      } catch (LeaseLostException | IllegalStateException e) {
+        return false;
       }
     }
   }

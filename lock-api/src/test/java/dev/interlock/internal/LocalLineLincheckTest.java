@@ -4,13 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.interlock.LockOptions;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jetbrains.lincheck.LincheckAssertionError;
-import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
 import org.junit.jupiter.api.Test;
 
 /** The local line under all interleavings of a few operations: one head at a time, nobody lost. */
@@ -18,25 +17,25 @@ class LocalLineLincheckTest {
 
   private static final String NAME = "a";
 
-  /** The line, with three waiters that may or may not be in it. */
-  @Param(name = "waiter", gen = IntGen.class, conf = "0:2")
+  /**
+   * The line, and waiters that are new each time and belong to the thread that sent them there, so
+   * that nothing but the line is shared.
+   */
+  @Param(name = "thread", gen = ThreadIdGen.class)
   public static class Line {
+    private static final int MOST_THREADS = 8;
+
     private final LocalLine line = new LocalLine();
-    private final AtomicReference<String> head = new AtomicReference<>("none");
+    private final AtomicBoolean headTold = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
-    private final Waiter[] waiters = {new Waiter("0"), new Waiter("1"), new Waiter("2")};
+
+    /** Each thread's last. */
+    private final Waiter[] waiters = new Waiter[MOST_THREADS];
 
     private final class Waiter implements LocalLine.Waiter {
-      final String number;
-      final AtomicBoolean present = new AtomicBoolean();
-
-      Waiter(String number) {
-        this.number = number;
-      }
-
       @Override
       public Request request() {
-        return new Request(NAME, LockOptions.defaults(), number, false, null);
+        return new Request(NAME, LockOptions.defaults(), "a waiter", false, null);
       }
 
       @Override
@@ -46,7 +45,7 @@ class LocalLineLincheckTest {
 
       @Override
       public void onHead() {
-        become(number);
+        becomeHead();
       }
 
       @Override
@@ -60,21 +59,18 @@ class LocalLineLincheckTest {
       }
     }
 
-    private void become(String who) {
-      if (!head.compareAndSet("none", who)) {
+    private void becomeHead() {
+      if (!headTold.compareAndSet(false, true)) {
         twoHeads.set(true);
       }
     }
 
-    /** One after the other, since what this notes down of a waiter is not part of the line. */
-    @Operation(nonParallelGroup = "enter")
-    public String enter(@Param(name = "waiter") int number) {
-      Waiter waiter = waiters[number];
-      if (!waiter.present.compareAndSet(false, true)) {
-        return "is in line already";
-      }
+    @Operation
+    public String enter(@Param(name = "thread") int thread) {
+      Waiter waiter = new Waiter();
+      waiters[thread] = waiter;
       if (line.enter(NAME, waiter)) {
-        become(waiter.number);
+        becomeHead();
         return "head";
       }
       return "in line";
@@ -84,34 +80,27 @@ class LocalLineLincheckTest {
     public boolean tryEnter() {
       boolean entered = line.tryEnter(NAME);
       if (entered) {
-        become("somebody");
+        becomeHead();
       }
       return entered;
     }
 
+    /** By the last waiter of the thread. */
     @Operation
-    public boolean leave(@Param(name = "waiter") int number) {
-      boolean left = line.leave(NAME, waiters[number]);
-      if (left) {
-        waiters[number].present.set(false);
-      }
-      return left;
+    public boolean leave(@Param(name = "thread") int thread) {
+      Waiter waiter = waiters[thread];
+      return waiter != null && line.leave(NAME, waiter);
     }
 
     /** Only a head passes, and there is only one. */
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // Whoever has just become the head in the line is about to say so.
-      while (line.hasHead(NAME) && head.get().equals("none")) {
+      while (line.hasHead(NAME) && !headTold.get()) {
         Thread.onSpinWait();
       }
-      String who = head.get();
-      if (!who.equals("none")) {
-        head.set("none");
+      if (headTold.getAndSet(false)) {
         pass(line);
-        if (!who.equals("somebody")) {
-          waiters[Integer.parseInt(who)].present.set(false);
-        }
       }
     }
 

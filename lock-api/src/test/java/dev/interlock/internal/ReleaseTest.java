@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,10 +10,12 @@ import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 class ReleaseTest extends EngineFixture {
@@ -130,6 +133,55 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
+  void anAcquisitionThatArrivesAfterItsUndoingIsUndoneAgain() throws Exception {
+    for (int undone = 1; undone <= 4; undone++) {
+      int looks = undone;
+      Claim heldUp = heldUp();
+      int before = store.calls(FakeStore.Op.RELEASE);
+      advanceUntil("the undoing", () -> store.calls(FakeStore.Op.RELEASE) - before >= looks);
+      store.arrive(heldUp);
+      advanceUntil("the undoing of what came late", () -> engine.cleanup().pending() == 0);
+      assertFalse(store.holds("a"), "after " + undone);
+      assertTrue(store.calls(FakeStore.Op.RELEASE) - before > undone);
+    }
+  }
+
+  @Test
+  void anAcquisitionThatNeverArrivesIsNotLookedForForEver() throws Exception {
+    int before = store.calls(FakeStore.Op.RELEASE);
+    Claim heldUp = heldUp();
+    long from = time.nanoTime();
+    advanceUntil("the end of the undoing", () -> engine.cleanup().pending() == 0);
+    assertTrue(time.nanoTime() - from >= engine.requestTimeout().toNanos(), "given up early");
+    int looks = store.calls(FakeStore.Op.RELEASE) - before;
+    assertTrue(looks > 1 && looks < 50, looks + " looks");
+    try (Lease lease = acquire(RENEWED)) {
+      assertFalse(lease.lost().isDone());
+      assertNotEquals(heldUp.id(), store.lastClaim().id());
+    }
+  }
+
+  /** An attempt that has failed, and whose request is still on its way. */
+  private Claim heldUp() {
+    store.next(
+        FakeStore.Op.ACQUIRE,
+        () -> {
+          throw FakeStore.noAnswer();
+        });
+    assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
+    return store.lastClaim();
+  }
+
+  private void advanceUntil(String what, BooleanSupplier condition) {
+    Waits.until(
+        what,
+        () -> {
+          time.advance(Duration.ofMillis(10));
+          return condition.getAsBoolean();
+        });
+  }
+
+  @Test
   void theUndoOfAnEarlierAttemptNeverTouchesALaterOneOfTheSameClient() throws Exception {
     store.loseReply(FakeStore.Op.ACQUIRE);
     FakeStore.Gate undo = store.gate(FakeStore.Op.RELEASE);
@@ -139,7 +191,7 @@ class ReleaseTest extends EngineFixture {
     time.advance(TERM);
     try (Lease lease = acquire(RENEWED)) {
       undo.open();
-      Waits.until("the undo", () -> engine.cleanup().pending() == 0);
+      advanceUntil("the last undo", () -> engine.cleanup().pending() == 0);
       assertTrue(store.holds("a"));
       assertTrue(lease.isHeld());
     }

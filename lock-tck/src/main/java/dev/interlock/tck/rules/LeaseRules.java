@@ -136,7 +136,7 @@ public abstract class LeaseRules extends RuleTest {
         throw new NotTestedException("the answer did not pass the proxy");
       }
       assertCountedFromSend(lease, remaining, latency);
-      lease.renew();
+      renewNow(lease, bound());
       assertCountedFromSend(lease, lease.remainingValidity(), latency);
     }
   }
@@ -254,7 +254,7 @@ public abstract class LeaseRules extends RuleTest {
               () -> {
                 try {
                   while (true) {
-                    lease.renew();
+                    renewNow(lease, bound());
                   }
                 } catch (IllegalStateException | LeaseLostException e) {
                   return e instanceof IllegalStateException;
@@ -287,7 +287,7 @@ public abstract class LeaseRules extends RuleTest {
       Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
       Lease lease = acquireNow(client.lock(newName()));
       lease.onEvent(events::add);
-      lease.renew();
+      renewNow(lease, bound());
       lease.release();
       all.add(events);
     }
@@ -425,7 +425,7 @@ public abstract class LeaseRules extends RuleTest {
             reached.countDown();
             awaitQuietly(blocked);
           });
-      slow.renew(); // tells the listener, which blocks from now on
+      renewNow(slow, bound()); // tells the listener, which blocks from now on
       Future<Boolean> called =
           inThread(
               () -> {

@@ -174,7 +174,7 @@ public abstract class LossRules extends RuleTest {
       all.add(signals);
       if (i % 4 == 3) {
         letPass(Duration.ofMillis(i * 10L));
-        lease.renew();
+        renewNow(lease, bound());
       }
       if (i % 2 == 0) {
         lease.release();
@@ -217,7 +217,7 @@ public abstract class LossRules extends RuleTest {
           event -> {
             throw new IllegalStateException("a client's listener that fails");
           });
-      noisy.renew();
+      renewNow(noisy, bound());
       takeAway(bad);
 
       String name = newName();
@@ -230,7 +230,7 @@ public abstract class LossRules extends RuleTest {
           "the loss of a lease was not told because another one has bad listeners");
       eventually(bound(), () -> signals.lostEvents() == 1, "listeners were not told of the loss");
       Lease next = acquireNow(client.lock(newName()));
-      next.renew();
+      renewNow(next, bound());
       next.release();
     } finally {
       blocked.countDown();

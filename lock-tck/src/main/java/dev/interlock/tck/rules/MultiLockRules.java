@@ -85,7 +85,7 @@ public abstract class MultiLockRules extends RuleTest {
     try (Lease taken = client().lock(second).acquire()) {
       LockClient client = client();
       List<String> set = List.of(first, second);
-      assertTrue(client.lockAll(set).tryAcquire().isEmpty());
+      assertTrue(answer(() -> client.lockAll(set).tryAcquire()).isEmpty());
       acquireNow(client().lock(first)).close();
       assertTrue(client.lockAll(set).tryAcquire(Duration.ofMillis(300)).isEmpty());
       acquireNow(client().lock(first)).close();
@@ -141,7 +141,7 @@ public abstract class MultiLockRules extends RuleTest {
     String third = base + "-3";
     MultiLease lease = client(renewed()).lockAll(List.of(first, second, third)).acquire();
     LockClient other = client();
-    assertTrue(other.forceRelease(second));
+    forceRelease(other, second, "forceRelease did not see the member");
     within(
         lease.effectiveTerm().plus(bound()),
         lease.lost(),

@@ -1,5 +1,6 @@
 package dev.interlock.tck.rules;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -12,6 +13,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
@@ -35,6 +37,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -322,11 +325,38 @@ public abstract class RuleTest {
   /** Waits for something that can only be seen by looking. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
     long end = System.nanoTime() + limit.toNanos();
-    while (!condition.getAsBoolean()) {
+    while (!holds(condition, end)) {
       if (System.nanoTime() - end > 0) {
         fail(otherwise + " within " + text(limit));
       }
       LockSupport.parkNanos(2_000_000);
+    }
+  }
+
+  /** A store that is too busy to say so is asked again. */
+  private static boolean holds(BooleanSupplier condition, long end) {
+    try {
+      return condition.getAsBoolean();
+    } catch (LockUnavailableException e) {
+      if (System.nanoTime() - end > 0) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  /** What the store answers to a question. If it is too busy to do so, it is asked again. */
+  final <T> T answer(Supplier<T> question) {
+    long end = System.nanoTime() + bound().toNanos();
+    while (true) {
+      try {
+        return question.get();
+      } catch (LockUnavailableException e) {
+        if (System.nanoTime() - end > 0) {
+          throw e;
+        }
+      }
+      LockSupport.parkNanos(20_000_000);
     }
   }
 
@@ -427,12 +457,24 @@ public abstract class RuleTest {
 
   /** An attempt of somebody else must not succeed. */
   final void assertRefused(DistributedLock lock, String otherwise) {
-    lock.tryAcquire()
+    answer(lock::tryAcquire)
         .ifPresent(
             lease -> {
               lease.release();
               fail(otherwise);
             });
+  }
+
+  /** Whoever looks sees the lock free, if its release is known to have arrived at once. */
+  final void assertSeenFree(LockClient observer, String name, ReleaseOutcome outcome) {
+    if (outcome == ReleaseOutcome.RELEASED) {
+      assertFalse(
+          answer(() -> observer.inspect(name)).isHeld(),
+          () -> "seen as held after its release: " + name);
+    } else {
+      eventually(
+          bound(), () -> !observer.inspect(name).isHeld(), "the release did not arrive: " + name);
+    }
   }
 
   /** The lock is as if somebody had deleted it in the store. */
@@ -443,8 +485,20 @@ public abstract class RuleTest {
   /** The same, by a client that is there already, while the lease that is to be hit has time. */
   final void takeAway(LockClient client, String name) throws Exception {
     if (!kit().server().delete(name)) {
-      assertTrue(client.forceRelease(name), "forceRelease did not see the holder");
+      forceRelease(client, name, "forceRelease did not see the holder");
     }
+  }
+
+  /** Takes a lock away that is held. Only the first answer can say so. */
+  final void forceRelease(LockClient client, String name, String otherwise) {
+    AtomicBoolean inDoubt = new AtomicBoolean();
+    boolean seen =
+        answer(
+            () -> {
+              boolean asked = inDoubt.getAndSet(true);
+              return client.forceRelease(name) || asked;
+            });
+    assertTrue(seen, otherwise);
   }
 
   static void struck(Disturbance disturbance) throws InterruptedException {

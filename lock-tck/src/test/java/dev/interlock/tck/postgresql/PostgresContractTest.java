@@ -1,9 +1,13 @@
 package dev.interlock.tck.postgresql;
 
+import dev.interlock.BackendInfo;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -30,6 +34,24 @@ class PostgresContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
-    return Harness.at("postgresql://postgres:postgres@localhost:" + server.getPort() + "/postgres");
+    return new Harness() {
+      @Override
+      public Server start() {
+        return () -> "postgresql://postgres:postgres@localhost:" + server.getPort() + "/postgres";
+      }
+
+      /** Twice the usual: half of the request time-out is for the pool, half for the answer. */
+      @Override
+      public Timing timing(BackendInfo info) {
+        Timing usual = Harness.super.timing(info);
+        Duration more = usual.requestTimeout();
+        return new Timing(
+            usual.term().multipliedBy(2),
+            usual.renewedTerm().multipliedBy(2),
+            usual.longTerm(),
+            usual.requestTimeout().plus(more),
+            usual.bound().plus(more));
+      }
+    };
   }
 }
