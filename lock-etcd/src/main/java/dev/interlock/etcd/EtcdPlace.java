@@ -65,6 +65,7 @@ final class EtcdPlace implements QueueingBackend.Place {
       watched = before;
     } else {
       pause = SHORTEST_PAUSE;
+      lookAgain = watch.lookAgain(outlook.revision(), lookAgain);
     }
     return ticket.wakeUp().await(deadline.orIn(lookAgain)) || !deadline.hasPassed();
   }

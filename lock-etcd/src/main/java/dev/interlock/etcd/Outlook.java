@@ -17,6 +17,11 @@ record Outlook(@Nullable ByteSequence before, Response answer, Confirmation conf
     return before == null;
   }
 
+  /** The store's, when this was seen. */
+  long revision() {
+    return answer.getHeader().getRevision();
+  }
+
   /** Whether the session was alive under the leader that gave the answer. */
   boolean isProved() {
     return confirmation.isProvedBy(answer);

@@ -1,0 +1,84 @@
+package dev.interlock.etcd;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.ResponseHeader;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** When a waiter looks by itself, as its watch may be one that etcd serves ten times a second. */
+class PredecessorWatchTest {
+
+  private static final Duration USUAL = Duration.ofSeconds(10);
+
+  /** How long etcd may let a watch wait that begins in the past. */
+  private static final Duration TICK = Duration.ofMillis(100);
+
+  private final PredecessorWatch watch =
+      new PredecessorWatch(client(), ByteSequence.EMPTY, new WakeUp(TimeSource.system()));
+
+  private static Client client() {
+    Watch.Watcher watcher = fake(Watch.Watcher.class, null);
+    return fake(Client.class, fake(Watch.class, watcher));
+  }
+
+  /** Something all of whose methods give the same. */
+  private static <T> T fake(Class<T> type, Object result) {
+    Object made =
+        Proxy.newProxyInstance(
+            type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> result);
+    return type.cast(made);
+  }
+
+  private void begins(long after) {
+    watch.onNext(
+        new WatchResponse(
+            io.etcd.jetcd.api.WatchResponse.newBuilder()
+                .setHeader(ResponseHeader.newBuilder().setRevision(after))
+                .setCreated(true)
+                .build()));
+  }
+
+  @Test
+  void aWatchThatIsNotInPlaceIsWaitedFor() {
+    assertEquals(USUAL, watch.lookAgain(11, USUAL));
+  }
+
+  @Test
+  void aWatchInPlaceBeforeAnythingElseWasWrittenIsTrusted() {
+    begins(10);
+    assertEquals(USUAL, watch.lookAgain(10, USUAL));
+  }
+
+  @Test
+  void oneThatMayHaveBegunInThePastIsMadeUpForUntilItIsServed() {
+    begins(10);
+    Duration looked = Duration.ZERO;
+    int looks = 0;
+    Duration next = watch.lookAgain(11, USUAL);
+    assertTrue(next.compareTo(Duration.ofMillis(10)) < 0, "no look for " + next);
+    while (!next.equals(USUAL)) {
+      looked = looked.plus(next);
+      looks++;
+      next = watch.lookAgain(12, USUAL);
+    }
+    assertTrue(looked.compareTo(TICK) > 0, "looked no longer than " + looked);
+    assertTrue(looks <= 5, looks + " looks");
+    assertEquals(USUAL, watch.lookAgain(13, USUAL));
+  }
+
+  @Test
+  void nobodyLooksLessOftenThanUsual() {
+    begins(10);
+    Duration usual = Duration.ofMillis(1);
+    assertEquals(usual, watch.lookAgain(11, usual));
+  }
+}
