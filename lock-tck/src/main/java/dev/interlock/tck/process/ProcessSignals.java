@@ -2,7 +2,6 @@ package dev.interlock.tck.process;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -110,7 +109,11 @@ public final class ProcessSignals {
       String line = Files.readString(stat);
       // The state follows the name, which stands in parentheses and may contain any character.
       return line.charAt(line.lastIndexOf(')') + 2) == 'T';
-    } catch (NoSuchFileException e) {
+    } catch (IOException e) {
+      // A thread that ends between two of these steps: none of the file, or none of its contents.
+      if (Files.exists(stat)) {
+        throw e;
+      }
       return false;
     }
   }
