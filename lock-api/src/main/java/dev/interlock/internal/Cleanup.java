@@ -89,7 +89,7 @@ final class Cleanup {
     private final Backoff backoff;
 
     /** When it need not be looked for again; null until the store has said that it is not there. */
-    private volatile @Nullable Deadline arrived;
+    private volatile @Nullable Deadline lookUntil;
 
     Task(Claim claim, Deadline until, boolean mayArrive) {
       this.claim = claim;
@@ -140,10 +140,10 @@ final class Cleanup {
     }
 
     /** Asked when the store does not have it. */
-    private boolean hasArrived() {
-      Deadline latest = arrived;
+    private boolean isLookedForLongEnough() {
+      Deadline latest = lookUntil;
       if (latest == null) {
-        arrived = Deadline.in(time, requestTimeout);
+        lookUntil = Deadline.in(time, requestTimeout);
         backoff.reset();
         return false;
       }
@@ -154,7 +154,7 @@ final class Cleanup {
       try {
         boolean wasThere = backend.release(claim, deadline);
         log.debug("{} given up in the background, was there: {}", claim, wasThere);
-        return wasThere || !mayArrive || hasArrived();
+        return wasThere || !mayArrive || isLookedForLongEnough();
       } catch (LockUnavailableException e) {
         log.debug("{} cannot be given up yet", claim, e);
         return false;

@@ -43,7 +43,8 @@ public interface LockBackend extends AutoCloseable {
   /**
    * Tries once to get a lock, without waiting for its holder. If the answer is busy, nothing of the
    * attempt remains on the store; if it fails, the engine will {@link #release} the claim until
-   * that is certain, and for a while after that, as the request may arrive after its release.
+   * that is certain. Unless this is a {@link QueueingBackend} it does so for a while after that, as
+   * the request may arrive after its release.
    *
    * @param claim the identity of this attempt
    * @param deadline when to give up
