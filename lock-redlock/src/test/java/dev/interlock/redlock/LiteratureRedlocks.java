@@ -36,6 +36,7 @@ final class LiteratureRedlocks {
             .fault("Who does not get a majority leaves what he got until it expires.")
             .onlyRules(REASON, "EXCL-06", "LEASE-01", "WAIT-03", "WAIT-09")
             .harness(MinorityLeftBehind::new)
+            .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
             .refusedBy("WAIT-09", "waiters were not served")
             .build(),
         Specimen.fromLiterature("highest of the counters", "proposals for fencing Redlock")
@@ -109,6 +110,15 @@ final class LiteratureRedlocks {
       return new TextbookRedlock(uri, context) {
         @Override
         void giveUp(Claim claim) {}
+
+        /**
+         * Long enough for a waiter to find the nodes free one at a time, so that a minority is left
+         * behind at every hand-over, and not by chance.
+         */
+        @Override
+        long releaseStepMillis() {
+          return 50;
+        }
       };
     }
   }

@@ -110,6 +110,11 @@ class TextbookRedlock implements LockBackend {
 
   // --- what a specimen gets wrong ---
 
+  /** How much later each next node, counted from the nearest, hears that a lock is given back. */
+  long releaseStepMillis() {
+    return STEP_MILLIS;
+  }
+
   /** What becomes of the nodes that granted an attempt which did not get a majority. */
   void giveUp(Claim claim) {
     var unused = delete(claim);
@@ -126,6 +131,10 @@ class TextbookRedlock implements LockBackend {
   private record Asked(List<CompletableFuture<Long>> answers) {}
 
   private Asked ask(Claim claim, Function<RedisClient, Object> question) {
+    return ask(claim, STEP_MILLIS, question);
+  }
+
+  private Asked ask(Claim claim, long stepMillis, Function<RedisClient, Object> question) {
     List<CompletableFuture<Long>> answers = new ArrayList<>();
     for (int i = 0; i < nodes.size(); i++) {
       RedisClient node = nodes.get(i);
@@ -135,7 +144,7 @@ class TextbookRedlock implements LockBackend {
               : CompletableFuture.completedFuture(0L);
       Executor arrival =
           CompletableFuture.delayedExecutor(
-              Math.floorMod(i - nearest, nodes.size()) * STEP_MILLIS,
+              Math.floorMod(i - nearest, nodes.size()) * stepMillis,
               TimeUnit.MILLISECONDS,
               callers);
       answers.add(before.handleAsync((answer, failure) -> (Long) question.apply(node), arrival));
@@ -191,6 +200,7 @@ class TextbookRedlock implements LockBackend {
   private Asked delete(Claim claim) {
     return ask(
         claim,
+        releaseStepMillis(),
         node ->
             node.eval(
                 "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end"
