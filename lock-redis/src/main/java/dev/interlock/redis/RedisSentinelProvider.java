@@ -14,7 +14,6 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.providers.SentineledConnectionProvider;
 
 /**
  * A master and its replicas, watched by Sentinel: <code>
@@ -69,7 +68,7 @@ public final class RedisSentinelProvider implements LockProvider {
         () ->
             PooledNodes.of(
                 new SentinelMaster(
-                    new SentineledConnectionProvider(master, config, sentinels, sentinelConfig),
+                    new Sentinels(master, config, sentinels, sentinelConfig),
                     address -> new LockPool(address, config, redis.poolConfig()))));
   }
 

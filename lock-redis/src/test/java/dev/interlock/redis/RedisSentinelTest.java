@@ -26,6 +26,7 @@ import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
@@ -187,6 +188,21 @@ class RedisSentinelTest {
   }
 
   @Test
+  void whatIsClosedAsSoonAsItIsOpenListensToNoSentinel() throws Exception {
+    Set<Thread> before = Thread.getAllStackTraces().keySet();
+    for (int i = 0; i < 100; i++) {
+      Backends.open(group.uri()).close();
+      assertEquals(
+          List.of(),
+          Thread.getAllStackTraces().keySet().stream()
+              .filter(thread -> thread.isAlive() && !before.contains(thread))
+              .filter(thread -> thread.getName().contains("SentinelListener"))
+              .toList(),
+          "number " + i);
+    }
+  }
+
+  @Test
   void aMasterThatTheSentinelsDoNotKnowIsSaidToBeUnknown() {
     LockConfigurationException e =
         assertThrows(
@@ -228,22 +244,33 @@ class RedisSentinelTest {
   /** Takes the lock from whoever has it, as soon as there is a master again. */
   private static Grant takeWhenServed(LockBackend backend, String name, Grant before)
       throws Exception {
+    // Always the same claim: an attempt that failed may be on the server nevertheless.
+    Claim claim = claim(name);
     AtomicReference<Grant> got = new AtomicReference<>();
-    Eventually.holds(
-        "served",
-        () -> {
-          try {
-            // The new master may or may not have heard of the old one's grant.
-            backend.release(before.claim(), soon());
-            if (backend.tryAcquire(claim(name), soon()) instanceof Attempt.Granted granted) {
-              got.set(granted.grant());
-              return true;
+    AtomicReference<Object> last = new AtomicReference<>();
+    try {
+      Eventually.holds(
+          "served",
+          () -> {
+            try {
+              // The new master may or may not have heard of the old one's grant.
+              backend.release(before.claim(), soon());
+              Attempt attempt = backend.tryAcquire(claim, soon());
+              last.set(attempt);
+              if (attempt instanceof Attempt.Granted granted) {
+                got.set(granted.grant());
+                return true;
+              }
+              return false;
+            } catch (LockUnavailableException e) {
+              last.set(e);
+              return false;
             }
-            return false;
-          } catch (LockUnavailableException e) {
-            return false;
-          }
-        });
+          });
+    } catch (AssertionError e) {
+      throw new AssertionError(
+          e.getMessage() + "; last: " + last, last.get() instanceof Exception cause ? cause : e);
+    }
     return got.get();
   }
 }
