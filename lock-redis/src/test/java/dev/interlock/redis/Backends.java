@@ -22,6 +22,9 @@ final class Backends {
   static final TimeSource TIME = TimeSource.system();
   static final Duration TERM = Duration.ofSeconds(30);
 
+  /** For answers that have to come: a server whose disk stalls is no reason to fail. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
   private static final List<LockProvider> PROVIDERS =
       List.of(new RedisProvider(), new RedisClusterProvider(), new RedisSentinelProvider());
   private static final String ID_CHARACTERS =
@@ -49,7 +52,7 @@ final class Backends {
   }
 
   static LockBackend open(String uri) {
-    return open(uri, Duration.ofSeconds(2));
+    return open(uri, PATIENCE);
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
@@ -95,7 +98,7 @@ final class Backends {
   }
 
   static Deadline soon() {
-    return Deadline.in(TIME, Duration.ofSeconds(2));
+    return Deadline.in(TIME, PATIENCE);
   }
 
   /** Takes a lock that must be free. */
