@@ -29,11 +29,14 @@ final class Sentinels extends SentineledConnectionProvider {
       JedisClientConfig sentinelConfig) {
     super(masterName, masterConfig, sentinels, sentinelConfig);
     this.longestConnecting =
-        Duration.ofMillis(
-            sentinelConfig.getConnectionTimeoutMillis() + sentinelConfig.getSocketTimeoutMillis());
+        Duration.ofMillis(sentinelConfig.getConnectionTimeoutMillis())
+            .plusMillis(sentinelConfig.getSocketTimeoutMillis());
   }
 
-  /** Tells the threads until each has heard it, which takes as long as a sentinel to connect to. */
+  /**
+   * Tells the threads until each has heard it. Waits for one that is connecting at most as long as
+   * that and one answer may take; an interrupt is kept.
+   */
   @Override
   public void close() {
     super.close();
