@@ -240,7 +240,10 @@ final class Session {
     return reply;
   }
 
-  /** Lets the reads that follow see whatever was committed before. */
+  /**
+   * Lets the reads that follow see what a follower's leader had committed before; it is no more
+   * than a read if our server is the leader.
+   */
   Reply<Boolean> sync(String path) {
     Reply<Boolean> reply = new Reply<>(path, this);
     driver.sync(path, (code, asked, context) -> reply.complete(code, true), null);

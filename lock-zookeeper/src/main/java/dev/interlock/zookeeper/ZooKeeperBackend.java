@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
@@ -104,7 +105,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    if (!lineOf(lockPath(claim), deadline).isEmpty()) {
+    if (isBusy(lockPath(claim), deadline)) {
       return new Attempt.Busy(lookAgain());
     }
     Arrival arrival;
@@ -120,6 +121,15 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
     release(claim, deadline);
     return new Attempt.Busy(lookAgain());
+  }
+
+  /**
+   * Whether somebody is in line. A first glance makes no write, and is enough for a free lock: who
+   * is first in it is only said by our own node. To turn somebody away takes a look that is
+   * certain.
+   */
+  private boolean isBusy(String lock, Deadline deadline) throws InterruptedException {
+    return !glance(lock, deadline).isEmpty() && !lineOf(lock, deadline).isEmpty();
   }
 
   @Override
@@ -452,19 +462,34 @@ final class ZooKeeperBackend implements QueueingBackend {
     return contents;
   }
 
-  /** The line at this moment, as far as it is committed; refused if a stranger stands in it. */
+  /** The line at a moment within this call; refused if a stranger stands in it. */
   private Line lineOf(String lock, Deadline deadline) throws InterruptedException {
     return checked(lock, listing(lock, deadline));
   }
 
+  /**
+   * The line at a moment within this call. What is listed right behind a committed transaction is
+   * no older than that. A sync is not enough: a leader answers its own clients' without waiting for
+   * what it has let the others commit (<a
+   * href="https://issues.apache.org/jira/browse/ZOOKEEPER-1675">ZOOKEEPER-1675</a>).
+   */
   private Line listing(String lock, Deadline deadline) throws InterruptedException {
+    return list(lock, session -> session.check(List.of(namespacePath)), deadline);
+  }
+
+  /** The line as our server has it once it has caught up with what its leader tells it. */
+  private Line glance(String lock, Deadline deadline) throws InterruptedException {
+    return list(lock, session -> session.sync(lock), deadline);
+  }
+
+  private Line list(String lock, Function<Session, Reply<?>> catchUp, Deadline deadline)
+      throws InterruptedException {
     while (true) {
       Session session = sessions.current();
-      // The server that we are connected to may lag behind the others.
-      Reply<Boolean> sync = session.sync(lock);
+      Reply<?> caughtUp = catchUp.apply(session);
       Reply<List<String>> listing = session.children(lock);
       try {
-        sync.await(deadline);
+        caughtUp.await(deadline);
         return Line.of(listing.await(deadline));
       } catch (KeeperException e) {
         if (Failures.isNoNode(e)) {

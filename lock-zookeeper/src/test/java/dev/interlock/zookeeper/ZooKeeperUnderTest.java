@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooKeeper;
 
 /** A disposable ensemble as the kit wants to see it. */
@@ -74,6 +75,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
 
   @Override
   public boolean delete(String name) throws Exception {
+    catchUp();
     String lock = LockPaths.of("/interlock", name);
     Line line = Line.of(childrenOf(lock));
     if (line.isEmpty()) {
@@ -89,6 +91,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
 
   @Override
   public List<Entry> entries() throws Exception {
+    catchUp();
     List<Entry> entries = new ArrayList<>();
     for (String name : childrenOf("/interlock")) {
       // A container is removed by the servers some time after its last child.
@@ -110,6 +113,11 @@ final class ZooKeeperUnderTest implements Server, StoreView {
       }
     }
     return entries;
+  }
+
+  /** Lets the reads that follow see what any client knows to be done, whoever serves us. */
+  private void catchUp() throws KeeperException, InterruptedException {
+    observer.multi(List.of(Op.check("/", -1)));
   }
 
   private List<String> childrenOf(String path) throws KeeperException, InterruptedException {
