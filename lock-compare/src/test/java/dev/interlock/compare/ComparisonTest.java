@@ -15,8 +15,6 @@ import dev.interlock.testbed.Testbed;
 import java.io.PrintWriter;
 import java.io.StringReader;
 import java.io.StringWriter;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -109,7 +107,7 @@ class ComparisonTest {
 
   @Test
   void aStoreThatDoesNotAnswerIsLeftOutAndTheOthersAreMeasured() throws Exception {
-    String nobody = "redis://127.0.0.1:" + freePort();
+    String nobody = "redis://127.0.0.1:" + Testbed.freePort();
     Outcome outcome =
         comparison()
             .uris(List.of(nobody, "memory:x"))
@@ -125,7 +123,7 @@ class ComparisonTest {
 
   @Test
   void nothingIsReportedIfNoStoreAnswers() throws Exception {
-    String nobody = "redis://127.0.0.1:" + freePort();
+    String nobody = "redis://127.0.0.1:" + Testbed.freePort();
     assertEquals(Outcome.NOTHING, comparison().uris(List.of(nobody)).run());
     assertEquals("", out.toString());
     assertEquals(1, err.toString().lines().count(), err::toString);
@@ -227,12 +225,6 @@ class ComparisonTest {
       }
     }
     throw new AssertionError(metric + " was not measured on " + backend);
-  }
-
-  private static int freePort() throws Exception {
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    }
   }
 
   /** A scenario that measures nothing. */

@@ -15,6 +15,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;

@@ -16,6 +16,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.TlsIdentity;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -36,7 +37,7 @@ class FailuresTest {
 
   @Test
   void noServerThere() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     LockUnavailableException e = unavailable("etcd://127.0.0.1:" + port);
     assertEquals("etcd", e.backend());
     assertEquals("127.0.0.1:" + port, e.endpoint());
@@ -84,7 +85,7 @@ class FailuresTest {
       }
       String unknown = uri.substring(0, uri.indexOf("&clientCert"));
       assertSays(wrong(unknown), "wants a certificate of the client");
-      Certificates stranger = Certificates.ofAStranger(directory);
+      TlsIdentity stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
       assertSays(
           wrong(unknown + "&clientCert=" + stranger.certificate() + "&clientKey=" + stranger.key()),
           "does not trust the one that it was shown");
@@ -117,7 +118,7 @@ class FailuresTest {
   @Test
   void oneOfSeveralEndpointsIsEnough() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
-      String uri = etcd.uri().replace("//", "//127.0.0.1:" + freePort() + ",");
+      String uri = etcd.uri().replace("//", "//127.0.0.1:" + Testbed.freePort() + ",");
       try (LockClient client = LockClient.open(uri, OPTIONS)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
@@ -228,11 +229,5 @@ class FailuresTest {
 
   private static void assertSays(LockException e, String what) {
     assertTrue(e.getMessage().contains(what), e::toString);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

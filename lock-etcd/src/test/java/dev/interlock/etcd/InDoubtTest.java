@@ -15,6 +15,7 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import io.etcd.jetcd.Client;
 import java.time.Duration;

@@ -11,6 +11,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import java.time.Duration;
 import java.util.ArrayList;

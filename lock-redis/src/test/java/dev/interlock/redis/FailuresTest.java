@@ -18,11 +18,10 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -75,7 +74,7 @@ class FailuresTest {
 
   @Test
   void aRefusedConnection() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     for (String scheme : List.of("redis", "rediss", "redis-cluster")) {
       assertSays(
           unavailable(() -> Backends.open(scheme + "://127.0.0.1:" + port)),
@@ -527,11 +526,5 @@ class FailuresTest {
   private static void assertSays(LockException e, String message) {
     assertTrue(e.getMessage().contains(message), e::getMessage);
     assertFalse(e.getMessage().contains(SECRET), e::getMessage);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

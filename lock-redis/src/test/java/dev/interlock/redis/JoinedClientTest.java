@@ -8,11 +8,11 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.TlsIdentity;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -142,8 +142,8 @@ class JoinedClientTest {
 
   @Test
   void manyThreadsShareConnectionsWithTls() throws Exception {
-    SelfSigned signed = SelfSigned.forSubject(directory, "ip:127.0.0.1");
-    int port = freePort();
+    TlsIdentity signed = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
+    int port = Testbed.freePort();
     try (RedisServer redis =
             Testbed.redis()
                 .config(
@@ -186,11 +186,5 @@ class JoinedClientTest {
       }
     }
     return locks;
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

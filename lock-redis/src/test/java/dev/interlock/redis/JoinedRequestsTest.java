@@ -19,6 +19,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;

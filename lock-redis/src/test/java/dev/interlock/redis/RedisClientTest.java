@@ -11,6 +11,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;

@@ -22,6 +22,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;

@@ -15,6 +15,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;

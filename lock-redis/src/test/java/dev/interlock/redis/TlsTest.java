@@ -16,9 +16,7 @@ import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import dev.interlock.testbed.TlsIdentity;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,20 +28,20 @@ class TlsTest {
 
   @TempDir static Path directory;
 
-  private static SelfSigned signed;
-  private static SelfSigned stranger;
-  private static SelfSigned named;
+  private static TlsIdentity signed;
+  private static TlsIdentity stranger;
+  private static TlsIdentity named;
 
   @BeforeAll
   static void sign() throws Exception {
-    signed = SelfSigned.forSubject(directory, "ip:127.0.0.1");
-    stranger = SelfSigned.forSubject(directory, "ip:127.0.0.1");
-    named = SelfSigned.forSubject(directory, "dns:redis.example");
+    signed = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
+    stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
+    named = TlsIdentity.forSubject(directory, "dns:redis.example");
   }
 
   @Test
   void locksAndReleasesAreServedOverTls() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     try (RedisServer redis = server(signed, port);
         LockBackend backend =
             Backends.open("rediss://127.0.0.1:" + port + "?caCert=" + signed.certificate())) {
@@ -62,7 +60,7 @@ class TlsTest {
 
   @Test
   void aServerThatNobodyVouchesForIsRefused() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     try (RedisServer redis = server(signed, port)) {
       for (String parameter : new String[] {"", "?caCert=" + stranger.certificate()}) {
         assertRefused("rediss://127.0.0.1:" + port + parameter, "not trusted");
@@ -73,7 +71,7 @@ class TlsTest {
 
   @Test
   void aServerOfAnotherNameIsRefused() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     try (RedisServer redis = server(named, port)) {
       assertRefused(
           "rediss://127.0.0.1:" + port + "?caCert=" + named.certificate(), "for another host");
@@ -83,7 +81,7 @@ class TlsTest {
 
   @Test
   void tlsAndPlainPortsAreToldApart() throws Exception {
-    int port = freePort();
+    int port = Testbed.freePort();
     try (RedisServer redis = server(signed, port)) {
       LockUnavailableException e =
           assertThrows(
@@ -106,7 +104,7 @@ class TlsTest {
     assertTrue(e.getMessage().contains(message), e::getMessage);
   }
 
-  private static RedisServer server(SelfSigned signed, int port) {
+  private static RedisServer server(TlsIdentity signed, int port) {
     return Testbed.redis()
         .config(
             "tls-port " + port,
@@ -115,11 +113,5 @@ class TlsTest {
             "tls-ca-cert-file " + signed.certificate(),
             "tls-auth-clients no")
         .start();
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

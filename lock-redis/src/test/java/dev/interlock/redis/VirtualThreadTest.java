@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.time.Duration;

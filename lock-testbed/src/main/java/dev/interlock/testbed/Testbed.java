@@ -29,6 +29,17 @@ public final class Testbed {
     return Settings.get("interlock.require.all").map(Boolean::parseBoolean).orElse(false);
   }
 
+  /**
+   * A local port that nobody listens on, for a server that a test starts by itself, or for none. It
+   * is below those that systems give to outgoing connections, and no testbed on this machine gives
+   * it to anybody else for as long as this JVM runs.
+   *
+   * @throws TestbedException if there is none
+   */
+  public static int freePort() {
+    return Ports.reserve();
+  }
+
   /** One Redis server. */
   public static RedisServer.Builder redis() {
     return new RedisServer.Builder();

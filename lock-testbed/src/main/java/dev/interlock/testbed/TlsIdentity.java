@@ -13,27 +13,49 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 
 /**
- * A key and a certificate for servers on 127.0.0.1, made with the JDK's keytool. The certificate is
- * signed by itself, so it is also the one that clients have to trust.
+ * A key and a certificate, made with the JDK's keytool. The certificate is signed by itself, so it
+ * is also the one that whoever is shown it has to trust.
+ *
+ * @param directory where the files are; they are to be deleted with it
  */
-record TlsIdentity(Path directory) {
+public record TlsIdentity(Path directory) {
   private static final String ALIAS = "server";
+
+  private static final String THIS_MACHINE = "ip:127.0.0.1,dns:localhost";
 
   /** Protects nothing: the store lies beside the bare key, below a directory of this user's. */
   private static final String STORE_PASSWORD = "disposable";
 
+  /**
+   * Makes an identity of a test's own.
+   *
+   * @param parent a directory to be deleted after the test; the files are put into one below it
+   * @param subject whom it is for, as keytool has it: {@code ip:127.0.0.1,dns:localhost}
+   * @throws TestbedException if it cannot be made
+   */
+  public static TlsIdentity forSubject(Path parent, String subject) {
+    try {
+      Path directory = Files.createTempDirectory(parent, "tls-");
+      make(directory, subject);
+      return new TlsIdentity(directory);
+    } catch (IOException e) {
+      throw new TestbedException("cannot make a directory for a TLS identity", e);
+    }
+  }
+
   /** The identity that the servers of this workspace share, made when it is first asked for. */
   static TlsIdentity of(Workspace workspace) {
-    return new TlsIdentity(workspace.sharedDirectory("tls", TlsIdentity::make));
+    return new TlsIdentity(
+        workspace.sharedDirectory("tls", directory -> make(directory, THIS_MACHINE)));
   }
 
   /** The certificate in PEM form. */
-  Path certificate() {
+  public Path certificate() {
     return directory.resolve("server.pem");
   }
 
   /** The private key in PEM form, not encrypted. */
-  Path key() {
+  public Path key() {
     return directory.resolve("server.key");
   }
 
@@ -53,7 +75,7 @@ record TlsIdentity(Path directory) {
     return directory.resolve("server.p12");
   }
 
-  private static void make(Path directory) {
+  private static void make(Path directory, String subject) {
     Path store = store(directory);
     try {
       keytool(
@@ -75,7 +97,7 @@ record TlsIdentity(Path directory) {
           "-dname",
           "CN=interlock testbed",
           "-ext",
-          "san=ip:127.0.0.1,dns:localhost",
+          "san=" + subject,
           "-ext",
           "bc:critical=ca:true");
       KeyStore keys = load(store);

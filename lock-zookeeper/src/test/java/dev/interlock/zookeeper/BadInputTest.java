@@ -10,6 +10,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import dev.interlock.testbed.ZooKeeperServer;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Grant;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
@@ -100,10 +102,7 @@ class LaggingLeaderTest {
   @BeforeAll
   static void start() throws Exception {
     int tick = Math.toIntExact(Backends.TICK.toMillis());
-    specs =
-        IntStream.range(0, 3)
-            .mapToObj(i -> new InstanceSpec(null, -1, -1, -1, true, -1, tick, -1))
-            .toList();
+    specs = IntStream.range(0, 3).mapToObj(i -> instance(tick)).toList();
     for (int i = 0; i < specs.size(); i++) {
       try (QuorumConfigBuilder configs = new QuorumConfigBuilder(specs)) {
         members.add(new Member(specs.get(i), configs.buildConfig(i)));
@@ -111,6 +110,13 @@ class LaggingLeaderTest {
     }
     leader = awaitMember(ServerState.LEADING);
     follower = awaitMember(ServerState.FOLLOWING);
+  }
+
+  private static InstanceSpec instance(int tick) {
+    int client = Testbed.freePort();
+    int election = Testbed.freePort();
+    int quorum = Testbed.freePort();
+    return new InstanceSpec(null, client, election, quorum, true, -1, tick, -1);
   }
 
   private static Member awaitMember(ServerState state) throws Exception {

@@ -7,10 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.TlsIdentity;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,16 +27,16 @@ class TlsTest {
 
   @TempDir static Path directory;
 
-  private static SelfSigned signed;
-  private static SelfSigned stranger;
+  private static TlsIdentity signed;
+  private static TlsIdentity stranger;
   private static ZooKeeperEnsemble server;
   private static int port;
 
   @BeforeAll
   static void start() throws Exception {
-    signed = SelfSigned.forSubject(directory, "ip:127.0.0.1,dns:localhost");
-    stranger = SelfSigned.forSubject(directory, "ip:127.0.0.1,dns:localhost");
-    port = freePort();
+    signed = TlsIdentity.forSubject(directory, "ip:127.0.0.1,dns:localhost");
+    stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1,dns:localhost");
+    port = Testbed.freePort();
     server =
         Backends.server(
             "secureClientPort=" + port,
@@ -80,7 +81,7 @@ class TlsTest {
     }
   }
 
-  private static String uri(SelfSigned trusted, SelfSigned own) throws IOException {
+  private static String uri(TlsIdentity trusted, TlsIdentity own) throws IOException {
     return "zookeeper://127.0.0.1:"
         + port
         + "?tickTime=200ms&requestTimeout=10s&tls=true&caCert="
@@ -89,15 +90,9 @@ class TlsTest {
         + keyAndCertificate(own);
   }
 
-  private static Path keyAndCertificate(SelfSigned identity) throws IOException {
+  private static Path keyAndCertificate(TlsIdentity identity) throws IOException {
     return Files.writeString(
-        directory.resolve(identity.key().getFileName() + ".pem"),
+        identity.directory().resolve("both.pem"),
         Files.readString(identity.key()) + Files.readString(identity.certificate()));
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

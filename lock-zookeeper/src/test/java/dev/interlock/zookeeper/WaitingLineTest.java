@@ -12,6 +12,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.time.Duration;

@@ -6,6 +6,7 @@ import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
 import dev.interlock.testbed.DisposableServer;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import dev.interlock.testbed.ZooKeeperServer;
