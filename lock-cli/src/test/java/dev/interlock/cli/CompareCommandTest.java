@@ -9,8 +9,7 @@ import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.cli.extra.TinyProvider;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
@@ -97,10 +96,7 @@ class CompareCommandTest {
 
   @Test
   void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = Testbed.freePort();
     String uri = "redis://:s3cret@127.0.0.1:" + port;
     interlock.run("compare", uri).assertFailed(2, "127.0.0.1:" + port);
     Result partial =

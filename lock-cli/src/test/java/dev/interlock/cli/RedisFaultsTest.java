@@ -8,8 +8,6 @@ import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -43,10 +41,7 @@ class RedisFaultsTest {
 
   @Test
   void aWrongPortIsAnUnavailableServer() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = Testbed.freePort();
     String uri = "redis://127.0.0.1:" + port;
     interlock.run("exec", uri, "job", "--", "true").assertFailed(69, "127.0.0.1:" + port);
     interlock.run("inspect", uri, "job").assertFailed(69, "127.0.0.1:" + port);

@@ -10,8 +10,6 @@ import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
@@ -81,10 +79,7 @@ class StormCommandTest {
 
   @Test
   void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = Testbed.freePort();
     String uri = "redis://:s3cret@127.0.0.1:" + port;
     Result result = interlock.run("storm", uri, "--for", "5s");
     assertEquals(2, result.exitCode(), result::toString);

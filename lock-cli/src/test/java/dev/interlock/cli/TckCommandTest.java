@@ -7,8 +7,7 @@ import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.extra.FailingProvider;
 import dev.interlock.cli.extra.TinyProvider;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -61,10 +60,7 @@ class TckCommandTest {
     interlock.run("tck").assertFailed(2, "URI");
     interlock.run("tck", "nosuch:x").assertFailed(2, "memory:demo");
     interlock.run("tck", "memory:x", "--rules", "EXCL-99").assertFailed(2, "EXCL-99");
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = Testbed.freePort();
     interlock.run("tck", "redis://127.0.0.1:" + port).assertFailed(2, "127.0.0.1:" + port);
   }
 

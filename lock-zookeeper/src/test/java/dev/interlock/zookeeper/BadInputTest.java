@@ -52,10 +52,7 @@ class BadInputTest {
 
   @Test
   void whereNobodyListensThereIsNoLock() throws Exception {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = socket.getLocalPort();
-    }
+    int port = Testbed.freePort();
     assertSays(
         LockUnavailableException.class,
         "no server let us connect within 2000 ms",
