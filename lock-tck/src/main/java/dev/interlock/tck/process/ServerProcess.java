@@ -69,7 +69,8 @@ public final class ServerProcess implements Server, ServerNode {
   private boolean listens() {
     try (Socket socket = new Socket()) {
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1_000);
-      return true;
+      // Where nobody listens a connection may have got this very port, and be one to itself.
+      return socket.getLocalPort() != port;
     } catch (IOException e) {
       return false;
     }
