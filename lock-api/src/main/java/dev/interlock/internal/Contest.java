@@ -243,9 +243,8 @@ final class Contest implements Claimant {
     }
   }
 
-  // A backend that counts from the reply is put right: nothing is certain for longer than the store
-  // says
-  // from before the request was sent.
+  // A backend that counts from the reply is put right: a grant is certain for as long as the store
+  // says, counted from before the request was sent.
   private static Grant cappedAt(Grant grant, long sentAt) {
     long most = sentAt + grant.certainFor().toNanos();
     return grant.validUntil() - most <= 0 ? grant : grant.validUntil(most);
