@@ -26,12 +26,12 @@ import dev.interlock.tck.specimen.ForwardingClient;
 import dev.interlock.tck.specimen.ForwardingLease;
 import dev.interlock.tck.specimen.ForwardingLock;
 import dev.interlock.tck.specimen.Specimen;
+import dev.interlock.tck.specimen.StoppableClock;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import redis.clients.jedis.JedisPubSub;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -114,7 +114,7 @@ final class RedisMutants {
 
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
-      Stopping clock = new Stopping(time);
+      StoppableClock clock = new StoppableClock(time);
       return ClientsOnAClock.using(
           context ->
               new ForwardingBackend(right(uri, context)) {
@@ -137,34 +137,6 @@ final class RedisMutants {
               },
           options,
           clock);
-    }
-
-    private static final class Stopping implements TimeSource {
-      private final TimeSource right;
-      private final AtomicLong stopped = new AtomicLong();
-
-      Stopping(TimeSource right) {
-        this.right = right;
-      }
-
-      void stoodStillSince(long nanos) {
-        stopped.addAndGet(right.nanoTime() - nanos);
-      }
-
-      @Override
-      public long nanoTime() {
-        return right.nanoTime() - stopped.get();
-      }
-
-      @Override
-      public long wallMillis() {
-        return right.wallMillis() - stopped.get() / 1_000_000;
-      }
-
-      @Override
-      public void parkUntil(Object blocker, long untilNanos) {
-        right.parkUntil(blocker, untilNanos + stopped.get());
-      }
     }
   }
 

@@ -13,9 +13,9 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.specimen.ForwardingBackend;
 import dev.interlock.tck.specimen.Specimen;
+import dev.interlock.tck.specimen.StoppableClock;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** Redlocks that leave out a step of the algorithm, or add a token that is none. */
 final class LiteratureRedlocks {
@@ -58,7 +58,7 @@ final class LiteratureRedlocks {
     /** The engine looks at the time, too; so for both the clock stands still during a vote. */
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
-      Stopping clock = new Stopping(time);
+      StoppableClock clock = new StoppableClock(time);
       return ClientsOnAClock.using(
           context ->
               new ForwardingBackend(backend(uri, context)) {
@@ -73,34 +73,6 @@ final class LiteratureRedlocks {
               },
           options,
           clock);
-    }
-
-    private static final class Stopping implements TimeSource {
-      private final TimeSource right;
-      private final AtomicLong stopped = new AtomicLong();
-
-      Stopping(TimeSource right) {
-        this.right = right;
-      }
-
-      void stoodStillSince(long nanos) {
-        stopped.addAndGet(right.nanoTime() - nanos);
-      }
-
-      @Override
-      public long nanoTime() {
-        return right.nanoTime() - stopped.get();
-      }
-
-      @Override
-      public long wallMillis() {
-        return right.wallMillis() - stopped.get() / 1_000_000;
-      }
-
-      @Override
-      public void parkUntil(Object blocker, long untilNanos) {
-        right.parkUntil(blocker, untilNanos + stopped.get());
-      }
     }
   }
 
