@@ -226,12 +226,11 @@ final class ExecCommand implements Callable<Integer> {
     Job job;
     try {
       // Without a token of our own, one from further out must not be taken for it.
-      job = Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say);
+      job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
     } catch (IOException e) {
       throw cannotStart(e);
     }
     try {
-      signals.passTo(job);
       return supervise(job, lease);
     } catch (RuntimeException | Error e) {
       // A bug here must not free the lock under a command that is still at work.

@@ -85,9 +85,33 @@ final class Job {
       known.add(child.toHandle());
       known.addAll(child.descendants().toList());
     }
-    known.addAll(Procfs.startedWith(mark));
+    known.addAll(marked());
     known.removeIf(process -> !isAlive(process));
     return new ArrayList<>(known);
+  }
+
+  private List<ProcessHandle> marked() {
+    return Procfs.startedWith(mark).stream().filter(Job::isAlive).toList();
+  }
+
+  /**
+   * What the child, which has ended, has left behind. That takes two looks that agree: in the
+   * middle of exec(2) a process shows no variables at all, and before it those of its parent, also
+   * if it is about to drop them.
+   */
+  private List<ProcessHandle> leftBehind() {
+    List<ProcessHandle> before;
+    List<ProcessHandle> left = marked();
+    do {
+      before = left;
+      pause();
+      left = marked();
+    } while (left.isEmpty() != before.isEmpty());
+    return left;
+  }
+
+  private boolean isMember(ProcessHandle process) {
+    return isAlive(process) && Procfs.wasStartedWith(process, mark);
   }
 
   private static boolean isAlive(ProcessHandle process) {
@@ -102,7 +126,10 @@ final class Job {
    */
   boolean awaitEnd(CompletableFuture<?> orElse) {
     CompletableFuture.anyOf(child.onExit(), orElse).join();
-    List<ProcessHandle> left = alive();
+    if (child.isAlive()) {
+      return false;
+    }
+    List<ProcessHandle> left = leftBehind();
     if (!left.isEmpty() && !orElse.isDone()) {
       report.accept(
           "the command has ended and left processes "
@@ -114,8 +141,8 @@ final class Job {
     }
     while (!left.isEmpty() && !orElse.isDone()) {
       pause();
-      if (left.stream().noneMatch(Job::isAlive)) {
-        left = alive();
+      if (left.stream().noneMatch(this::isMember)) {
+        left = leftBehind();
       }
     }
     return left.isEmpty();
@@ -139,6 +166,9 @@ final class Job {
       }
       pause();
       left = alive();
+      if (left.isEmpty()) {
+        left = leftBehind(); // those that were in the middle of exec
+      }
     }
   }
 

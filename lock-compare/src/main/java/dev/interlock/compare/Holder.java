@@ -38,7 +38,7 @@ final class Holder implements AutoCloseable {
       return new Holder(
           process,
           name,
-          System.nanoTime(),
+          Long.parseLong(answer[2]),
           Duration.ofNanos(Long.parseLong(answer[0])),
           Long.parseLong(answer[1]));
     } catch (IOException | InterruptedException e) {
@@ -47,7 +47,10 @@ final class Holder implements AutoCloseable {
     }
   }
 
-  /** When it told that it has the lock, on the clock of {@link System#nanoTime}. */
+  /**
+   * When it had the lock, on the clock of {@link System#nanoTime}, which the processes of one
+   * machine share.
+   */
   long took() {
     return took;
   }
@@ -93,7 +96,7 @@ final class Holder implements AutoCloseable {
     return worker.client().backend().has(Capability.FENCING) ? lease.fencingToken() : 0;
   }
 
-  /** Takes the lock; answers with its term in nanoseconds and its token. */
+  /** Takes the lock; answers with its term in nanoseconds, its token, and when it had it. */
   static final class Take implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -103,8 +106,9 @@ final class Holder implements AutoCloseable {
               .lock(arguments.get(0), worker.options())
               .tryAcquire(Pairs.PATIENCE)
               .orElseThrow(() -> new IllegalStateException("a lock that nobody has was busy"));
+      long took = System.nanoTime();
       worker.keep(arguments.get(0), lease);
-      return lease.effectiveTerm().toNanos() + " " + token(worker, lease);
+      return lease.effectiveTerm().toNanos() + " " + token(worker, lease) + " " + took;
     }
   }
 

@@ -44,6 +44,7 @@ final class ClientWork implements AutoCloseable {
   private final AtomicLong leases = new AtomicLong();
   private final LeaseJournal recorder;
   private volatile boolean over;
+  private volatile boolean closed;
   private volatile Entry.@Nullable Size calm;
 
   private ClientWork(
@@ -68,7 +69,8 @@ final class ClientWork implements AutoCloseable {
 
   private void begin() {
     LockClient opened = null;
-    while (opened == null && !over) {
+    // Also when the work is over: it will be asked whether the store is reached.
+    while (opened == null && !closed) {
       try {
         opened = opener.get();
       } catch (LockException e) {
@@ -80,7 +82,12 @@ final class ClientWork implements AutoCloseable {
       }
     }
     if (opened == null) {
-      client.completeExceptionally(new IllegalStateException("stopped before it was opened"));
+      client.completeExceptionally(new IllegalStateException("closed before it was opened"));
+      return;
+    }
+    if (closed) {
+      opened.close();
+      client.completeExceptionally(new IllegalStateException("opened after it was closed"));
       return;
     }
     Random random = new Random(assignment.seed());
@@ -263,6 +270,7 @@ final class ClientWork implements AutoCloseable {
   /** Compares threads and connections with those at the start, then closes the client. */
   @Override
   public void close() throws IOException {
+    closed = true;
     Entry.Size before = calm;
     if (before != null) {
       // What is idle may take a while to end.
