@@ -12,7 +12,7 @@ import java.util.List;
 /** The servers of the testbed. */
 public final class TestbedServers implements ServerSource {
   private static final String REDIS =
-      "append-only file, forced to disk every second: the default of the testbed";
+      "append-only file, forced to disk by the system only: the default of the testbed";
   private static final String ZOOKEEPER = "log forced to disk before every answer";
   private static final String ETCD = "log forced to disk before every answer";
 

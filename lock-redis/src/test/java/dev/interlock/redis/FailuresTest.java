@@ -319,9 +319,10 @@ class FailuresTest {
   @Test
   void aGrantThatTooFewReplicasConfirmIsUndone() throws Exception {
     try (LockBackend backend =
-        Backends.open(redis.uri() + "?waitReplicas=1", Duration.ofSeconds(2))) {
+        Backends.open(redis.uri() + "?waitReplicas=1", Duration.ofSeconds(8))) {
+      // A quarter of it is left for the undoing.
       assertSays(
-          unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofSeconds(2)))),
+          unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofSeconds(8)))),
           "fewer than 1 replicas");
     }
     assertEquals(List.of("interlock:{job}:fence"), redis.call("KEYS", "*"));
@@ -329,8 +330,8 @@ class FailuresTest {
 
   @Test
   void aServerWithoutConnectionsToSpare() throws Exception {
-    redis.call("CONFIG", "SET", "maxclients", "1");
     try (LockBackend first = Backends.open(redis.uri())) {
+      redis.call("CONFIG", "SET", "maxclients", "1");
       assertSays(unavailable(() -> Backends.open(redis.uri())), "maxclients");
     } finally {
       Eventually.holds(

@@ -4,6 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.RedisCluster;
 import dev.interlock.testbed.Testbed;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -17,7 +18,8 @@ class RedisClusterContractTest extends LockTck {
 
   @BeforeAll
   static void start() {
-    servers = Testbed.redisCluster().start();
+    // Longer than any server stands still on a busy machine: a fail-over may lose locks.
+    servers = Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(10)).start();
   }
 
   @AfterAll

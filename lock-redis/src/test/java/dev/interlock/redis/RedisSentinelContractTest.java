@@ -4,6 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.Testbed;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -17,7 +18,8 @@ class RedisSentinelContractTest extends LockTck {
 
   @BeforeAll
   static void start() {
-    servers = Testbed.redisSentinels().start();
+    // Longer than any server stands still on a busy machine: a fail-over may lose locks.
+    servers = Testbed.redisSentinels().downAfter(Duration.ofSeconds(30)).start();
   }
 
   @AfterAll

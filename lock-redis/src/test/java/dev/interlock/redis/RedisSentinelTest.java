@@ -174,7 +174,7 @@ class RedisSentinelTest {
               LockUnavailableException.class,
               () ->
                   backend.tryAcquire(
-                      claim("other"), Deadline.in(Backends.TIME, Duration.ofMillis(1_900))));
+                      claim("other"), Deadline.in(Backends.TIME, Duration.ofSeconds(8))));
       assertTrue(e.getMessage().contains("fewer than 1 replicas"), e::getMessage);
       assertEquals(null, next.call("GET", "interlock:{other}"));
     }

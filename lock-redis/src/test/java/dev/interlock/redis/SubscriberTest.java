@@ -195,10 +195,14 @@ class SubscriberTest {
   @Test
   void aQuietConnectionIsNotTakenForADeadOne() throws Exception {
     WakeUp waiter = watching("job");
-    String id = subscriberId();
-    long until = System.nanoTime() + Duration.ofMillis(5 * QUICK_POKE).toNanos();
-    assertFalse(waiter.await(Deadline.at(Backends.TIME, until)), "a signal without a cause");
-    assertEquals(id, subscriberId());
+    // What breaks quiet connections breaks each of them before that; a busy machine one at most.
+    Duration quiet = Duration.ofMillis(5 * QUICK_POKE);
+    Eventually.holds(
+        quiet + " without a signal, on one connection",
+        () -> {
+          String id = subscriberId();
+          return !waiter.await(Deadline.in(Backends.TIME, quiet)) && id.equals(subscriberId());
+        });
   }
 
   @Test

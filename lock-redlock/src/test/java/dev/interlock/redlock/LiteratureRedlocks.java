@@ -89,7 +89,7 @@ final class LiteratureRedlocks {
          */
         @Override
         long releaseStepMillis() {
-          return 50;
+          return 200;
         }
       };
     }

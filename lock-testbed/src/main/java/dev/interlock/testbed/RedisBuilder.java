@@ -19,14 +19,16 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     /** Nothing is written: every restart is an empty one. Redis's own default. */
     OFF,
     /**
-     * Written at once, forced to disk every second: survives a killed process. The default here.
+     * Written before every reply, and never forced to disk: survives a killed process. The default
+     * here. (Redis's own, to force it every second, may keep back what it has replied to for as
+     * long as a slow disk takes.)
      */
-    EVERY_SECOND,
+    WRITTEN,
     /** Forced to disk before every reply: survives a machine that loses power, too. */
     ALWAYS
   }
 
-  private AppendOnly appendOnly = AppendOnly.EVERY_SECOND;
+  private AppendOnly appendOnly = AppendOnly.WRITTEN;
   private @Nullable String password;
   private boolean tls;
   private final List<String> extra = new ArrayList<>();
@@ -64,7 +66,7 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return config("user " + name + " on " + RedisConfig.quote(">" + password) + " " + rules);
   }
 
-  /** Sets what is kept on disk; {@link AppendOnly#EVERY_SECOND} by default. */
+  /** Sets what is kept on disk; {@link AppendOnly#WRITTEN} by default. */
   public final B appendOnly(AppendOnly appendOnly) {
     this.appendOnly = appendOnly;
     return self();
@@ -101,7 +103,6 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
 
   final String namedEndpoint(String setting) throws UnsuitableWayException {
     return namedEndpoint(
-        setting,
-        appendOnly != AppendOnly.EVERY_SECOND || password != null || tls || !extra.isEmpty());
+        setting, appendOnly != AppendOnly.WRITTEN || password != null || tls || !extra.isEmpty());
   }
 }

@@ -14,7 +14,7 @@ record RedisConfig(
     List<String> lines = new ArrayList<>();
     lines.add("save \"\"");
     lines.add("appendonly " + (appendOnly == AppendOnly.OFF ? "no" : "yes"));
-    lines.add("appendfsync " + (appendOnly == AppendOnly.ALWAYS ? "always" : "everysec"));
+    lines.add("appendfsync " + (appendOnly == AppendOnly.ALWAYS ? "always" : "no"));
     // A replica's full copy need not wait for more replicas to ask for one.
     lines.add("repl-diskless-sync-delay 0");
     if (password != null) {

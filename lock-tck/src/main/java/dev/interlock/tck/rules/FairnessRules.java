@@ -213,13 +213,13 @@ public abstract class FairnessRules extends RuleTest {
   void waitersThatLeaveDoNotBreakTheLine() throws Exception {
     Line line = new Line(6);
     LockClient observer = client();
-    List<String> before = observer.inspect(line.name).waiters();
+    List<String> before = answer(() -> observer.inspect(line.name)).waiters();
     line.leave(1, 3);
     eventually(
         bound(), () -> waiters(observer, line.name) == 4, "who has left is still shown in line");
     assertEquals(
         List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
-        observer.inspect(line.name).waiters(),
+        answer(() -> observer.inspect(line.name)).waiters(),
         "others have lost their places");
     line.first.close();
     line.awaitEnds(0, 2, 4, 5);

@@ -1,6 +1,5 @@
 package dev.interlock.tck.rules;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -12,7 +11,6 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
@@ -119,7 +117,7 @@ public abstract class FaultRules extends RuleTest {
             bound().multipliedBy(2),
             client.lock(newName()),
             "no lock was had with a minority of the nodes dead");
-    assertEquals(ReleaseOutcome.RELEASED, during.release(), "with a minority of the nodes dead");
+    assertReleased(during, "with a minority of the nodes dead");
 
     for (ServerNode node : nodes.subList(minority, nodes.size() - minority)) {
       node.kill();

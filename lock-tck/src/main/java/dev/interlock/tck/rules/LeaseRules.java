@@ -2,6 +2,7 @@ package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -90,7 +91,7 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         events.stream().anyMatch(LockEvent.Renewed.class::isInstance),
         "no renewal was reported in several terms");
-    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+    assertReleased(lease, "the store had let go");
   }
 
   @Test
@@ -116,7 +117,7 @@ public abstract class LeaseRules extends RuleTest {
       struck(delay);
     }
     assertTrue(lease.isHeld(), "the lease was lost by its renewal");
-    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+    assertReleased(lease, "the store had let go");
   }
 
   // --- LEASE-03 ---
@@ -265,13 +266,17 @@ public abstract class LeaseRules extends RuleTest {
       } else {
         letPass(Duration.ofMillis(1));
       }
-      assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a release that met a renewal");
+      ReleaseOutcome released = lease.release();
+      assertNotEquals(ReleaseOutcome.ALREADY_LOST, released, "a release that met a renewal");
       assertTrue(
           within(bound(), renewal, "the renewals did not end"),
           "a released lease is reported as lost by renew");
+      DistributedLock free = other.lock(lease.name());
+      String otherwise = "the lock is still held after its release: it was renewed";
       Lease next =
-          acquireNow(
-              other.lock(lease.name()), "the lock is still held after its release: it was renewed");
+          released == ReleaseOutcome.RELEASED
+              ? acquireNow(free, otherwise)
+              : acquireWithin(bound(), free, otherwise); // it may be on its way
       renewNow(next, bound());
       next.release();
       assertFalse(lease.isHeld());
@@ -326,23 +331,41 @@ public abstract class LeaseRules extends RuleTest {
   @Test
   @Rule("LEASE-06")
   void theProgramCannotRenewBeyondTheMaximumHoldTime() throws Exception {
+    int attempts = 3; // a busy machine may be too late for a renewal
+    while (!isRenewedToTheMaximumAndNoFurther()) {
+      if (--attempts == 0) {
+        throw new NotTestedException("the lease ran out each time before it could be renewed");
+      }
+    }
+  }
+
+  /** Whether it came to that. */
+  private boolean isRenewedToTheMaximumAndNoFurther() throws Exception {
     Duration most = timing().term().multipliedBy(2);
     LockOptions limited = passing().toBuilder().maxHold(most).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
     long acquired = System.nanoTime();
+    long renewed = acquired;
     try {
       while (since(before).compareTo(most.plus(bound())) < 0) {
-        lease.renew();
+        renewNow(lease, bound());
+        renewed = System.nanoTime();
         long end = System.nanoTime() + lease.remainingValidity().toNanos();
         assertTrue(
             end - acquired <= most.toNanos() + 50_000_000,
             "a renewal moved the end beyond the maximum hold time");
         letPass(Duration.ofMillis(50));
       }
-      fail("the lease was renewed for longer than its maximum hold time");
+      return fail("the lease was renewed for longer than its maximum hold time");
     } catch (LeaseLostException e) {
-      assertTrue(since(before).compareTo(most) >= 0, () -> "ended too early: " + e);
+      if (since(before).compareTo(most) >= 0) {
+        return true;
+      }
+      if (since(renewed).compareTo(lease.effectiveTerm().dividedBy(2)) < 0) {
+        fail("ended too early: " + e);
+      }
+      return false;
     }
   }
 
@@ -370,7 +393,7 @@ public abstract class LeaseRules extends RuleTest {
     never(lease.effectiveTerm().plusSeconds(1), lease.lost(), "a short outage cost the lease");
     assertTrue(
         events.stream().anyMatch(LockEvent.Renewed.class::isInstance), "it was never renewed");
-    assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the store had let go");
+    assertReleased(lease, "the store had let go");
   }
 
   /** Holds many leases and answers how many threads there are more than with one. */

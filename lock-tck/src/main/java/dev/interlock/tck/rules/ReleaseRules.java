@@ -141,7 +141,7 @@ public abstract class ReleaseRules extends RuleTest {
     for (int i = 0; i < 6; i++) {
       LockClient other = client(); // contends by itself, and not behind the others
       for (LockClient client : List.of(waiting, other)) {
-        assertTrue(client.lock(name).tryAcquire().isEmpty(), "a held lock was had");
+        assertRefused(client.lock(name), "a held lock was had");
         cancelled.add(client.lock(name).acquireAsync());
         timedOut.add(client.lock(name).tryAcquireAsync(Duration.ofMillis(300)));
         interrupted.add(
@@ -164,7 +164,7 @@ public abstract class ReleaseRules extends RuleTest {
       thread.join(bound().toMillis());
       assertFalse(thread.isAlive(), "an interrupted thread did not return");
     }
-    assertEquals(ReleaseOutcome.RELEASED, held.release());
+    assertReleased(held, "a held lock was freed by those who waited");
   }
 
   private static StoreView view(Server server) {

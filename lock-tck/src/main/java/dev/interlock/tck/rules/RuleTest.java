@@ -1,6 +1,7 @@
 package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -463,6 +464,11 @@ public abstract class RuleTest {
               lease.release();
               fail(otherwise);
             });
+  }
+
+  /** The store held the lock for its lease until now. One that is too busy may not say so. */
+  static void assertReleased(Lease lease, String otherwise) {
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), otherwise);
   }
 
   /** Whoever looks sees the lock free, if its release is known to have arrived at once. */
