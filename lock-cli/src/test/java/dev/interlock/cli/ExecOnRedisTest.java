@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Path;
@@ -225,7 +226,7 @@ class ExecOnRedisTest {
     assertTrue(
         result.err().contains("process " + child + " did not end in time and was killed"),
         result::err);
-    assertTrue(ProcessHandle.of(child).isEmpty());
+    Eventually.holds("reaped", () -> ProcessHandle.of(child).isEmpty());
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
+import dev.interlock.testbed.Eventually;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -176,8 +177,9 @@ class ExecTest {
     Run run =
         interlock.start(
             exec(
-                "(unset INTERLOCK_EXEC; exec setsid sleep 600 >/dev/null 2>&1 </dev/null) & echo"
-                    + " $!"));
+                "(unset INTERLOCK_EXEC; exec setsid sleep 600 >/dev/null 2>&1 </dev/null) & p=$!;"
+                    // Until then it has what its parent has.
+                    + " until grep -q sleep /proc/$p/comm; do sleep 0.05; done; echo $p"));
     Result result = run.await();
     long daemon = Long.parseLong(result.out());
     try {
@@ -238,7 +240,8 @@ class ExecTest {
     Matcher killed =
         Pattern.compile("process (\\d+) did not end in time and was killed").matcher(result.err());
     assertTrue(killed.find(), result::err);
-    assertTrue(ProcessHandle.of(Long.parseLong(killed.group(1))).isEmpty());
+    long child = Long.parseLong(killed.group(1));
+    Eventually.holds("reaped", () -> ProcessHandle.of(child).isEmpty());
   }
 
   @Test

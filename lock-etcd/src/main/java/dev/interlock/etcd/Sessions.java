@@ -11,8 +11,6 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.options.PutOption;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -43,6 +41,11 @@ final class Sessions implements AutoCloseable {
   private final Duration requestTimeout;
   private final ConcurrentHashMap<Long, CompletableFuture<Session>> sessions =
       new ConcurrentHashMap<>();
+
+  /** By their leases: under way, and awaited when the client is closed. */
+  private final ConcurrentHashMap<Long, CompletableFuture<?>> revocations =
+      new ConcurrentHashMap<>();
+
   private final ScheduledThreadPoolExecutor heart;
   private volatile boolean closed;
 
@@ -208,14 +211,17 @@ final class Sessions implements AutoCloseable {
   /** Ends a lease in the background; if that fails it ends with its time to live. */
   @CanIgnoreReturnValue
   CompletableFuture<?> revoke(long lease) {
-    return requests
-        .send(requestTimeout, client -> client.getLeaseClient().revoke(lease))
-        .whenComplete(
-            (answer, failure) -> {
-              if (failure != null) {
-                log.debug("lease {} is left to its end", Long.toHexString(lease), failure);
-              }
-            });
+    CompletableFuture<?> end =
+        requests
+            .send(requestTimeout, client -> client.getLeaseClient().revoke(lease))
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure != null) {
+                    log.debug("lease {} is left to its end", Long.toHexString(lease), failure);
+                  }
+                });
+    revocations.put(lease, end);
+    return end.whenComplete((answer, failure) -> revocations.remove(lease));
   }
 
   private TimeSource time() {
@@ -226,20 +232,19 @@ final class Sessions implements AutoCloseable {
   public void close() {
     closed = true;
     heart.shutdownNow();
-    List<CompletableFuture<?>> ends = new ArrayList<>();
     for (CompletableFuture<Session> session : sessions.values()) {
       if (session.isDone() && !session.isCompletedExceptionally()) {
         Session known = session.join();
         known.end();
-        ends.add(revoke(known.lease()));
+        revoke(known.lease());
       }
     }
     try {
       requests.await(
-          CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0])),
+          CompletableFuture.allOf(revocations.values().toArray(new CompletableFuture<?>[0])),
           Deadline.in(time(), requestTimeout));
     } catch (ExecutionException | TimeoutException e) {
-      log.debug("closed before every session was ended; the rest end with their time to live", e);
+      log.debug("closed before every lease was ended; the rest end with their time to live", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

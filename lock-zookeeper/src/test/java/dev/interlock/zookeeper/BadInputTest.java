@@ -139,14 +139,13 @@ class BadInputTest {
 
   @Test
   void aSessionThatIsTooShortForItsTicksIsRefused() {
-    try (CuratorFramework curator =
-        CuratorFrameworkFactory.newClient(
-            server.connectString(), 500, 500, (count, elapsed, sleeper) -> false)) {
-      curator.start();
+    ZooKeeperSettings slow =
+        ZooKeeperSettings.builder().tickTime(Backends.TERM.dividedBy(3)).build();
+    try (CuratorFramework curator = Backends.curator(server.connectString())) {
       assertSays(
           LockConfigurationException.class,
-          "the session's time-out is 500 ms, and locks need at least four ticks",
-          () -> ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS));
+          "ms, and locks need at least four ticks",
+          () -> ZooKeeperLocks.using(curator, slow, Backends.OPTIONS));
     }
   }
 
@@ -163,6 +162,12 @@ class BadInputTest {
       List<ZooKeeperServer> members = ensemble.members();
       members.get(1).kill();
       members.get(2).kill();
+      Eventually.holds(
+          "it has lost the others",
+          () -> {
+            String said = members.get(0).ask("srvr");
+            return !said.contains("Mode: follower") && !said.contains("Mode: leader");
+          });
       assertSays(
           LockUnavailableException.class,
           "does a ZooKeeper with a quorum serve there?",

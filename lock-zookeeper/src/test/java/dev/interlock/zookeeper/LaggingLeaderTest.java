@@ -10,6 +10,7 @@ import dev.interlock.testbed.Testbed;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -90,10 +91,9 @@ class LaggingLeaderTest {
 
   private static final List<Member> members = new ArrayList<>();
   private static List<InstanceSpec> specs = List.of();
-  private static Member leader;
-  private static Member follower;
 
   private final ExecutorService executor = Executors.newCachedThreadPool();
+  private Member leader;
   private CuratorFramework followersCurator;
   private CuratorFramework leadersCurator;
   private ZooKeeperBackend holder;
@@ -108,15 +108,16 @@ class LaggingLeaderTest {
         members.add(new Member(specs.get(i), configs.buildConfig(i)));
       }
     }
-    leader = awaitMember(ServerState.LEADING);
-    follower = awaitMember(ServerState.FOLLOWING);
   }
 
   private static InstanceSpec instance(int tick) {
     int client = Testbed.freePort();
     int election = Testbed.freePort();
     int quorum = Testbed.freePort();
-    return new InstanceSpec(null, client, election, quorum, true, -1, tick, -1);
+    // Nobody gives anybody up while the leader is held.
+    Map<String, Object> patient =
+        Map.of("initLimit", "300", "syncLimit", "300", "maxSessionTimeout", "60000");
+    return new InstanceSpec(null, client, election, quorum, true, -1, tick, -1, patient);
   }
 
   private static Member awaitMember(ServerState state) throws Exception {
@@ -137,6 +138,8 @@ class LaggingLeaderTest {
 
   @BeforeEach
   void connect() throws Exception {
+    leader = awaitMember(ServerState.LEADING);
+    Member follower = awaitMember(ServerState.FOLLOWING);
     followersCurator = Backends.curator(follower.address);
     leadersCurator = Backends.curator(leader.address);
     holder = Backends.on(followersCurator);
@@ -190,6 +193,8 @@ class LaggingLeaderTest {
   private <T> T whileTheLeaderLags(Callable<?> first, Callable<T> second) throws Exception {
     Field observers = Leader.class.getDeclaredField("observingLearners");
     observers.setAccessible(true);
+    // What the leader answers after a commit says that it is not at that place any more.
+    other.inspect("caught up", Backends.soon());
     // It is looked at between the two.
     Object held = observers.get(leader.leader());
     Future<T> outcome;
