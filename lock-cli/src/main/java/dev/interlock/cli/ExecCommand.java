@@ -231,6 +231,7 @@ final class ExecCommand implements Callable<Integer> {
       throw cannotStart(e);
     }
     try {
+      signals.passOn();
       return supervise(job, lease);
     } catch (RuntimeException | Error e) {
       // A bug here must not free the lock under a command that is still at work.

@@ -48,19 +48,25 @@ final class SignalRelay {
   }
 
   /**
-   * Starts the job; from now on signals are for it, the one included that came before. One that
-   * comes while it is being started waits, since the terminal may have sent it to the job as well.
-   * To be called by the thread that installed this.
+   * Starts the job; from now on signals are for it. One that comes while it is being started waits,
+   * since the terminal may have sent it to the job as well.
    */
   synchronized Job start(Starter starter) throws IOException {
     Job started = starter.start();
     job = started;
-    if (received != null) {
+    return started;
+  }
+
+  /**
+   * Passes on to the job the signal that came before there was one. To be called by the thread that
+   * installed this.
+   */
+  synchronized void passOn() {
+    if (received != null && job != null) {
       clearInterrupt();
-      started.send(received);
+      job.send(received);
       received = null;
     }
-    return started;
   }
 
   /** It was meant to end the waiting for the lock, which has ended by itself. */

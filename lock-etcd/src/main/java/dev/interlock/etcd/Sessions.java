@@ -221,7 +221,7 @@ final class Sessions implements AutoCloseable {
                   }
                 });
     revocations.put(lease, end);
-    return end.whenComplete((answer, failure) -> revocations.remove(lease));
+    return end.whenComplete((answer, failure) -> revocations.remove(lease, end));
   }
 
   private TimeSource time() {

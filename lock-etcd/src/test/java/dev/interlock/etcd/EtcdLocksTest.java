@@ -13,6 +13,9 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import dev.interlock.testbed.Eventually;
@@ -122,6 +125,21 @@ class EtcdLocksTest {
         .commit()
         .get()
         .isSucceeded();
+  }
+
+  @Test
+  void aLeaseThatIsBeingGivenBackIsGoneWhenItsClientIsClosed() throws Exception {
+    LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+    Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+      Lease lease = client.lock("given back", fixed).acquire();
+      try (NetworkFault late = proxy.delay(Direction.CLIENT_TO_SERVER, Duration.ofSeconds(1))) {
+        lease.release();
+        client.close();
+        assertEquals(0, Backends.leases(server), () -> "with " + late);
+      }
+    }
   }
 
   @Test
