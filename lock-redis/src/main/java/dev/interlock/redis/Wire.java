@@ -57,6 +57,9 @@ final class Wire {
   private final boolean asking;
   private final int usualTimeout;
 
+  /** Replies that the server owes to what was sent and that nobody has read yet. */
+  private int owed;
+
   private Wire(Connection connection, Deadline deadline, boolean asking, int usualTimeout) {
     this.connection = connection;
     this.deadline = deadline;
@@ -68,6 +71,9 @@ final class Wire {
    * Talks over a connection until the deadline at most, or until the connection's own time-out if
    * that is shorter; it has that time-out again afterwards.
    *
+   * <p>However the talk ends: if a reply is still owed, the connection is marked as broken. On a
+   * connection that went back to its pool, the next request would take that reply for its own.
+   *
    * @param asking whether the node is importing the keys' slot, and serves it only to those that
    *     say so
    */
@@ -78,6 +84,9 @@ final class Wire {
     try {
       return talk.over(wire);
     } finally {
+      if (wire.owed > 0) {
+        connection.setBroken();
+      }
       if (!connection.isBroken()) {
         connection.setSoTimeout(usual);
       }
@@ -107,16 +116,33 @@ final class Wire {
       send(call, withSource);
       return next();
     }
-    connection.sendCommand(Command.ASKING);
+    send(new CommandArguments(Command.ASKING));
     send(call, withSource);
-    next();
-    return next();
+    Object permission = read();
+    Object reply = read();
+    if (reply instanceof JedisDataException refused) {
+      // Without permission the node answers that the slot is elsewhere: that is not the reason.
+      throw permission instanceof JedisDataException reason ? reason : refused;
+    }
+    return reply;
+  }
+
+  private void send(CommandArguments command) {
+    owed++; // before it is sent: a command that is sent in part is answered by nothing that fits
+    connection.sendCommand(command);
   }
 
   /** The next reply, waited for until the deadline. */
   private Object next() {
     limitToDeadline();
-    return connection.getOne();
+    try {
+      Object reply = connection.getOne();
+      owed--;
+      return reply;
+    } catch (JedisDataException e) {
+      owed--;
+      throw e;
+    }
   }
 
   /**
@@ -219,27 +245,27 @@ final class Wire {
    * @return how many have
    */
   long awaitReplicas(int wanted, long millis) {
-    connection.sendCommand(Command.WAIT, Integer.toString(wanted), Long.toString(millis));
-    return (Long) connection.getOne();
+    send(new CommandArguments(Command.WAIT).add(wanted).add(millis));
+    return (Long) next();
   }
 
   /** Asks the server for its name, version, mode and role; servers before 6.2 do not answer. */
   Map<String, Object> hello() {
-    connection.sendCommand(Command.HELLO);
-    return BuilderFactory.ENCODED_OBJECT_MAP.build(connection.getOne());
+    send(new CommandArguments(Command.HELLO));
+    return BuilderFactory.ENCODED_OBJECT_MAP.build(next());
   }
 
   /** Returns true if the server answers, and throws otherwise. */
   boolean ping() {
-    connection.sendCommand(Command.PING);
-    connection.getOne();
+    send(new CommandArguments(Command.PING));
+    next();
     return true;
   }
 
   /** Asks a cluster's node for the slots, as {@code CLUSTER SLOTS} gives them. */
   List<?> slots() {
-    connection.sendCommand(Command.CLUSTER, "SLOTS");
-    return (List<?>) connection.getOne();
+    send(new CommandArguments(Command.CLUSTER).add("SLOTS"));
+    return (List<?>) next();
   }
 
   /** Whether the connection, left to itself, would wait for answers without limit. */
@@ -260,7 +286,7 @@ final class Wire {
     for (byte[] argument : call.arguments()) {
       arguments.add(argument);
     }
-    connection.sendCommand(arguments);
+    send(arguments);
   }
 
   static String text(Object reply) {

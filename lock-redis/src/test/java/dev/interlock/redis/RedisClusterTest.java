@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
@@ -29,6 +30,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -276,6 +278,54 @@ class RedisClusterTest {
     } finally {
       for (RedisServer master : List.of(to, from)) {
         master.call("CLUSTER", "SETSLOT", number, "STABLE");
+      }
+    }
+  }
+
+  @Test
+  void aRefusedRequestLeavesNoReplyBehindForTheNextOne() throws Exception {
+    String moving = "moving";
+    RedisServer from = cluster.masterFor("interlock:{" + moving + "}");
+    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+    String slot = Integer.toString(LockKeys.of("interlock", moving).slot());
+    List<String> names =
+        IntStream.range(0, 100)
+            .mapToObj(i -> "job " + i)
+            .filter(name -> cluster.masterFor("interlock:{" + name + "}") == to)
+            .limit(10)
+            .toList();
+    for (RedisServer member : cluster.members()) {
+      member.call("ACL", "SETUSER", "unasked", "on", ">s3cret", "~*", "&*", "+@all", "-asking");
+    }
+    try (LockBackend holder = Backends.open(cluster.uri());
+        LockBackend unasked = Backends.open(cluster.uri().replace("://", "://unasked:s3cret@"))) {
+      take(holder, claim("moving"));
+      Claim held = claim(names.get(0));
+      take(holder, held);
+      to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", from.call("CLUSTER", "MYID").toString());
+      from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", to.call("CLUSTER", "MYID").toString());
+      for (Object key : (List<?>) from.call("CLUSTER", "GETKEYSINSLOT", slot, "100")) {
+        from.call("MIGRATE", to.host(), Integer.toString(to.port()), (String) key, "0", "5000");
+      }
+
+      for (String free : names.subList(1, names.size())) {
+        // Says ASKING to the other node, which this user may not say.
+        LockConfigurationException e =
+            assertThrows(
+                LockConfigurationException.class, () -> unasked.tryAcquire(claim(moving), soon()));
+        assertTrue(e.getMessage().contains("asking"), e::getMessage);
+        // The next requests to that node get replies of their own.
+        Grant grant = take(unasked, claim(free));
+        assertTrue(isBusy(unasked, held.name()));
+        assertRenewed(unasked.renewAll(List.of(grant), soon()).get(0));
+        assertTrue(unasked.release(grant.claim(), soon()));
+      }
+    } finally {
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
+      }
+      for (RedisServer member : cluster.members()) {
+        member.call("ACL", "DELUSER", "unasked");
       }
     }
   }
