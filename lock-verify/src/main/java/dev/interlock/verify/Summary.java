@@ -1,0 +1,111 @@
+package dev.interlock.verify;
+
+import static java.util.Comparator.comparing;
+
+import dev.interlock.verify.TestResult.Status;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/** What a run ends with: the suites and their times, what was skipped, and what failed, last. */
+final class Summary {
+  /** As much of a stack trace as shows the way from the test to the failure. */
+  private static final int MOST_FRAMES = 8;
+
+  private final PrintStream out;
+  private final Log log;
+
+  Summary(PrintStream out, Log log) {
+    this.out = out;
+    this.log = log;
+  }
+
+  /** Prints it, and returns whether everything passed. */
+  boolean print(List<SuiteResult> results, Duration took) {
+    table(results, took);
+    skipped(results);
+    failures(results);
+    long failed = count(results, Status.FAILED);
+    out.printf(Locale.ROOT, "%nEverything that was printed is in %s%n", log);
+    out.printf(
+        Locale.ROOT,
+        "%d passed, %d failed, %d skipped%n",
+        count(results, Status.PASSED),
+        failed,
+        count(results, Status.SKIPPED));
+    return failed == 0 && !results.isEmpty();
+  }
+
+  private static long count(List<SuiteResult> results, Status status) {
+    return results.stream().mapToLong(result -> result.count(status)).sum();
+  }
+
+  private void table(List<SuiteResult> results, Duration took) {
+    Map<String, List<SuiteResult>> byModule = new TreeMap<>();
+    for (SuiteResult result : results) {
+      byModule.computeIfAbsent(result.suite().module().name(), m -> new ArrayList<>()).add(result);
+    }
+    out.printf(Locale.ROOT, "%n%-44s %9s  %s%n", "suite", "time", "tests");
+    byModule.forEach(
+        (module, suites) -> {
+          line(module, total(suites), "");
+          suites.sort(comparing(SuiteResult::took).reversed());
+          suites.forEach(suite -> line("  " + suite.suite().name(), suite.took(), suite.summary()));
+        });
+    line("all suites, one after the other", total(results), "");
+    line("as they were run, side by side", took, "");
+  }
+
+  private void line(String what, Duration took, String tests) {
+    out.printf(Locale.ROOT, "%-44s %9s  %s%n", what, Text.seconds(took), tests);
+  }
+
+  private static Duration total(List<SuiteResult> results) {
+    return results.stream().map(SuiteResult::took).reduce(Duration.ZERO, Duration::plus);
+  }
+
+  private void skipped(List<SuiteResult> results) {
+    List<SuiteResult> some =
+        results.stream().filter(result -> result.count(Status.SKIPPED) > 0).toList();
+    if (!some.isEmpty()) {
+      out.printf(Locale.ROOT, "%nSkipped:%n");
+    }
+    for (SuiteResult result : some) {
+      Map<String, Long> reasons = new TreeMap<>();
+      tests(result, Status.SKIPPED).forEach(test -> reasons.merge(test.reason(), 1L, Long::sum));
+      reasons.forEach(
+          (reason, times) ->
+              out.printf(Locale.ROOT, "  %s: %s (%d)%n", result.suite(), reason, times));
+    }
+  }
+
+  private static Stream<TestResult> tests(SuiteResult result, Status status) {
+    return result.tests().stream().filter(test -> test.status() == status);
+  }
+
+  private void failures(List<SuiteResult> results) {
+    int number = 0;
+    for (SuiteResult result : results) {
+      for (TestResult test : tests(result, Status.FAILED).toList()) {
+        number++;
+        out.printf(Locale.ROOT, "%n%d) %s: %s%n", number, result.suite(), test.title());
+        out.println("   " + test.reason().replace("\n", "\n   "));
+        test.trace()
+            .lines()
+            .filter(line -> line.startsWith("\tat dev.interlock"))
+            .limit(MOST_FRAMES)
+            .forEach(line -> out.println("     " + line.strip()));
+        out.println("   again: ./verify --only " + command(result.suite(), test));
+      }
+    }
+  }
+
+  private static String command(Suite suite, TestResult test) {
+    return "'" + suite.name() + (test.method().isEmpty() ? "" : "#" + test.method()) + "'";
+  }
+}

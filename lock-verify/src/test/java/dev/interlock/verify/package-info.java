@@ -1,0 +1,2 @@
+/** Tests of the test runner. */
+package dev.interlock.verify;
