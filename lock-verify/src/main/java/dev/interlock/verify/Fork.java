@@ -164,6 +164,11 @@ final class Fork implements AutoCloseable {
     }
   }
 
+  /** The processor time that the JVM and its children have used. */
+  Duration cpuTime() {
+    return CpuTime.of(process.pid());
+  }
+
   /** Lets the JVM end, and ends it if it does not. */
   @Override
   public void close() {

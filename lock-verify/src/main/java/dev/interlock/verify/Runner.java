@@ -69,6 +69,7 @@ final class Runner {
       throws IOException, InterruptedException {
     progress.begins(suite);
     long start = System.nanoTime();
+    Duration before = fork.cpuTime();
     List<TestResult> tests = new ArrayList<>();
     Path output = Files.createTempFile("interlock-verify", ".log");
     try {
@@ -80,7 +81,11 @@ final class Runner {
         tests.add(TestResult.ofSuite(suite.className(), "it ran no test"));
       }
       SuiteResult result =
-          new SuiteResult(suite, Duration.ofNanos(System.nanoTime() - start), tests);
+          new SuiteResult(
+              suite,
+              Duration.ofNanos(System.nanoTime() - start),
+              alive ? fork.cpuTime().minus(before) : Duration.ZERO,
+              tests);
       log.append(result, output);
       progress.ended(result);
       return alive;

@@ -4,8 +4,12 @@ import dev.interlock.verify.TestResult.Status;
 import java.time.Duration;
 import java.util.List;
 
-/** What came of a suite. */
-record SuiteResult(Suite suite, Duration took, List<TestResult> tests) {
+/**
+ * What came of a suite.
+ *
+ * @param cpuTime what it used of the processors; zero if that is not known
+ */
+record SuiteResult(Suite suite, Duration took, Duration cpuTime, List<TestResult> tests) {
   SuiteResult {
     tests = List.copyOf(tests);
   }

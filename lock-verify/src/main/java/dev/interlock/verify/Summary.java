@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** What a run ends with: the suites and their times, what was skipped, and what failed, last. */
@@ -50,23 +51,37 @@ final class Summary {
     for (SuiteResult result : results) {
       byModule.computeIfAbsent(result.suite().module().name(), m -> new ArrayList<>()).add(result);
     }
-    out.printf(Locale.ROOT, "%n%-44s %9s  %s%n", "suite", "time", "tests");
+    out.printf(Locale.ROOT, "%n%-44s %9s %9s  %s%n", "suite", "time", "CPU", "tests");
     byModule.forEach(
         (module, suites) -> {
-          line(module, total(suites), "");
+          total(module, suites);
           suites.sort(comparing(SuiteResult::took).reversed());
-          suites.forEach(suite -> line("  " + suite.suite().name(), suite.took(), suite.summary()));
+          for (SuiteResult suite : suites) {
+            line("  " + suite.suite().name(), suite.took(), suite.cpuTime(), suite.summary());
+          }
         });
-    line("all suites, one after the other", total(results), "");
-    line("as they were run, side by side", took, "");
+    total("all suites, one after the other", results);
+    out.printf(Locale.ROOT, "%-44s %9s%n", "as they were run, side by side", Text.seconds(took));
   }
 
-  private void line(String what, Duration took, String tests) {
-    out.printf(Locale.ROOT, "%-44s %9s  %s%n", what, Text.seconds(took), tests);
+  private void total(String what, List<SuiteResult> results) {
+    line(what, sum(results, SuiteResult::took), sum(results, SuiteResult::cpuTime), "");
   }
 
-  private static Duration total(List<SuiteResult> results) {
-    return results.stream().map(SuiteResult::took).reduce(Duration.ZERO, Duration::plus);
+  private void line(String what, Duration took, Duration cpuTime, String tests) {
+    String row =
+        String.format(
+            Locale.ROOT,
+            "%-44s %9s %9s  %s",
+            what,
+            Text.seconds(took),
+            Text.seconds(cpuTime),
+            tests);
+    out.println(row.stripTrailing());
+  }
+
+  private static Duration sum(List<SuiteResult> results, Function<SuiteResult, Duration> part) {
+    return results.stream().map(part).reduce(Duration.ZERO, Duration::plus);
   }
 
   private void skipped(List<SuiteResult> results) {
