@@ -101,7 +101,7 @@ final class Worker {
     TestPlan plan =
         launcher.discover(
             request(DiscoverySelectors.selectClasspathRoots(Set.of(testClasses)).get(0))
-                .filters(ClassNameFilter.includeClassNamePatterns(".*Test"))
+                .filters(ClassNameFilter.includeClassNamePatterns("[^$]*Test"))
                 .build());
     for (TestIdentifier engine : plan.getRoots()) {
       for (TestIdentifier suite : plan.getChildren(engine)) {
