@@ -7,11 +7,13 @@ import dev.interlock.testbed.Testbed;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
 /**
  * A Redis Cluster keeps the contract. Its servers tell clients where they are, past the kit's
  * proxies: what a broken network does to the client is tested on a single Redis.
  */
+@Tag("extended")
 class RedisClusterContractTest extends LockTck {
 
   private static RedisCluster servers;

@@ -7,8 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 
 /** The kit refuses wrong locks on Redis, for what is wrong with them. */
+@Tag("extended")
 class RedisSpecimensTest extends SpecimenSuite {
 
   @Override

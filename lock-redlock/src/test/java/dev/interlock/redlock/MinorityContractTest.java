@@ -20,6 +20,7 @@ import java.io.Writer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * locks are held. By default rules of every kind are tested; with {@code
  * -Dinterlock.redlock.whole}, all that need no node of their own to stop.
  */
+@Tag("extended")
 class MinorityContractTest {
 
   private static final List<String> SOME =

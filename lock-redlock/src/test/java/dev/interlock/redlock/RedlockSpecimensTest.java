@@ -6,8 +6,10 @@ import dev.interlock.tck.specimen.SpecimenTable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 
 /** The kit refuses wrong Redlocks, for what is wrong with them. */
+@Tag("extended")
 class RedlockSpecimensTest extends SpecimenSuite {
 
   @Override
