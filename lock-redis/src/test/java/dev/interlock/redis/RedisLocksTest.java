@@ -47,6 +47,10 @@ import redis.clients.jedis.providers.PooledConnectionProvider;
 /** Locks through Jedis clients that the user has. */
 class RedisLocksTest {
 
+  /** A server that stands still for a while fails no request. */
+  private static final LockOptions PATIENT =
+      LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
+
   private static RedisServer redis;
 
   @BeforeAll
@@ -67,12 +71,9 @@ class RedisLocksTest {
 
   @Test
   void aClientWorksThroughTheUsersJedisAndLeavesItOpen() throws Exception {
-    try (RedisClient jedis = client(new ConnectionPoolConfig(), 2_000)) {
+    try (RedisClient jedis = client(new ConnectionPoolConfig(), 20_000)) {
       try (LockClient locks =
-              RedisLocks.using(
-                  jedis,
-                  RedisSettings.builder().namespace("mine").build(),
-                  LockOptions.defaults());
+              RedisLocks.using(jedis, RedisSettings.builder().namespace("mine").build(), PATIENT);
           Lease lease = locks.lock("job").acquire()) {
         assertEquals(lease.fencingToken() / 64, Long.parseLong(jedis.get("mine:{job}:fence")));
         assertTrue(locks.lock("job").tryAcquire().isEmpty());
@@ -86,9 +87,9 @@ class RedisLocksTest {
   void aPoolOfOneIsEnoughWhileSomebodyWaits() throws Exception {
     ConnectionPoolConfig one = new ConnectionPoolConfig();
     one.setMaxTotal(1);
-    try (RedisClient jedis = client(one, 2_000);
-        LockClient locks = RedisLocks.using(jedis);
-        LockClient others = RedisLocks.using(jedis)) {
+    try (RedisClient jedis = client(one, 20_000);
+        LockClient locks = RedisLocks.using(jedis, PATIENT);
+        LockClient others = RedisLocks.using(jedis, PATIENT)) {
       Lease lease = locks.lock("job").acquire();
       CompletableFuture<Lease> waiting = others.lock("job").acquireAsync();
       Eventually.holds("listening", () -> channels().contains("interlock:{job}"));
@@ -129,7 +130,7 @@ class RedisLocksTest {
 
   @Test
   void aClosedJedisIsSaidToBeClosed() {
-    RedisClient jedis = client(new ConnectionPoolConfig(), 2_000);
+    RedisClient jedis = client(new ConnectionPoolConfig(), 20_000);
     jedis.close();
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
@@ -142,11 +143,14 @@ class RedisLocksTest {
     try (RedisClient jedis = client(new ConnectionPoolConfig(), 60_000);
         LockBackend backend = backend(jedis)) {
       List<Connection> all = Stream.generate(() -> jedis.getPool().getResource()).limit(8).toList();
-      LockUnavailableException e =
-          assertThrows(
-              LockUnavailableException.class,
-              () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
-      assertTrue(e.getMessage().contains("all 8 connections are in use"), e::getMessage);
+      Eventually.holds(
+          "told that all are in use", // and not that the time was up before it looked
+          () ->
+              assertThrows(
+                      LockUnavailableException.class,
+                      () -> backend.tryAcquire(claim("job"), in(millis(100))))
+                  .getMessage()
+                  .contains("all 8 connections are in use"));
       all.forEach(Connection::close);
       take(backend, claim("job"));
     }
@@ -172,8 +176,7 @@ class RedisLocksTest {
         LockBackend backend = backend(jedis)) {
       redis.pause();
       assertThrows(
-          LockUnavailableException.class,
-          () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
+          LockUnavailableException.class, () -> backend.tryAcquire(claim("job"), in(millis(100))));
       redis.resume();
       take(backend, claim("another job"));
     }
@@ -181,7 +184,7 @@ class RedisLocksTest {
 
   @Test
   void anyOtherKindOfJedisDoesToo() throws Exception {
-    try (UnifiedJedis jedis = unknownKind(2_000);
+    try (UnifiedJedis jedis = unknownKind(20_000);
         LockBackend backend = backend(jedis)) {
       Claim claim = claim("job");
       Grant grant = take(backend, claim);
@@ -193,18 +196,15 @@ class RedisLocksTest {
       try (Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
         assertTrue(backend.release(claim, soon()));
       }
-      redis.pause();
-      assertThrows(
-          LockUnavailableException.class,
-          () -> backend.tryAcquire(claim("job"), Deadline.in(Backends.TIME, millis(100))));
-      redis.resume();
+      redis.kill();
+      assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(claim("job"), soon()));
     }
   }
 
   @Test
   void waitersOnAnyOtherKindOfJedisLookAgainByThemselves() throws Exception {
-    LockOptions options = LockOptions.builder().lookAgain(millis(50)).build();
-    try (UnifiedJedis jedis = unknownKind(2_000);
+    LockOptions options = PATIENT.toBuilder().lookAgain(millis(50)).build();
+    try (UnifiedJedis jedis = unknownKind(20_000);
         LockClient locks = RedisLocks.using(jedis, options);
         LockClient others = RedisLocks.using(jedis, options)) {
       Lease lease = locks.lock("job").acquire();
@@ -234,8 +234,11 @@ class RedisLocksTest {
   }
 
   private static LockBackend backend(UnifiedJedis jedis) {
-    return RedisLocks.backend(
-        jedis, RedisSettings.defaults(), Backends.context(LockOptions.defaults()));
+    return RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context(PATIENT));
+  }
+
+  private static Deadline in(Duration time) {
+    return Deadline.in(Backends.TIME, time);
   }
 
   private static List<?> channels() throws IOException {
