@@ -1,0 +1,31 @@
+package dev.interlock.redis;
+
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The system's time, and what a test adds to it. */
+final class AdvancingTime implements TimeSource {
+
+  private final AtomicLong ahead = new AtomicLong();
+
+  /** Has time pass at once. Who waits for it by other means, such as a socket, is not woken. */
+  void advance(Duration time) {
+    ahead.addAndGet(time.toNanos());
+  }
+
+  @Override
+  public long nanoTime() {
+    return Backends.TIME.nanoTime() + ahead.get();
+  }
+
+  @Override
+  public long wallMillis() {
+    return Backends.TIME.wallMillis() + ahead.get() / 1_000_000;
+  }
+
+  @Override
+  public void parkUntil(Object blocker, long untilNanos) {
+    Backends.TIME.parkUntil(blocker, untilNanos - ahead.get());
+  }
+}
