@@ -148,7 +148,7 @@ class JoinedRequestsTest {
                 Script.ACQUIRE,
                 keys,
                 value.getBytes(UTF_8),
-                "30000".getBytes(UTF_8),
+                "600000".getBytes(UTF_8), // no key that a test waits for goes by itself
                 "600000".getBytes(UTF_8));
         Long granted = assertInstanceOf(Long.class, joined.run(acquire, deadline));
         interruptKept = Thread.currentThread().isInterrupted();

@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -37,12 +38,14 @@ import redis.clients.jedis.RedisClient;
 /** Waiters are told of releases. Where a signal is expected, nothing but a signal is waited for. */
 class SubscriberTest {
 
+  /** For what is found out by poking. A connection whose server stands still for longer breaks. */
   private static final int QUICK_POKE = 200;
 
   private static RedisServer redis;
   private LockBackend backend;
   private RedisClient jedis;
   private Subscriber subscriber;
+  private Set<Thread> threadsBefore;
 
   @BeforeAll
   static void startServer() {
@@ -55,17 +58,28 @@ class SubscriberTest {
   }
 
   @BeforeEach
-  void open() throws IOException {
+  void open() throws Exception {
     redis.heal();
     redis.call("FLUSHALL");
+    Eventually.holds("the subscribers before are gone", () -> subscribedConnections() == 0);
+    threadsBefore = Thread.getAllStackTraces().keySet();
     backend = Backends.open(redis.uri());
     jedis = RedisClient.create(redis.host(), redis.port());
-    subscriber =
-        new Subscriber(
-            PooledNodes.ofUser(jedis::getPool)::dedicated,
-            "interlock",
-            new Failures("redis", "here", false),
-            QUICK_POKE);
+    subscriber = subscriber(Subscriber.POKE_MILLIS);
+  }
+
+  private Subscriber subscriber(int pokeMillis) {
+    return new Subscriber(
+        PooledNodes.ofUser(jedis::getPool)::dedicated,
+        "interlock",
+        new Failures("redis", "here", false),
+        pokeMillis);
+  }
+
+  /** From now on the subscriber is one that soon finds out. */
+  private void pokeQuickly() {
+    subscriber.close();
+    subscriber = subscriber(QUICK_POKE);
   }
 
   @AfterEach
@@ -139,6 +153,7 @@ class SubscriberTest {
 
   @Test
   void theConnectionIsClosedWhenNobodyHasWaitedForAWhileAndMadeAgainForTheNext() throws Exception {
+    pokeQuickly();
     WakeUp waiter = new WakeUp(Backends.TIME);
     Watch watch = subscriber.watch(keys("job"), waiter);
     assertTrue(signalled(waiter));
@@ -146,8 +161,8 @@ class SubscriberTest {
     Eventually.holds("closed", () -> subscribedConnections() == 0);
     Eventually.holds("threads ended", () -> threads() == 0);
 
-    redis.call("PUBLISH", keys("job").channel(), "");
     WakeUp next = watching("job");
+    Eventually.holds("listening", () -> channels().contains(keys("job").channel()));
     redis.call("PUBLISH", keys("job").channel(), "");
     assertTrue(signalled(next));
   }
@@ -178,6 +193,7 @@ class SubscriberTest {
 
   @Test
   void aConnectionThatDiesSilentlyIsNoticed() throws Exception {
+    pokeQuickly();
     WakeUp waiter = watching("job");
     redis.pause();
     try {
@@ -194,6 +210,7 @@ class SubscriberTest {
 
   @Test
   void aQuietConnectionIsNotTakenForADeadOne() throws Exception {
+    pokeQuickly();
     WakeUp waiter = watching("job");
     // What breaks quiet connections breaks each of them before that; a busy machine one at most.
     Duration quiet = Duration.ofMillis(5 * QUICK_POKE);
@@ -210,7 +227,7 @@ class SubscriberTest {
     redis.pause();
     // A request time-out each would add up to 200 s.
     assertTimeoutPreemptively(
-        Duration.ofSeconds(20),
+        Duration.ofSeconds(60),
         () -> {
           for (int i = 0; i < 100; i++) {
             subscriber.watch(keys("job " + i), new WakeUp(Backends.TIME)).close();
@@ -332,7 +349,7 @@ class SubscriberTest {
   }
 
   private static boolean signalled(WakeUp waiter) throws InterruptedException {
-    return waiter.await(Deadline.in(Backends.TIME, Duration.ofSeconds(20)));
+    return waiter.await(Deadline.in(Backends.TIME, Eventually.LIMIT));
   }
 
   private static LockKeys keys(String name) {
@@ -355,8 +372,9 @@ class SubscriberTest {
     return (String) redis.call("CLIENT", "LIST", "TYPE", "pubsub");
   }
 
-  private static long threads() {
+  private long threads() {
     return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> !threadsBefore.contains(thread))
         .filter(thread -> thread.getName().matches("interlock-redis-(subscriber|listener)"))
         .count();
   }
