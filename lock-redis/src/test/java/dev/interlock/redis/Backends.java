@@ -15,6 +15,8 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
 
 /** Opens backends without the engine in front of them, and speaks to them as it would. */
 final class Backends {
@@ -49,6 +51,18 @@ final class Backends {
         throw new AssertionError("Redis tells nobody of a loss by itself");
       }
     };
+  }
+
+  /** The usual one, for clients of the user's. */
+  static BackendContext context() {
+    return context(LockOptions.builder().requestTimeout(PATIENCE).build());
+  }
+
+  /** How a program that has patience too sets up a Jedis client of its own. */
+  static JedisClientConfig jedisConfig() {
+    return DefaultJedisClientConfig.builder()
+        .timeoutMillis(Math.toIntExact(PATIENCE.toMillis()))
+        .build();
   }
 
   static LockBackend open(String uri) {

@@ -11,7 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
-import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -22,6 +21,7 @@ import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.RedisReplyException;
 import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
@@ -34,10 +34,10 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisSentinelClient;
 
@@ -50,7 +50,8 @@ class RedisSentinelTest {
 
   @BeforeAll
   static void startServers() {
-    group = Testbed.redisSentinels().start();
+    // Longer than any server stands still on a busy machine. The tests say when another takes over.
+    group = Testbed.redisSentinels().downAfter(Duration.ofSeconds(10)).start();
   }
 
   @AfterAll
@@ -81,12 +82,10 @@ class RedisSentinelTest {
           RedisSentinelClient.builder()
               .masterName(masterName())
               .sentinels(sentinels)
-              .clientConfig(DefaultJedisClientConfig.builder().build())
+              .clientConfig(Backends.jedisConfig())
               .build();
       return new ClosingBackend(
-          RedisLocks.backend(
-              jedis, RedisSettings.defaults(), Backends.context(LockOptions.defaults())),
-          jedis);
+          RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
     }
   }
 
@@ -128,12 +127,13 @@ class RedisSentinelTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("extended")
   void whenTheMasterDiesItsReplicaServesAndTokensGoOnRising(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       Grant grant = take(backend, claim("job"));
       RedisServer dead = group.master();
       dead.kill();
-      RedisServer next = group.awaitFailOver(dead);
+      RedisServer next = replace(dead);
 
       Grant second = takeWhenServed(backend, "job", grant);
       assertTrue(second.token() > grant.token());
@@ -142,14 +142,15 @@ class RedisSentinelTest {
   }
 
   @Test
+  @Tag("extended")
   void aMasterThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
-    try (LockBackend backend = Backends.open(group.uri(), Duration.ofMillis(500))) {
+    try (LockBackend backend = Backends.open(group.uri(), Duration.ofSeconds(3))) {
       Grant grant = take(backend, claim("job"));
       RedisServer hung = group.master();
       hung.pause();
       assertThrows(
           LockUnavailableException.class, () -> backend.tryAcquire(claim("other"), soon()));
-      group.awaitFailOver(hung);
+      replace(hung);
       assertTrue(takeWhenServed(backend, "job", grant).token() > grant.token());
     }
   }
@@ -157,26 +158,18 @@ class RedisSentinelTest {
   @Test
   void aGrantThatIsWaitedForOnTheReplicaSurvivesTheMaster() throws Exception {
     try (LockBackend backend = Backends.open(group.uri() + "?waitReplicas=1")) {
-      Grant grant = take(backend, claim("job"));
+      Grant grant = take(backend, claim("job", Duration.ofMinutes(10)));
       assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
       RedisServer dead = group.master();
       dead.kill();
-      RedisServer next = group.awaitFailOver(dead);
+      RedisServer next = replace(dead);
       assertEquals(grant.claim().id() + "|host/1/test", next.call("GET", "interlock:{job}"));
 
       // With its only other member dead, nothing can be confirmed any more.
-      Eventually.holds("answering", () -> backend.inspect("job", soon()).isHeld());
+      Eventually.holds("answering", () -> isHeld(backend, "job"));
       assertInstanceOf(
           Renewal.Failed.class,
           backend.renew(grant, Deadline.in(Backends.TIME, Duration.ofMillis(300))));
-      LockUnavailableException e =
-          assertThrows(
-              LockUnavailableException.class,
-              () ->
-                  backend.tryAcquire(
-                      claim("other"), Deadline.in(Backends.TIME, Duration.ofSeconds(8))));
-      assertTrue(e.getMessage().contains("fewer than 1 replicas"), e::getMessage);
-      assertEquals(null, next.call("GET", "interlock:{other}"));
     }
   }
 
@@ -235,6 +228,29 @@ class RedisSentinelTest {
     try (LockBackend backend = Backends.open(group.uri() + "?database=3")) {
       take(backend, claim("job"));
       assertTrue(group.master().info("keyspace", "db3").startsWith("keys=2"));
+    }
+  }
+
+  /** Has the sentinels replace a master at once, and not only when they have missed it for long. */
+  private static RedisServer replace(RedisServer lost) throws Exception {
+    Eventually.holds(
+        "a fail-over begins",
+        () -> {
+          try {
+            group.sentinels().get(0).call("SENTINEL", "FAILOVER", masterName());
+            return true;
+          } catch (RedisReplyException notYet) {
+            return false;
+          }
+        });
+    return group.awaitFailOver(lost);
+  }
+
+  private static boolean isHeld(LockBackend backend, String name) throws InterruptedException {
+    try {
+      return backend.inspect(name, soon()).isHeld();
+    } catch (LockUnavailableException notYet) {
+      return false;
     }
   }
 
