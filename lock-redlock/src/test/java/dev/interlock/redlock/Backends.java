@@ -40,7 +40,8 @@ final class Backends {
     return new BackendContext() {
       @Override
       public LockOptions options() {
-        return LockOptions.defaults();
+        // A server that stands still for a while fails no request.
+        return LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
       }
 
       @Override

@@ -10,14 +10,29 @@ final class Fingerprints {
 
   /** Hashes a state; never 0. */
   static long of(byte[] state) {
-    long hash = 0x9E3779B97F4A7C15L;
-    for (byte b : state) {
-      hash = (hash ^ b) * 0xFF51AFD7ED558CCDL;
-      hash ^= hash >>> 32;
+    return end(add(start(), state, 0, state.length));
+  }
+
+  /** Begins a hash, for what is not hashed from end to end. */
+  static long start() {
+    return 0x9E3779B97F4A7C15L;
+  }
+
+  /** Adds a part. */
+  static long add(long hash, byte[] state, int from, int length) {
+    long h = hash;
+    for (int i = from; i < from + length; i++) {
+      h = (h ^ state[i]) * 0xFF51AFD7ED558CCDL;
+      h ^= h >>> 32;
     }
-    hash *= 0xC4CEB9FE1A85EC53L;
-    hash ^= hash >>> 29;
-    return hash == 0 ? 1 : hash;
+    return h;
+  }
+
+  /** Ends a hash; never 0. */
+  static long end(long hash) {
+    long h = hash * 0xC4CEB9FE1A85EC53L;
+    h ^= h >>> 29;
+    return h == 0 ? 1 : h;
   }
 
   /** Returns whether it was not there before. */

@@ -144,25 +144,31 @@ final class ProtocolModel {
 
   /** Visits every state, breadth first; ends at the first in which the property does not hold. */
   Result explore() {
-    long states = 0;
+    // How it came to a violation is told of broken variants, which are expected to have one.
+    boolean telling = rules.size() < Rule.values().length;
+    Fingerprints seen = new Fingerprints();
     for (int first = 0; first < 27; first++) {
       List<Integer> fences = List.of(first % 3, first / 3 % 3, first / 9);
       // Nodes are alike: one order of the first fences stands for all.
       if (fences.get(0) >= fences.get(1) && fences.get(1) >= fences.get(2)) {
-        Result result = explore(fences);
-        states += result.states();
-        if (result.counterExample().isPresent()) {
-          return new Result(states, result.counterExample(), fences);
+        Optional<List<Step>> counterExample =
+            explore(fences, seen, telling ? new HashMap<>() : null);
+        if (counterExample.isPresent()) {
+          return new Result(seen.size(), counterExample, fences);
         }
       }
     }
-    return new Result(states, Optional.empty(), List.of());
+    return new Result(seen.size(), Optional.empty(), List.of());
   }
 
-  private Result explore(List<Integer> fences) {
-    Fingerprints seen = new Fingerprints();
-    // Only needed to tell how it came to a violation, which is expected of broken variants alone.
-    Map<Long, Trail> trails = rules.size() < Rule.values().length ? new HashMap<>() : null;
+  /**
+   * Explores what begins with these fences, and has not been seen yet.
+   *
+   * @param trails for the way to a violation; null if it need not be told, and one order of the
+   *     nodes may stand for all
+   */
+  private Optional<List<Step>> explore(
+      List<Integer> fences, Fingerprints seen, @Nullable Map<Long, Trail> trails) {
     Deque<byte[]> open = new ArrayDeque<>();
     byte[] start = new byte[globalsAt + 3];
     for (int n = 0; n < NODES; n++) {
@@ -170,27 +176,50 @@ final class ProtocolModel {
       start[at(n, FLOOR)] = fences.get(n).byteValue();
       start[at(n, VOTES)] = 1;
     }
-    seen.add(Fingerprints.of(start));
-    open.add(start);
+    if (seen.add(mark(start, trails))) {
+      open.add(start);
+    }
     while (!open.isEmpty()) {
       byte[] state = open.poll();
       for (Step step : steps(state)) {
         byte[] next = state.clone();
         boolean sound = happen(next, step);
-        long mark = Fingerprints.of(next);
+        long mark = mark(next, trails);
         boolean isNew = seen.add(mark);
         if (isNew && trails != null) {
           trails.put(mark, new Trail(Fingerprints.of(state), step));
         }
         if (!sound) {
-          return new Result(seen.size(), Optional.of(way(trails, state, step)), fences);
+          return Optional.of(way(trails, state, step));
         }
         if (isNew) {
           open.add(next);
         }
       }
     }
-    return new Result(seen.size(), Optional.empty(), fences);
+    return Optional.empty();
+  }
+
+  private long mark(byte[] state, @Nullable Map<Long, Trail> trails) {
+    return trails == null ? markInAnyOrder(state) : Fingerprints.of(state);
+  }
+
+  /** The same for all states that differ in the order of the nodes alone. */
+  private long markInAnyOrder(byte[] s) {
+    long nodes = 0;
+    for (int n = 0; n < NODES; n++) {
+      long node = Fingerprints.start();
+      node = Fingerprints.add(node, s, at(n, 0), NODE_SIZE);
+      for (int a = 0; a < bounds.attempts(); a++) {
+        node = Fingerprints.add(node, s, of(a, n, GRANT), TALK_SIZE);
+      }
+      nodes += Fingerprints.end(node);
+    }
+    long mark = Fingerprints.add(nodes, s, globalsAt, s.length - globalsAt);
+    for (int a = 0; a < bounds.attempts(); a++) {
+      mark = Fingerprints.add(mark, s, of(a, PHASE), GRANT);
+    }
+    return Fingerprints.end(mark);
   }
 
   private static List<Step> way(@Nullable Map<Long, Trail> trails, byte[] state, Step last) {

@@ -38,7 +38,7 @@ class RedlockBackendTest {
   private static final String FENCE = "interlock:{job}:fence";
 
   /** A busy machine is no dead node. */
-  private static final String QUERY = "?nodeTimeout=3s";
+  private static final String QUERY = "?nodeTimeout=5s";
 
   private static RedlockNodes redlock;
   private static List<RedisServer> nodes;

@@ -32,6 +32,9 @@ import redis.clients.jedis.UnifiedJedis;
 /** What cannot work is refused, with what is wrong and what would be right. */
 class RedlockOpeningTest {
 
+  /** A node that stands still for a while is no dead one. */
+  private static final String PATIENT = "nodeTimeout=5s";
+
   private static RedlockNodes redlock;
   private static List<RedisServer> nodes;
 
@@ -55,10 +58,14 @@ class RedlockOpeningTest {
     }
   }
 
+  private static LockClient open(String uri) {
+    return LockClient.open(
+        uri, LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build());
+  }
+
   private static String refused(String uri) {
     String message =
-        assertThrows(LockConfigurationException.class, () -> LockClient.open(uri).close())
-            .getMessage();
+        assertThrows(LockConfigurationException.class, () -> open(uri).close()).getMessage();
     assertFalse(message.contains("s3cret"), message);
     return message;
   }
@@ -93,7 +100,7 @@ class RedlockOpeningTest {
   @Test
   void anEvenNumberIsAcceptedIfInsistedUpon() {
     String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
-    try (LockClient client = LockClient.open(two + "?force=true&namespace=two")) {
+    try (LockClient client = open(two + "?force=true&namespace=two&" + PATIENT)) {
       client.lock("job").tryAcquire().orElseThrow().release();
     }
   }
@@ -107,27 +114,34 @@ class RedlockOpeningTest {
             + ",localhost:"
             + first
             + ",127.0.0.1:"
-            + nodes.get(1).port();
+            + nodes.get(1).port()
+            + "?"
+            + PATIENT;
     assertTrue(refused(uri).contains("is the same server as"));
   }
 
   @Test
   void aReplicaIsNoNode() throws Exception {
     nodes.get(2).call("REPLICAOF", "127.0.0.1", Integer.toString(nodes.get(0).port()));
-    assertTrue(refused(redlock.uri()).contains("is a replica"));
+    assertTrue(refused(redlock.uri() + "?" + PATIENT).contains("is a replica"));
   }
 
   @Test
   void aClientWithAnotherMaxTermIsRefused() {
-    LockClient.open(redlock.uri() + "?namespace=terms&maxTerm=40s").close();
-    String message = refused(redlock.uri() + "?namespace=terms&maxTerm=50s");
+    String terms = redlock.uri() + "?namespace=terms&" + PATIENT;
+    open(terms + "&maxTerm=40s").close();
+    String message = refused(terms + "&maxTerm=50s");
     assertTrue(message.contains("maxTerm=40000ms"), message);
   }
 
   @Test
   void aTermThatIsLongerThanMaxTermIsRefused() {
-    LockOptions options = LockOptions.builder().term(Duration.ofMinutes(5)).build();
-    try (LockClient client = LockClient.open(redlock.uri(), options)) {
+    LockOptions options =
+        LockOptions.builder()
+            .term(Duration.ofMinutes(5))
+            .requestTimeout(Duration.ofSeconds(20))
+            .build();
+    try (LockClient client = LockClient.open(redlock.uri() + "?" + PATIENT, options)) {
       String message =
           assertThrows(LockConfigurationException.class, () -> client.lock("job").tryAcquire())
               .getMessage();
@@ -153,7 +167,7 @@ class RedlockOpeningTest {
   @Test
   void aMissingMinorityIsNoHindrance() {
     nodes.get(1).kill();
-    try (LockClient client = LockClient.open(redlock.uri());
+    try (LockClient client = open(redlock.uri() + "?" + PATIENT);
         Lease lease = client.lock("job").tryAcquire().orElseThrow()) {
       assertTrue(lease.isHeld());
     }
@@ -167,7 +181,7 @@ class RedlockOpeningTest {
         String uri = redlock.uri() + "?nodeTimeout=5s&namespace=new" + round;
         List<Future<LockClient>> opening = new ArrayList<>();
         for (int client = 0; client < 4; client++) {
-          opening.add(threads.submit(() -> LockClient.open(uri)));
+          opening.add(threads.submit(() -> open(uri)));
         }
         for (Future<LockClient> each : opening) {
           try (LockClient client = each.get()) {
@@ -189,7 +203,7 @@ class RedlockOpeningTest {
     List<UnifiedJedis> own = new ArrayList<>();
     nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
     try (LockClient client = RedlockLocks.using(own);
-        LockClient other = LockClient.open("redlock://" + addresses())) {
+        LockClient other = open("redlock://" + addresses() + "?" + PATIENT)) {
       Lease lease = client.lock("own").tryAcquire().orElseThrow();
       assertTrue(other.lock("own").tryAcquire().isEmpty());
       lease.release();

@@ -29,7 +29,7 @@ class SevenNodesTest {
   @Test
   void threeOfSevenMayBeMissedAndFourMayNot() throws Exception {
     try (RedlockNodes redlock = Testbed.redlockNodes().nodes(7).forFaults().start();
-        LockBackend backend = Backends.open(redlock.uri() + "?nodeTimeout=3s")) {
+        LockBackend backend = Backends.open(redlock.uri() + "?nodeTimeout=5s")) {
       List<RedisServer> nodes = redlock.members();
       Claim first = claim("job");
       Grant before = take(backend, first);
