@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
 /** The lease's states under concurrent release, loss, renewal and looks: as if one by one. */
@@ -84,6 +85,12 @@ class LeaseLincheckTest {
         return false;
       }
     }
+  }
+
+  /** Tests that wait for the timers of their own engines to be at rest would wait for this one. */
+  @AfterAll
+  static void closeEngine() {
+    ENGINE.close();
   }
 
   @Test
