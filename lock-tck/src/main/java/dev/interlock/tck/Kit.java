@@ -7,6 +7,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.fault.Network;
 import java.io.IOException;
 import java.util.Locale;
@@ -14,6 +15,7 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -126,9 +128,27 @@ public final class Kit implements AutoCloseable {
    * @throws LockException as the backend says
    */
   public LockClient open(String uri, LockOptions options) {
+    return open(() -> harness.open(uri, options));
+  }
+
+  /**
+   * Opens a client that goes by other clocks than the JVM's, as {@link #open(String, LockOptions)}
+   * does.
+   *
+   * @param uri the store's URI
+   * @param options how the client is to behave
+   * @param time the clocks
+   * @return the client
+   * @throws LockException as the backend says
+   */
+  public LockClient open(String uri, LockOptions options, TimeSource time) {
+    return open(() -> harness.open(uri, options, time));
+  }
+
+  private static LockClient open(Supplier<LockClient> opening) {
     for (int tries = 1; ; tries++) {
       try {
-        return harness.open(uri, options);
+        return opening.get();
       } catch (LockUnavailableException e) {
         if (tries == MOST_TRIES) {
           throw e;

@@ -23,7 +23,7 @@ public record Timing(
 
   private static final String SLACK = "interlock.tck.slack";
   private static final Duration SHORTEST_TERM = Duration.ofMillis(1_500);
-  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(4);
+  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(6);
   private static final Duration SHORTEST_LONG_TERM = Duration.ofSeconds(60);
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
@@ -32,7 +32,7 @@ public record Timing(
    *
    * @param info what the backend declares
    * @param slack what is tolerated beyond request time-out and granularity
-   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, and more for backends
+   * @return a request time-out of 2 s; terms of at least 1.5, 6 and 60 s, and more for backends
    *     whose shortest term or granularity demands it; a bound of request time-out, granularity and
    *     slack; the long term is at least four times that
    */

@@ -74,6 +74,17 @@ public abstract class ApiRules extends RuleTest {
     DistributedLock lock = client.lock(newName());
     MultiLock set = client.lockAll(List.of(newName()));
     long begun = System.nanoTime();
+    refuseBadArguments(client, lock, set);
+    // A machine that stood still did so once; who asks the store always waits for it.
+    for (int again = 0; again < 2 && since(begun).compareTo(limit) >= 0; again++) {
+      begun = System.nanoTime();
+      refuseBadArguments(client, lock, set);
+    }
+    assertTrue(
+        since(begun).compareTo(limit) < 0, "bad arguments were taken to a store that is silent");
+  }
+
+  private void refuseBadArguments(LockClient client, DistributedLock lock, MultiLock set) {
     for (String bad : List.of("", "x".repeat(256), "\uD83D", "a\uDD12", "\uDD12\uD83D")) {
       refused(() -> client.lock(bad));
       refused(() -> client.lock(bad, lasting()));
@@ -94,8 +105,6 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> LockOptions.builder().requestTimeout(bad));
     }
     NullCalls.checkAll(client, lock);
-    assertTrue(
-        since(begun).compareTo(limit) < 0, "bad arguments were taken to a store that is silent");
   }
 
   private static String message(Exception e) {
@@ -143,10 +152,11 @@ public abstract class ApiRules extends RuleTest {
     try (Lease lease = client().lock(name).acquire()) {
       DistributedLock other = client().lock(name);
       assertEquals(Optional.empty(), answer(other::tryAcquire));
-      assertEquals(Optional.empty(), other.tryAcquire(Duration.ofMillis(200)));
+      Duration patience = Duration.ofMillis(200);
+      assertEquals(Optional.empty(), answer(() -> other.tryAcquire(patience)));
       assertEquals(
           Optional.empty(),
-          within(bound(), other.tryAcquireAsync(Duration.ofMillis(200)), "the future did not end"));
+          answer(() -> within(bound(), other.tryAcquireAsync(patience), "the future did not end")));
       assertTrue(lease.isHeld());
     }
   }
@@ -349,7 +359,7 @@ public abstract class ApiRules extends RuleTest {
       }
       // Another client's, so that it is the store that is waited for.
       try (LockClient other = worker.open(arguments.get(2))) {
-        return share(worker, lock, other.lock(name).tryAcquire());
+        return share(worker, lock, Optional.of(other.lock(name).acquire()));
       }
     }
 

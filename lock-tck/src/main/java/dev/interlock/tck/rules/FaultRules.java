@@ -11,6 +11,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
@@ -64,11 +65,12 @@ public abstract class FaultRules extends RuleTest {
     List<Event> history = new ArrayList<>();
     LeaseRecorder recorder = new LeaseRecorder("test", has(Capability.FENCING), history::add);
     LockOptions options = options(timing().term().multipliedBy(3), false);
+    ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < 3; i++) {
       LockClient first = client(options);
       LockClient second = client(options);
       long requestedAt = System.nanoTime();
-      Lease forced = acquireNow(first.lock(name));
+      Lease forced = acquireAfter(released, first.lock(name));
       recorder.granted(forced, requestedAt);
       takeAway(second, name);
       requestedAt = System.nanoTime();
@@ -78,7 +80,7 @@ public abstract class FaultRules extends RuleTest {
               second.lock(name),
               "the lock was not had after a forced release");
       recorder.granted(successor, requestedAt).ends();
-      successor.release();
+      released = successor.release();
     }
     HistoryChecker checker =
         info().failureModel().keepsExclusion(Fault.FORCED_RELEASE)
@@ -139,11 +141,12 @@ public abstract class FaultRules extends RuleTest {
     Duration limit = bound().multipliedBy(2);
     long start = System.nanoTime();
     while (true) {
+      boolean last = since(start).compareTo(limit) > 0;
       try {
         lease.renew();
         return;
       } catch (LockUnavailableException e) { // a leader is being elected
-        if (since(start).compareTo(limit) > 0) {
+        if (last) {
           fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
         }
       }

@@ -28,6 +28,7 @@ import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -84,7 +85,7 @@ public abstract class LeaseRules extends RuleTest {
     Lease lease = acquireNow(holder.lock(name));
     lease.onEvent(events::add);
     DistributedLock other = client().lock(name);
-    Duration several = lease.effectiveTerm().multipliedBy(5).dividedBy(2);
+    Duration several = lease.effectiveTerm().multipliedBy(2);
     assertTrue(
         other.tryAcquire(several).isEmpty(), "somebody else got the lock of a renewed lease");
     assertTrue(lease.isHeld(), () -> "a renewed lease was lost: " + events);
@@ -184,7 +185,8 @@ public abstract class LeaseRules extends RuleTest {
       if (last != Long.MAX_VALUE && !remaining.isZero() && end > last + 5_000_000) {
         moves++;
       }
-      last = System.nanoTime() + remaining.toNanos();
+      // The clock comes last: what passes in between must not look as if the end had moved.
+      last = lease.remainingValidity().toNanos() + System.nanoTime();
       held = lease.isHeld();
       letPass(Duration.ofMillis(20));
     }
@@ -237,7 +239,9 @@ public abstract class LeaseRules extends RuleTest {
     LockClient other = client();
     for (int i = 0; i < 2; i++) {
       assertThrows(
-          LeaseLostException.class, lease::renew, "a lost lease was renewed, with the lock free");
+          LeaseLostException.class,
+          () -> renewNow(lease, bound()),
+          "a lost lease was renewed, with the lock free");
       assertFalse(lease.isHeld(), "a lost lease came back");
     }
     acquireWithin(bound(), other.lock(name), "renewing a lost lease took the lock again").release();
@@ -271,12 +275,11 @@ public abstract class LeaseRules extends RuleTest {
       assertTrue(
           within(bound(), renewal, "the renewals did not end"),
           "a released lease is reported as lost by renew");
-      DistributedLock free = other.lock(lease.name());
-      String otherwise = "the lock is still held after its release: it was renewed";
       Lease next =
-          released == ReleaseOutcome.RELEASED
-              ? acquireNow(free, otherwise)
-              : acquireWithin(bound(), free, otherwise); // it may be on its way
+          acquireAfter(
+              released,
+              other.lock(lease.name()),
+              "the lock is still held after its release: it was renewed");
       renewNow(next, bound());
       next.release();
       assertFalse(lease.isHeld());
@@ -296,10 +299,15 @@ public abstract class LeaseRules extends RuleTest {
       lease.release();
       all.add(events);
     }
+    for (Queue<LockEvent> events : all) {
+      eventually(
+          bound(),
+          () -> events.stream().anyMatch(LockEvent.Released.class::isInstance),
+          "no release was reported");
+    }
     letPass(renewed().term()); // renewals would have come within a part of it
     for (Queue<LockEvent> events : all) {
       List<LockEvent> inOrder = List.copyOf(events);
-      assertFalse(inOrder.isEmpty(), "no event was reported");
       assertTrue(
           inOrder.get(inOrder.size() - 1) instanceof LockEvent.Released,
           () -> "something followed the release: " + inOrder);
@@ -346,11 +354,12 @@ public abstract class LeaseRules extends RuleTest {
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
     long acquired = System.nanoTime();
-    long renewed = acquired;
+    long renewed = before; // or later: it counts when the request was sent
     try {
       while (since(before).compareTo(most.plus(bound())) < 0) {
+        long asked = System.nanoTime();
         renewNow(lease, bound());
-        renewed = System.nanoTime();
+        renewed = asked;
         long end = System.nanoTime() + lease.remainingValidity().toNanos();
         assertTrue(
             end - acquired <= most.toNanos() + 50_000_000,
@@ -381,8 +390,6 @@ public abstract class LeaseRules extends RuleTest {
     Duration term = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
     LockClient client = client(network, options(term, true));
     Lease lease = acquireNow(client.lock(name));
-    Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
-    lease.onEvent(events::add);
     letPass(lease.effectiveTerm().dividedBy(4)); // so that a renewal is due in the outage, or soon
     try (Disturbance cut = network.cut()) {
       if (cut.hits() == 0) {
@@ -390,9 +397,19 @@ public abstract class LeaseRules extends RuleTest {
       }
       letPass(outage);
     }
-    never(lease.effectiveTerm().plusSeconds(1), lease.lost(), "a short outage cost the lease");
-    assertTrue(
-        events.stream().anyMatch(LockEvent.Renewed.class::isInstance), "it was never renewed");
+    CompletableFuture<Object> renewed = new CompletableFuture<>();
+    lease.onEvent(
+        event -> {
+          if (event instanceof LockEvent.Renewed) {
+            renewed.complete(event);
+          }
+        });
+    Object outcome =
+        within(
+            lease.effectiveTerm().plus(bound()),
+            CompletableFuture.anyOf(renewed, lease.lost()),
+            "it was never renewed");
+    assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
     assertReleased(lease, "the store had let go");
   }
 
@@ -408,7 +425,7 @@ public abstract class LeaseRules extends RuleTest {
       for (int i = 1; i < count; i++) {
         leases.add(worker.client().lock(prefix + "-" + i).acquire());
       }
-      Thread.sleep(worker.options().term().toMillis() * 2);
+      Thread.sleep(worker.options().term().toMillis() * 3 / 2);
       int threads = Thread.getAllStackTraces().size() - before;
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
       leases.forEach(Lease::release);
@@ -458,7 +475,7 @@ public abstract class LeaseRules extends RuleTest {
       within(bound(), called, "the listener was not called");
       Lease other = acquireNow(client.lock(newName()));
       never(
-          other.effectiveTerm().multipliedBy(2),
+          other.effectiveTerm().multipliedBy(3).dividedBy(2),
           CompletableFuture.anyOf(other.lost(), slow.lost()),
           "a blocked listener cost a lease");
       assertTrue(other.isHeld() && slow.isHeld());
@@ -525,18 +542,32 @@ public abstract class LeaseRules extends RuleTest {
   @Test
   @Rule("LEASE-09")
   void aViewWhoseThreadHasEndedIsLetGo() throws Exception {
+    int attempts = 3; // a busy machine may look when it has been let go already
+    while (!isHeldForAWhileAndLetGo(attempts == 1)) {
+      attempts--;
+    }
+  }
+
+  /** Whether it was seen to be held before it was let go. */
+  private boolean isHeldForAWhileAndLetGo(boolean lastAttempt) throws Exception {
     String name = newName();
     LockClient client = client(renewed());
+    DistributedLock lock = client().lock(name);
     Thread thread = start(() -> client.lock(name).asLock().lock());
     thread.join(bound().toMillis());
     assertFalse(thread.isAlive(), "the view was not locked");
-    DistributedLock lock = client().lock(name);
-    assertRefused(lock, "the view did not hold the lock");
+    Optional<Lease> early = answer(lock::tryAcquire);
+    if (early.isPresent()) {
+      early.get().release();
+      assertFalse(lastAttempt, "the view did not hold the lock");
+      return false;
+    }
     acquireWithin(
             renewed().term().multipliedBy(2).plus(bound()),
             lock,
             "a view is still held although its thread has ended")
         .release();
+    return true;
   }
 
   @Test
@@ -544,7 +575,7 @@ public abstract class LeaseRules extends RuleTest {
   void aMachineThatSleptKnowsThatItsLeaseIsOver() throws Exception {
     AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);
     LockClient client =
-        closing(kit().harness().open(kit().server().uri(), lasting(), new Sleeper(slept::get)));
+        closing(kit().open(kit().server().uri(), lasting(), new Sleeper(slept::get)));
     Lease lease = acquireNow(client.lock(newName()));
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
     slept.set(lease.effectiveTerm().dividedBy(2));

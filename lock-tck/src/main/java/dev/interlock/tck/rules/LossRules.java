@@ -10,6 +10,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
@@ -65,7 +66,7 @@ public abstract class LossRules extends RuleTest {
   void aRenewedLeaseThatWasTakenAwayIsReportedOnce() throws Exception {
     String name = newName();
     // Long enough for a slow store to answer a renewal before the lease would run out by itself.
-    LockOptions options = options(timing().renewedTerm().multipliedBy(3), true);
+    LockOptions options = options(timing().renewedTerm().multipliedBy(2), true);
     Lease lease = acquireNow(client(options).lock(name));
     Signals signals = new Signals(lease);
     takeAway(name);
@@ -100,13 +101,26 @@ public abstract class LossRules extends RuleTest {
   @Test
   @Rule("LOSS-01")
   void aLossThatTheReleaseFindsOutIsReportedOnce() throws Exception {
+    int attempts = 3; // a busy store may not answer in time
+    while (!isToldByTheRelease()) {
+      if (--attempts == 0) {
+        throw new NotTestedException("the store did not answer to any release");
+      }
+    }
+  }
+
+  /** Whether the release found out. */
+  private boolean isToldByTheRelease() throws Exception {
     String name = newName();
     Lease lease = acquireNow(client().lock(name));
     Signals signals = new Signals(lease);
     takeAway(name);
-    lease.release();
+    if (lease.release() == ReleaseOutcome.UNKNOWN) {
+      return false;
+    }
     within(bound(), lease.lost(), "the release found the lease gone, and nobody was told");
     assertToldOnce(lease, signals);
+    return true;
   }
 
   private void assertToldOnce(Lease lease, Signals signals) throws Exception {

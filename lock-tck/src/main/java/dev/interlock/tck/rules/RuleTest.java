@@ -326,8 +326,13 @@ public abstract class RuleTest {
   /** Waits for something that can only be seen by looking. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
     long end = System.nanoTime() + limit.toNanos();
-    while (!holds(condition, end)) {
-      if (System.nanoTime() - end > 0) {
+    while (true) {
+      // The verdict is that of a look that began when the time was up, however long a look takes.
+      boolean last = System.nanoTime() - end > 0;
+      if (holds(condition, last)) {
+        return;
+      }
+      if (last) {
         fail(otherwise + " within " + text(limit));
       }
       LockSupport.parkNanos(2_000_000);
@@ -335,25 +340,31 @@ public abstract class RuleTest {
   }
 
   /** A store that is too busy to say so is asked again. */
-  private static boolean holds(BooleanSupplier condition, long end) {
+  private static boolean holds(BooleanSupplier condition, boolean last) {
     try {
       return condition.getAsBoolean();
     } catch (LockUnavailableException e) {
-      if (System.nanoTime() - end > 0) {
+      if (last) {
         throw e;
       }
       return false;
     }
   }
 
+  /** Something that is asked of the store. */
+  interface Question<T, E extends Exception> {
+    T ask() throws E;
+  }
+
   /** What the store answers to a question. If it is too busy to do so, it is asked again. */
-  final <T> T answer(Supplier<T> question) {
+  final <T, E extends Exception> T answer(Question<T, E> question) throws E {
     long end = System.nanoTime() + bound().toNanos();
     while (true) {
+      boolean last = System.nanoTime() - end > 0;
       try {
-        return question.get();
+        return question.ask();
       } catch (LockUnavailableException e) {
-        if (System.nanoTime() - end > 0) {
+        if (last) {
           throw e;
         }
       }
@@ -393,11 +404,12 @@ public abstract class RuleTest {
   static void renewNow(Lease lease, Duration limit) throws InterruptedException {
     long end = System.nanoTime() + limit.toNanos();
     while (true) {
+      boolean last = System.nanoTime() - end > 0;
       try {
         lease.renew();
         return;
       } catch (LockUnavailableException e) {
-        if (System.nanoTime() - end > 0) {
+        if (last) {
           throw e;
         }
       }
@@ -436,6 +448,19 @@ public abstract class RuleTest {
     }
   }
 
+  /** Acquires a lock that was released: at once, unless its release may be on its way yet. */
+  final Lease acquireAfter(ReleaseOutcome released, DistributedLock lock)
+      throws InterruptedException {
+    return acquireAfter(released, lock, "the lock is not free after its release");
+  }
+
+  final Lease acquireAfter(ReleaseOutcome released, DistributedLock lock, String otherwise)
+      throws InterruptedException {
+    return released == ReleaseOutcome.RELEASED
+        ? acquireNow(lock, otherwise)
+        : acquireWithin(bound(), lock, otherwise);
+  }
+
   /**
    * Acquires a lock of a new name, and of another one after an attempt that is in doubt: nothing
    * else of this client is on the way to the store that could be in anybody's way.
@@ -453,6 +478,17 @@ public abstract class RuleTest {
           throw e;
         }
       }
+    }
+  }
+
+  /** A timed attempt on a held lock ends without it; a busy store may not say that it is held. */
+  final void assertHadNothing(Future<Optional<Lease>> attempt, Duration patience) throws Exception {
+    try {
+      assertTrue(
+          within(patience.plus(bound()), attempt, "a timed attempt did not end").isEmpty(),
+          "a held lock was had");
+    } catch (LockUnavailableException e) {
+      // Its time was over before the store answered.
     }
   }
 

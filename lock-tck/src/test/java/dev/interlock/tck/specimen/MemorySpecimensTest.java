@@ -21,6 +21,12 @@ class MemorySpecimensTest extends SpecimenSuite {
         .toList();
   }
 
+  /** They hardly need a processor; most of what they do is to wait for a bound to pass. */
+  @Override
+  protected int atOnce() {
+    return 16;
+  }
+
   @Override
   protected Optional<SpecimenTable> table() {
     return Optional.of(new SpecimenTable(SpecimenCoverageTest.DOCUMENT, "lock-tck"));
