@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Runs where a daemon and the images are there; where all is required, their absence is failure.
  */
+@Tag("extended")
 class DockerTest {
   @Test
   void aRedisInAContainerCanBeHurtAsAnyOther() throws IOException {

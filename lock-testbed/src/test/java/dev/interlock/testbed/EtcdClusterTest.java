@@ -11,6 +11,7 @@ import java.net.ConnectException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class EtcdClusterTest {
@@ -69,6 +70,7 @@ class EtcdClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void theClusterReplacesAPausedLeader() throws Exception {
     try (EtcdCluster etcd = start(3)) {
       EtcdServer lost = etcd.leader();
@@ -116,6 +118,7 @@ class EtcdClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void membersThatWereAllKilledComeBackOneAfterTheOther() throws IOException {
     try (EtcdCluster etcd = start(3)) {
       etcd.leader().call("/v3/kv/put", KEY_AND_VALUE);
@@ -128,6 +131,7 @@ class EtcdClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void aMemberThatLostItsDataJoinsAnewAndGetsItAgain() throws IOException {
     try (EtcdCluster etcd = start(3)) {
       etcd.leader().call("/v3/kv/put", KEY_AND_VALUE);
@@ -150,6 +154,7 @@ class EtcdClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void aClusterWithTlsAndAPasswordServesThoseWhoHaveBoth() throws IOException {
     try (EtcdCluster etcd =
         Testbed.etcd().using(Way.BINARY).members(3).tls().password("se\"cret").start()) {

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class LeavesNothingBehindTest {
@@ -100,6 +101,7 @@ class LeavesNothingBehindTest {
   }
 
   @Test
+  @Tag("extended")
   void aJvmThatIsKilledTakesItsContainersAlong() throws Exception {
     Docker.requireRedis();
     try (JvmWithServers jvm = JvmWithServers.start(Way.DOCKER)) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class NamedEndpointTest {
@@ -100,6 +101,7 @@ class NamedEndpointTest {
   }
 
   @Test
+  @Tag("extended")
   void mayBeAClusterASentinelGroupOrRedlockNodes() {
     try (RedisCluster users =
         Testbed.redisCluster().using(Way.BINARY).tls().password("secret").start()) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RedisClusterTest {
@@ -16,6 +17,7 @@ class RedisClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void hasThreeMastersWithAReplicaEachAndServesEverySlot() throws IOException {
     try (RedisCluster cluster = start()) {
       assertEquals(6, cluster.members().size());
@@ -42,6 +44,7 @@ class RedisClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void anOrderlyFailOverKeepsTheDataAndTurnsTheMasterIntoAReplica() throws IOException {
     try (RedisCluster cluster = start()) {
       RedisServer old = cluster.masterFor("key");
@@ -70,6 +73,7 @@ class RedisClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void replacesAPausedMaster() {
     try (RedisCluster cluster = start()) {
       RedisServer lost = cluster.masterFor("key");
@@ -81,6 +85,7 @@ class RedisClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void aClusterSpeaksTlsToClientsAndAmongItself() throws IOException {
     try (RedisCluster cluster =
         Testbed.redisCluster().using(Way.BINARY).tls().password("secret").start()) {
@@ -92,6 +97,7 @@ class RedisClusterTest {
   }
 
   @Test
+  @Tag("extended")
   void theEmbeddedProgramFormsAClusterToo() {
     try (RedisCluster cluster = Testbed.redisCluster().using(Way.EMBEDDED).start()) {
       assertEquals(3, cluster.masters().size());

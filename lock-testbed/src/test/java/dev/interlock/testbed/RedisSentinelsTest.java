@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RedisSentinelsTest {
@@ -40,6 +41,7 @@ class RedisSentinelsTest {
   }
 
   @Test
+  @Tag("extended")
   void failsOverOnDemandAgainAndAgain() throws IOException {
     try (RedisSentinels redis =
         Testbed.redisSentinels().using(Way.BINARY).password("secret").start()) {
@@ -53,6 +55,7 @@ class RedisSentinelsTest {
   }
 
   @Test
+  @Tag("extended")
   void sentinelsAndServersSpeakTls() {
     try (RedisSentinels redis = Testbed.redisSentinels().using(Way.BINARY).tls().start()) {
       assertTrue(redis.uri().startsWith("rediss-sentinel://127.0.0.1:"));
@@ -63,6 +66,7 @@ class RedisSentinelsTest {
   }
 
   @Test
+  @Tag("extended")
   void theEmbeddedProgramServesAsSentinelToo() {
     try (RedisSentinels redis = Testbed.redisSentinels().using(Way.EMBEDDED).start()) {
       assertEquals(redis.members().get(0), redis.master());

@@ -19,6 +19,7 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -94,6 +95,7 @@ class ZooKeeperEnsembleTest {
   }
 
   @Test
+  @Tag("extended")
   void theEnsembleReplacesAPausedLeader() {
     try (ZooKeeperEnsemble zookeeper = start(3)) {
       ZooKeeperServer lost = zookeeper.leader();
@@ -105,6 +107,7 @@ class ZooKeeperEnsembleTest {
   }
 
   @Test
+  @Tag("extended")
   void withoutAQuorumNobodyLeads() throws IOException {
     try (ZooKeeperEnsemble zookeeper = start(3)) {
       zookeeper.members().get(0).kill();
@@ -118,6 +121,7 @@ class ZooKeeperEnsembleTest {
   }
 
   @Test
+  @Tag("extended")
   void aMemberThatLostItsDataJoinsAgain() throws IOException {
     try (ZooKeeperEnsemble zookeeper = start(3)) {
       ZooKeeperServer follower = zookeeper.followers().get(0);
