@@ -80,10 +80,11 @@ class CompareCommandTest {
             "compare",
             "memory:x",
             "--scenarios",
-            "uncontended,many-locks",
+            "uncontended,many-locks,hot-lock,held-leases", // so that it is not over before the
+            // signal
             "--out",
             directory.toString());
-    run.err().await("2/2 many-locks");
+    run.err().await("2/4 many-locks");
     run.signal("INT");
     Result result = run.await();
     assertEquals(130, result.exitCode(), result::toString);

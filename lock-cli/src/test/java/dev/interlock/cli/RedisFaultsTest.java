@@ -82,7 +82,7 @@ class RedisFaultsTest {
 
   @Test
   void theChildIsEndedWhenTheServerStaysAway() throws Exception {
-    Run run = interlock.start(exec("echo in; read go", "--term", "3s"));
+    Run run = interlock.start(exec("echo in; read go", "--term", "6s"));
     run.out().await("in");
     redis.kill();
     run.err().await("at risk");

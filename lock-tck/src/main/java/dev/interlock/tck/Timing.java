@@ -23,7 +23,11 @@ public record Timing(
 
   private static final String SLACK = "interlock.tck.slack";
   private static final Duration SHORTEST_TERM = Duration.ofMillis(1_500);
-  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(6);
+  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(4);
+
+  /** A lease that is renewed every third of it outlives a pause of more than three seconds. */
+  private static final Duration PATIENT_RENEWED_TERM = Duration.ofSeconds(6);
+
   private static final Duration SHORTEST_LONG_TERM = Duration.ofSeconds(60);
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
@@ -32,16 +36,21 @@ public record Timing(
    *
    * @param info what the backend declares
    * @param slack what is tolerated beyond request time-out and granularity
-   * @return a request time-out of 2 s; terms of at least 1.5, 6 and 60 s, and more for backends
-   *     whose shortest term or granularity demands it; a bound of request time-out, granularity and
-   *     slack; the long term is at least four times that
+   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, and more for backends
+   *     whose shortest term or granularity demands it, the second also with more slack than that,
+   *     up to 6 s; a bound of request time-out, granularity and slack; the long term is at least
+   *     four times that
    */
   public static Timing of(BackendInfo info, Duration slack) {
     Duration term = longest(SHORTEST_TERM, info.minTerm(), info.granularity().multipliedBy(2));
     Duration bound = REQUEST_TIMEOUT.plus(info.granularity()).plus(slack);
     return new Timing(
         term,
-        longest(SHORTEST_RENEWED_TERM, term, info.granularity().multipliedBy(4)),
+        longest(
+            SHORTEST_RENEWED_TERM,
+            shorter(slack, PATIENT_RENEWED_TERM),
+            term,
+            info.granularity().multipliedBy(4)),
         // Or what should have been released would lapse by itself before a test gives up.
         longest(SHORTEST_LONG_TERM, term.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
@@ -55,6 +64,10 @@ public record Timing(
           "-D" + SLACK + "=" + seconds + ": it has to be a whole number of seconds from 1 to 9999");
     }
     return Duration.ofSeconds(Long.parseLong(seconds));
+  }
+
+  private static Duration shorter(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   private static Duration longest(Duration first, Duration... more) {

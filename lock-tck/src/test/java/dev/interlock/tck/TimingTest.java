@@ -44,6 +44,7 @@ class TimingTest {
     }
     Timing usual = Timing.of(info, Duration.ofSeconds(8));
     assertEquals(Duration.ofSeconds(60), usual.longTerm());
+    assertEquals(Duration.ofSeconds(6), usual.renewedTerm());
     Timing patient = Timing.of(info, Duration.ofMinutes(2));
     assertTrue(patient.longTerm().compareTo(patient.bound().multipliedBy(2)) > 0);
   }
