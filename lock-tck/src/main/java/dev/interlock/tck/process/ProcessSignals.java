@@ -66,8 +66,9 @@ public final class ProcessSignals {
     if (!supported()) {
       throw new UnsupportedOperationException("processes can be stopped on Linux only");
     }
+    // The shell's own: a program of that name is missing from minimal systems.
     Process kill =
-        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+        new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
             .redirectErrorStream(true)
             .start();
     String said =
