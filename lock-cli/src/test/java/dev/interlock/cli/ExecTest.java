@@ -3,10 +3,12 @@ package dev.interlock.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -134,6 +136,7 @@ class ExecTest {
 
   @Test
   void leavesWhatIsTypedAtTheTerminalToTheTerminal(@TempDir Path directory) throws Exception {
+    requireTerminal();
     Path script =
         Files.writeString(
             directory.resolve("count"),
@@ -159,6 +162,15 @@ class ExecTest {
     Result result = run.await();
     assertEquals(0, result.exitCode(), result::toString);
     assertEquals(1, count("interrupted", result.out()), result::out);
+  }
+
+  /** A chroot without /dev/pts has none to give. */
+  private void requireTerminal() throws Exception {
+    List<String> command =
+        List.of("script", "--quiet", "--return", "--command", "true", "/dev/null");
+    Result result = interlock.launch(Map.of("SHELL", "/bin/sh"), command).await();
+    assumeTrue(
+        result.exitCode() == 0 || Testbed.requiresAll(), () -> "no terminal to be had: " + result);
   }
 
   @Test
