@@ -6,8 +6,10 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import dev.interlock.testbed.Testbed;
+import org.junit.jupiter.api.Tag;
 
 /** A cluster of three keeps the contract. */
+@Tag("extended")
 class EtcdClusterContractTest extends LockTck {
 
   @Override

@@ -25,8 +25,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Tag;
 
 /** Faults that locks on etcd have been seen with, each refused for what is wrong with it. */
+@Tag("extended")
 class EtcdSpecimensTest extends SpecimenSuite {
 
   @Override

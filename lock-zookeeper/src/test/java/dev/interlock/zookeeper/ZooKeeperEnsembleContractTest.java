@@ -6,8 +6,10 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 
 /** Three ZooKeeper servers keep the contract, also when they are killed and change their leader. */
+@Tag("extended")
 class ZooKeeperEnsembleContractTest extends LockTck {
 
   @Override

@@ -25,8 +25,10 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.junit.jupiter.api.Tag;
 
 /** Wrong locks on a real ZooKeeper, each refused for what is wrong with it and for nothing else. */
+@Tag("extended")
 class ZooKeeperSpecimensTest extends SpecimenSuite {
 
   @Override
