@@ -42,8 +42,8 @@ final class EtcdUnderTest implements Server, StoreView {
    * the usual term has run out before it is had.
    */
   static Timing timing(BackendInfo info) {
-    Timing usual = Timing.of(info, Duration.ofSeconds(6));
-    Duration requestTimeout = Duration.ofSeconds(4);
+    Timing usual = Timing.of(info, Duration.ofSeconds(8));
+    Duration requestTimeout = Duration.ofSeconds(6);
     return new Timing(
         Duration.ofSeconds(3),
         Duration.ofSeconds(8),

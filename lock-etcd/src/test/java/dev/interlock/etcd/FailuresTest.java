@@ -25,12 +25,18 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** What goes wrong is told apart, in time, with what would be right, and leaves nothing behind. */
+/**
+ * What goes wrong is told apart, in time, with what would be right, and leaves nothing behind. Each
+ * test has servers of its own, and waits most of the time, so they run side by side.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
 
   private static final String SECRET = "s3cret";
-  private static final Duration TIMEOUT = Duration.ofSeconds(4);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
   // Far below what a driver takes that has no deadline, and far above what a busy machine adds.
   private static final Duration SLACK = Duration.ofSeconds(16);
   private static final LockOptions OPTIONS = LockOptions.builder().requestTimeout(TIMEOUT).build();
@@ -61,7 +67,7 @@ class FailuresTest {
   void aServerThatNobodyVouchesFor() {
     try (EtcdCluster etcd = Testbed.etcd().tls().start()) {
       String uri = etcd.uri();
-      LockClient.open(uri, OPTIONS).close();
+      LockClient.open(uri, Backends.PATIENT).close();
       assertSays(wrong(uri.substring(0, uri.indexOf('?'))), "certificate is not trusted");
     }
   }
@@ -80,7 +86,7 @@ class FailuresTest {
   void clientsAreAskedForCertificates(@TempDir Path directory) throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start()) {
       String uri = etcd.uri();
-      try (LockClient client = LockClient.open(uri, OPTIONS)) {
+      try (LockClient client = LockClient.open(uri, Backends.PATIENT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
       String unknown = uri.substring(0, uri.indexOf("&clientCert"));
@@ -119,7 +125,7 @@ class FailuresTest {
   void oneOfSeveralEndpointsIsEnough() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
       String uri = etcd.uri().replace("//", "//127.0.0.1:" + Testbed.freePort() + ",");
-      try (LockClient client = LockClient.open(uri, OPTIONS)) {
+      try (LockClient client = LockClient.open(uri, Backends.PATIENT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
     }
@@ -145,13 +151,13 @@ class FailuresTest {
               + base64("interlock0")
               + "\"}}");
       server.call("/v3/auth/user/grant", "{\"user\":\"guest\",\"role\":\"reader\"}");
-      try (LockClient client = LockClient.open(guest, OPTIONS)) {
+      try (LockClient client = LockClient.open(guest, Backends.PATIENT)) {
         assertSays(
             inTime(LockConfigurationException.class, () -> client.lock("job").tryAcquire()),
             "does not permit the user");
         assertEquals(0, Backends.keys(server, "interlock/"));
       }
-      try (LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+      try (LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT)) {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
     }
@@ -168,13 +174,14 @@ class FailuresTest {
   @Test
   void noQuorum() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
-        LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+        LockClient client = LockClient.open(etcd.uri(), OPTIONS);
+        LockClient patient = LockClient.open(etcd.uri(), Backends.PATIENT)) {
       client.lock("job").acquire().release();
       etcd.members().subList(0, 2).forEach(EtcdServer::kill);
       unavailable(etcd.uri());
       inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
       etcd.heal();
-      try (Lease lease = client.lock("job").acquire()) {
+      try (Lease lease = patient.lock("job").acquire()) {
         assertTrue(lease.isHeld());
       }
     }
@@ -183,7 +190,7 @@ class FailuresTest {
   @Test
   void aDatabaseOverItsQuota() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("quota-backend-bytes: 1000000").start();
-        LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+        LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT)) {
       EtcdServer server = etcd.leader();
       Lease before = client.lock("before").acquire();
       String value = base64("x".repeat(100_000));

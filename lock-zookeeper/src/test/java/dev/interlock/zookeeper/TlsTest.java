@@ -19,10 +19,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Encrypted connections, with certificates checked on both sides, as ZooKeeper has it by default.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class TlsTest {
 
   @TempDir static Path directory;
@@ -36,6 +39,8 @@ class TlsTest {
   static void start() throws Exception {
     signed = TlsIdentity.forSubject(directory, "ip:127.0.0.1,dns:localhost");
     stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1,dns:localhost");
+    joinKeyAndCertificate(signed);
+    joinKeyAndCertificate(stranger);
     port = Testbed.freePort();
     server =
         Backends.server(
@@ -69,19 +74,27 @@ class TlsTest {
   }
 
   @Test
-  void whoIsNotTrustedDoesNotGetIn() throws Exception {
-    for (String uri :
-        List.of(
-            uri(stranger, signed), // a server that we do not trust
-            uri(signed, stranger), // and one that does not trust us
-            "zookeeper://127.0.0.1:" + port + "?tickTime=200ms")) {
-      LockUnavailableException e =
-          assertThrows(LockUnavailableException.class, () -> LockClient.open(uri));
-      assertTrue(e.getMessage().contains("One with TLS"), e::getMessage);
-    }
+  void aServerThatWeDoNotTrustIsNotUsed() {
+    assertKeptOut(uri(stranger, signed));
   }
 
-  private static String uri(TlsIdentity trusted, TlsIdentity own) throws IOException {
+  @Test
+  void aClientThatTheServerDoesNotTrustDoesNotGetIn() {
+    assertKeptOut(uri(signed, stranger));
+  }
+
+  @Test
+  void aClientWithoutTlsDoesNotGetIn() {
+    assertKeptOut("zookeeper://127.0.0.1:" + port + "?tickTime=200ms");
+  }
+
+  private static void assertKeptOut(String uri) {
+    LockUnavailableException e =
+        assertThrows(LockUnavailableException.class, () -> LockClient.open(uri));
+    assertTrue(e.getMessage().contains("One with TLS"), e::getMessage);
+  }
+
+  private static String uri(TlsIdentity trusted, TlsIdentity own) {
     return "zookeeper://127.0.0.1:"
         + port
         + "?tickTime=200ms&requestTimeout=10s&tls=true&caCert="
@@ -90,9 +103,13 @@ class TlsTest {
         + keyAndCertificate(own);
   }
 
-  private static Path keyAndCertificate(TlsIdentity identity) throws IOException {
-    return Files.writeString(
-        identity.directory().resolve("both.pem"),
+  private static Path keyAndCertificate(TlsIdentity identity) {
+    return identity.directory().resolve("both.pem");
+  }
+
+  private static void joinKeyAndCertificate(TlsIdentity identity) throws IOException {
+    Files.writeString(
+        keyAndCertificate(identity),
         Files.readString(identity.key()) + Files.readString(identity.certificate()));
   }
 }

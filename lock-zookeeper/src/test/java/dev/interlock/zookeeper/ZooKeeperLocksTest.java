@@ -2,12 +2,17 @@ package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.Renewal;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
@@ -119,5 +124,36 @@ class ZooKeeperLocksTest {
       bob.lock("bobs").acquire().release();
       held.release();
     }
+  }
+
+  @Test
+  void aRenewalIsAWriteThatTheEnsembleCommitsAndFindsWhoseNodeHasGone() throws Exception {
+    try (ZooKeeperBackend backend = Backends.open(Backends.uri(server))) {
+      Grant one = Backends.take(backend, Backends.claim("one"));
+      Grant two = Backends.take(backend, Backends.claim("two"));
+      Grant three = Backends.take(backend, Backends.claim("three"));
+      String before = zxid();
+      Renewal renewal = backend.renew(one, Backends.soon());
+      assertNotEquals(before, zxid());
+      long validUntil = assertInstanceOf(Renewal.Renewed.class, renewal).validUntil();
+      assertTrue(validUntil - one.validUntil() > 0);
+      assertTrue(backend.forceRelease("two", Backends.soon()));
+      var outcomes = backend.renewAll(List.of(one, two, three), Backends.soon());
+      assertInstanceOf(Renewal.Renewed.class, outcomes.get(0));
+      assertEquals(
+          LossReason.TAKEN, assertInstanceOf(Renewal.Gone.class, outcomes.get(1)).reason());
+      assertInstanceOf(Renewal.Renewed.class, outcomes.get(2));
+    }
+  }
+
+  private static String zxid() throws Exception {
+    return server
+        .members()
+        .get(0)
+        .ask("srvr")
+        .lines()
+        .filter(line -> line.startsWith("Zxid"))
+        .findFirst()
+        .orElseThrow();
   }
 }
