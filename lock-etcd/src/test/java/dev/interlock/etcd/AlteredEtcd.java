@@ -10,7 +10,6 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
-import dev.interlock.testbed.Testbed;
 import java.time.Duration;
 import java.util.function.Function;
 
@@ -25,7 +24,7 @@ final class AlteredEtcd implements Harness {
 
   @Override
   public Server start() throws InterruptedException {
-    return new EtcdUnderTest(Testbed.etcd().forFaults().start()).warmedUp();
+    return EtcdUnderTest.start(1);
   }
 
   @Override

@@ -5,7 +5,6 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
-import dev.interlock.testbed.Testbed;
 import org.junit.jupiter.api.Tag;
 
 /** A cluster of three keeps the contract. */
@@ -17,7 +16,7 @@ class EtcdClusterContractTest extends LockTck {
     return new Harness() {
       @Override
       public Server start() throws InterruptedException {
-        return new EtcdUnderTest(Testbed.etcd().members(3).forFaults().start()).warmedUp();
+        return EtcdUnderTest.start(3);
       }
 
       @Override

@@ -5,7 +5,6 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
-import dev.interlock.testbed.Testbed;
 
 /** One etcd keeps the contract. */
 class EtcdContractTest extends LockTck {
@@ -15,7 +14,7 @@ class EtcdContractTest extends LockTck {
     return new Harness() {
       @Override
       public Server start() throws InterruptedException {
-        return new EtcdUnderTest(Testbed.etcd().forFaults().start()).warmedUp();
+        return EtcdUnderTest.start(1);
       }
 
       @Override

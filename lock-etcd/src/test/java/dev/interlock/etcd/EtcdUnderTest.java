@@ -12,6 +12,7 @@ import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Testbed;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,8 +33,19 @@ final class EtcdUnderTest implements Server, StoreView {
 
   private final EtcdCluster etcd;
 
-  EtcdUnderTest(EtcdCluster etcd) {
+  private EtcdUnderTest(EtcdCluster etcd) {
     this.etcd = etcd;
+  }
+
+  /**
+   * Starts members that leave it to the operating system when to write to the disk. What they wrote
+   * survives the end of their process, which is what tests do to them, and a busy disk delays no
+   * answer.
+   */
+  static EtcdUnderTest start(int members) throws InterruptedException {
+    return new EtcdUnderTest(
+            Testbed.etcd().members(members).forFaults().config("unsafe-no-fsync: true").start())
+        .warmedUp();
   }
 
   /**
@@ -56,7 +68,7 @@ final class EtcdUnderTest implements Server, StoreView {
    * Loads what a client needs, once for all tests of a JVM: they start by the dozen at the same
    * time, and would wait for classes.
    */
-  EtcdUnderTest warmedUp() throws InterruptedException {
+  private EtcdUnderTest warmedUp() throws InterruptedException {
     LockOptions patient = LockOptions.builder().requestTimeout(Duration.ofSeconds(30)).build();
     LockOptions fixed = patient.toBuilder().autoRenew(false).build();
     try (LockClient first = LockClient.open(uri(), patient);
