@@ -19,6 +19,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
 
 /**
  * One connection, borrowed for the length of one talk. Failures are Jedis's own exceptions.
@@ -120,9 +121,11 @@ final class Wire {
     send(call, withSource);
     Object permission = read();
     Object reply = read();
-    if (reply instanceof JedisDataException refused) {
-      // Without permission the node answers that the slot is elsewhere: that is not the reason.
-      throw permission instanceof JedisDataException reason ? reason : refused;
+    if (reply instanceof JedisRedirectionException && permission instanceof JedisDataException e) {
+      throw e; // the slot is said to be elsewhere because of this
+    }
+    if (reply instanceof JedisDataException e) {
+      throw e;
     }
     return reply;
   }
