@@ -77,7 +77,8 @@ public interface Harness {
   /**
    * Returns how long the kit tolerates delays beyond what the backend declares; see {@link Timing}.
    * On a machine that others use as well it may be made longer for a whole build: it decides when a
-   * test gives up waiting, and no test waits longer for what does come.
+   * test gives up waiting. A slack above 4 s also lengthens the terms of leases that must be kept
+   * alive by renewal, up to 6 s.
    *
    * @return what the system property {@code interlock.tck.slack} says, in whole seconds, for
    *     example {@code -Dinterlock.tck.slack=10}; 2 s without it

@@ -55,7 +55,7 @@ public final class Kit implements AutoCloseable {
    */
   public static Kit start(Harness harness) throws Exception {
     Server server = harness.start();
-    try (LockClient client = harness.open(server.uri(), LockOptions.defaults())) {
+    try (LockClient client = open(() -> harness.open(server.uri(), LockOptions.defaults()))) {
       return new Kit(harness, server, client.backend(), client.endpoint());
     } catch (RuntimeException e) {
       server.close();

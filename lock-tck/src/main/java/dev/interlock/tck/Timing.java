@@ -36,10 +36,10 @@ public record Timing(
    *
    * @param info what the backend declares
    * @param slack what is tolerated beyond request time-out and granularity
-   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, and more for backends
-   *     whose shortest term or granularity demands it, the second also with more slack than that,
-   *     up to 6 s; a bound of request time-out, granularity and slack; the long term is at least
-   *     four times that
+   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, longer for backends whose
+   *     shortest term or granularity demands it; a bound of request time-out, granularity and
+   *     slack. The second term is at least the slack, up to 6 s; the third at least four times the
+   *     bound.
    */
   public static Timing of(BackendInfo info, Duration slack) {
     Duration term = longest(SHORTEST_TERM, info.minTerm(), info.granularity().multipliedBy(2));

@@ -173,7 +173,7 @@ public abstract class ReleaseRules extends RuleTest {
       }
     }
     for (Future<Optional<Lease>> future : timedOut) {
-      assertHadNothing(future, Duration.ofMillis(300));
+      assertNotAcquired(future, Duration.ofMillis(300));
     }
     cancelled.forEach(future -> future.cancel(true));
     for (Thread thread : interrupted) {

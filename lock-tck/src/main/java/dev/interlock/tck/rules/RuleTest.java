@@ -482,7 +482,8 @@ public abstract class RuleTest {
   }
 
   /** A timed attempt on a held lock ends without it; a busy store may not say that it is held. */
-  final void assertHadNothing(Future<Optional<Lease>> attempt, Duration patience) throws Exception {
+  final void assertNotAcquired(Future<Optional<Lease>> attempt, Duration patience)
+      throws Exception {
     try {
       assertTrue(
           within(patience.plus(bound()), attempt, "a timed attempt did not end").isEmpty(),
