@@ -142,7 +142,6 @@ class RedisSentinelTest {
   }
 
   @Test
-  @Tag("extended")
   void aMasterThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
     try (LockBackend backend = Backends.open(group.uri(), Duration.ofSeconds(3))) {
       Grant grant = take(backend, claim("job"));

@@ -131,7 +131,6 @@ class EtcdClusterTest {
   }
 
   @Test
-  @Tag("extended")
   void aMemberThatLostItsDataJoinsAnewAndGetsItAgain() throws IOException {
     try (EtcdCluster etcd = start(3)) {
       etcd.leader().call("/v3/kv/put", KEY_AND_VALUE);
@@ -154,7 +153,6 @@ class EtcdClusterTest {
   }
 
   @Test
-  @Tag("extended")
   void aClusterWithTlsAndAPasswordServesThoseWhoHaveBoth() throws IOException {
     try (EtcdCluster etcd =
         Testbed.etcd().using(Way.BINARY).members(3).tls().password("se\"cret").start()) {

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class NamedEndpointTest {
@@ -101,7 +100,6 @@ class NamedEndpointTest {
   }
 
   @Test
-  @Tag("extended")
   void mayBeAClusterASentinelGroupOrRedlockNodes() {
     try (RedisCluster users =
         Testbed.redisCluster().using(Way.BINARY).tls().password("secret").start()) {
