@@ -75,13 +75,13 @@ class CompareCommandTest {
 
   @Test
   void controlCEndsItWithWhatThereIs() throws Exception {
+    // Four scenarios, so that it is not over before the signal.
     Run run =
         interlock.start(
             "compare",
             "memory:x",
             "--scenarios",
-            "uncontended,many-locks,hot-lock,held-leases", // so that it is not over before the
-            // signal
+            "uncontended,many-locks,hot-lock,held-leases",
             "--out",
             directory.toString());
     run.err().await("2/4 many-locks");

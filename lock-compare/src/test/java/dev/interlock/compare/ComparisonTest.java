@@ -78,8 +78,8 @@ class ComparisonTest {
     assertEquals(100, value(results, "redis", "lost-updates-unchecked"));
     assertEquals(0, value(results, "redis", "lost-updates-checked"));
     assertEquals(2, value(results, "redis", "requests-per-pair"), 0.2);
-    // What it is depends on how long after it was made the grant was known.
-    assertTrue(Double.isFinite(value(results, "redis", "beyond-term")));
+    // Below zero by how long after it was made the grant was known; the term is 3 s.
+    assertTrue(value(results, "redis", "beyond-term") > -3);
 
     assertIsSelfContained(Files.readString(directory.resolve("index.html")));
     String markdown = Files.readString(directory.resolve("results.md"));

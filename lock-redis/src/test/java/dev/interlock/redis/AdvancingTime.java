@@ -9,7 +9,7 @@ final class AdvancingTime implements TimeSource {
 
   private final AtomicLong ahead = new AtomicLong();
 
-  /** Has time pass at once. Who waits for it by other means, such as a socket, is not woken. */
+  /** Moves time forward. Does not wake threads that are blocked elsewhere, as on a socket. */
   void advance(Duration time) {
     ahead.addAndGet(time.toNanos());
   }

@@ -53,12 +53,12 @@ final class Backends {
     };
   }
 
-  /** The usual one, for clients of the user's. */
+  /** The default, for clients that the user supplies. */
   static BackendContext context() {
     return context(LockOptions.builder().requestTimeout(PATIENCE).build());
   }
 
-  /** How a program that has patience too sets up a Jedis client of its own. */
+  /** A Jedis configuration with the same long time-outs. */
   static JedisClientConfig jedisConfig() {
     return DefaultJedisClientConfig.builder()
         .timeoutMillis(Math.toIntExact(PATIENCE.toMillis()))

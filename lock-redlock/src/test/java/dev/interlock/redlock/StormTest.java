@@ -72,7 +72,7 @@ class StormTest {
   @ParameterizedTest
   @CsvSource({"3, true", "5, false"})
   @Tag("extended")
-  void tokensNeverRepeatNorGoBackForLong(int count, boolean rightClocks) throws Exception {
+  void tokensRiseInALongStorm(int count, boolean rightClocks) throws Exception {
     assertTokensRise(count, rightClocks, LONG);
   }
 
@@ -84,17 +84,17 @@ class StormTest {
   @ParameterizedTest
   @CsvSource({"3, false", "5, true"})
   @Tag("extended")
-  void twoNeverHoldTheLockAtOnceForLong(int count, boolean rightClocks) throws Exception {
+  void exclusionHoldsInALongStorm(int count, boolean rightClocks) throws Exception {
     assertExclusion(count, rightClocks, LONG);
   }
 
   private void assertTokensRise(int count, boolean rightClocks, Duration length) throws Exception {
-    String storm = rage(count, rightClocks, true, length);
+    String storm = runStorm(count, rightClocks, true, length);
     assertTokensRise(history, storm);
   }
 
   private void assertExclusion(int count, boolean rightClocks, Duration length) throws Exception {
-    String storm = rage(count, rightClocks, false, length);
+    String storm = runStorm(count, rightClocks, false, length);
     assertTokensRise(history, storm);
     Granted before = null;
     for (Granted granted :
@@ -115,7 +115,7 @@ class StormTest {
    * @param deleting whether keys are deleted, too
    * @param length for how long at least
    */
-  private String rage(int count, boolean rightClocks, boolean deleting, Duration length)
+  private String runStorm(int count, boolean rightClocks, boolean deleting, Duration length)
       throws Exception {
     long seed = System.nanoTime();
     Random random = new Random(seed);
