@@ -21,9 +21,11 @@ final class Batches {
   /** Returns the batches, the one that is expected to take longest first. */
   static List<List<Suite>> of(List<Suite> suites) {
     List<List<Suite>> batches = new ArrayList<>();
-    Map<Module, List<Suite>> shared = new LinkedHashMap<>();
+    Map<MavenModule, List<Suite>> shared = new LinkedHashMap<>();
     for (Suite suite : suites) {
-      if (!suite.known() || suite.expected().compareTo(SLOW) >= 0) {
+      // Lincheck rewrites the classes under test, which slows every test in the same JVM.
+      boolean rewrites = suite.name().contains("Lincheck");
+      if (rewrites || !suite.known() || suite.expected().compareTo(SLOW) >= 0) {
         batches.add(List.of(suite));
         continue;
       }

@@ -1,11 +1,13 @@
 package dev.interlock.verify;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Locale;
 
 /** The file to which all that suites print is appended, one suite after the other. */
 final class Log {
@@ -15,14 +17,21 @@ final class Log {
     this.file = file;
   }
 
-  synchronized void append(SuiteResult result, Path output) throws IOException {
+  /**
+   * Appends what a suite has printed, and how its tests ended.
+   *
+   * @param output the file to which its JVM prints
+   * @param from where in the file its own output begins
+   */
+  synchronized void append(SuiteResult result, Path output, long from) throws IOException {
     StringBuilder text = new StringBuilder();
     for (TestResult test : result.tests()) {
       text.append(
           String.format(
-              "%-14s %6.1f s  %s %s%n",
-              test.status().name().toLowerCase(java.util.Locale.ROOT).replace('_', ' '),
-              test.took().toMillis() / 1e3,
+              Locale.ROOT,
+              "%-14s %8s  %s %s%n",
+              test.status().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+              Durations.seconds(test.took()),
               test.method(),
               test.title().equals(test.method() + "()") ? "" : test.title()));
       if (!test.reason().isEmpty()) {
@@ -33,7 +42,10 @@ final class Log {
     try (OutputStream out =
         Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
       write(out, "\n===== " + result.suite() + ": its output\n\n");
-      Files.copy(output, out);
+      try (InputStream in = Files.newInputStream(output)) {
+        in.skipNBytes(from);
+        in.transferTo(out);
+      }
       write(out, "\n===== " + result.suite() + ": " + result.summary() + "\n\n" + text);
     }
   }

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a {@link Worker} reports, as one line among those that tests print.
+ * What a {@link Worker} reports, as one line of its standard output.
  *
  * @param kind what the fields are about
  */
@@ -18,23 +18,17 @@ record Message(Kind kind, List<String> fields) {
     SUITE,
     /** A test has ended; the fields of a {@link TestResult}. */
     RESULT,
-    /** A suite has ended. */
+    /** The suite has ended. */
     END
   }
 
-  /** No test prints this. */
+  /** Tells messages from what a child process prints, which may have begun the line. */
   private static final String PREFIX = "\u0001interlock-verify\t";
 
   String line() {
     return PREFIX
         + Stream.concat(Stream.of(kind.name()), fields.stream().map(Message::escape))
             .collect(Collectors.joining("\t"));
-  }
-
-  /** Returns what a test had printed of a line that the message then completed. */
-  static String before(String line) {
-    int start = line.indexOf(PREFIX);
-    return start < 0 ? line : line.substring(0, start);
   }
 
   /** Returns the message in a line, if there is one. */

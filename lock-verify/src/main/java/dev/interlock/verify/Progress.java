@@ -3,10 +3,9 @@ package dev.interlock.verify;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.stream.Collectors;
 
 /** Shows each suite that ends, which ones run, and how much is left. */
 final class Progress {
@@ -14,7 +13,10 @@ final class Progress {
   private final PrintStream out;
   private final int jobs;
   private final int total;
-  private final Map<Suite, Long> running = new LinkedHashMap<>();
+
+  private record Running(Suite suite, long since) {}
+
+  private final List<Running> running = new ArrayList<>();
   private final List<SuiteResult> results = new ArrayList<>();
   private Duration left;
   private Duration expected = Duration.ZERO;
@@ -27,13 +29,16 @@ final class Progress {
     this.left = Batches.expected(suites);
   }
 
-  synchronized void begins(Suite suite) {
-    running.put(suite, System.nanoTime());
+  synchronized void started(Suite suite) {
+    running.add(new Running(suite, System.nanoTime()));
   }
 
-  synchronized void ended(SuiteResult result) {
+  synchronized void finished(SuiteResult result) {
     Suite suite = result.suite();
-    running.remove(suite);
+    running.stream()
+        .filter(one -> one.suite().equals(suite))
+        .findFirst()
+        .ifPresent(running::remove);
     results.add(result);
     left = left.minus(suite.expected());
     if (suite.known()) {
@@ -43,43 +48,46 @@ final class Progress {
     out.printf(
         Locale.ROOT,
         "%6s %4d/%d  %-15s %-28s %7s  %s%s%n",
-        Text.minutes(Duration.ofNanos(System.nanoTime() - start)),
+        Durations.minutes(Duration.ofNanos(System.nanoTime() - start)),
         results.size(),
         total,
         suite.module().name(),
         suite.name(),
-        Text.seconds(result.took()),
+        Durations.seconds(result.took()),
         result.summary(),
-        outlook());
+        status());
+    for (TestResult test : result.tests()) {
+      if (test.failed()) {
+        String reason = test.reason().lines().findFirst().orElse("");
+        out.printf(Locale.ROOT, "        FAILED %s: %s%n", test.title(), reason);
+      }
+    }
     out.flush();
   }
 
-  private String outlook() {
+  private String status() {
     if (running.isEmpty()) {
       return "";
     }
-    List<String> names = running.keySet().stream().map(Suite::name).toList();
-    return "  ["
-        + Text.minutes(estimate())
-        + " min left; running "
-        + String.join(", ", names)
-        + "]";
+    String names =
+        running.stream().map(one -> one.suite().name()).collect(Collectors.joining(", "));
+    return "  [" + Durations.minutes(estimate()) + " left; running " + names + "]";
   }
 
   /** From what was expected, and how much longer the others have taken than expected. */
   private Duration estimate() {
     double pace = expected.isZero() ? 1 : (double) took.toMillis() / expected.toMillis();
     long now = System.nanoTime();
-    Duration under = Duration.ZERO;
+    Duration elapsed = Duration.ZERO;
     Duration longest = Duration.ZERO;
-    for (Map.Entry<Suite, Long> one : running.entrySet()) {
-      Duration full = scale(one.getKey().expected(), pace);
-      Duration since = Duration.ofNanos(now - one.getValue());
+    for (Running one : running) {
+      Duration full = scale(one.suite().expected(), pace);
+      Duration since = Duration.ofNanos(now - one.since());
       Duration rest = full.compareTo(since) > 0 ? full.minus(since) : Duration.ZERO;
-      under = under.plus(full.minus(rest));
+      elapsed = elapsed.plus(full.minus(rest));
       longest = rest.compareTo(longest) > 0 ? rest : longest;
     }
-    Duration shared = scale(left, pace).minus(under).dividedBy(jobs);
+    Duration shared = scale(left, pace).minus(elapsed).dividedBy(jobs);
     return shared.compareTo(longest) > 0 ? shared : longest;
   }
 

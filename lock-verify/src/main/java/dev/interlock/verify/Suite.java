@@ -7,9 +7,18 @@ import java.time.Duration;
  *
  * @param className its full name
  * @param expected how long it is expected to take
- * @param known whether that was measured, and is not a guess
+ * @param cpuTime how much of the processors' time it is expected to use
+ * @param known whether both were measured, and are no guess
  */
-record Suite(Module module, String className, Duration expected, boolean known) {
+record Suite(
+    MavenModule module, String className, Duration expected, Duration cpuTime, boolean known) {
+  private static final Duration LONG = Duration.ofSeconds(10);
+
+  /** Whether it keeps about a processor busy, for long. */
+  boolean heavy() {
+    return expected.compareTo(LONG) >= 0
+        && cpuTime.multipliedBy(5).compareTo(expected.multipliedBy(4)) >= 0;
+  }
 
   /** The name without the package, which is unique within a module. */
   String name() {

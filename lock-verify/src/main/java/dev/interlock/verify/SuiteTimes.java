@@ -11,13 +11,15 @@ import java.util.TreeMap;
 
 /**
  * How long suites took when they were last run: the slowest are started first, and what is left of
- * a run can be estimated. A line of the file is {@code MODULE SUITE SECONDS}.
+ * a run can be estimated. A line of the file is {@code MODULE SUITE SECONDS CPU_SECONDS}.
  */
 final class SuiteTimes {
   /** What a suite is taken for that has never been run. */
   private static final Duration GUESS = Duration.ofSeconds(10);
 
-  private final Map<String, Duration> times = new TreeMap<>();
+  private record Times(long seconds, long cpuSeconds) {}
+
+  private final Map<String, Times> times = new TreeMap<>();
 
   /** Reads the files that exist; a later one counts for more. */
   static SuiteTimes read(Path... files) throws IOException {
@@ -26,8 +28,10 @@ final class SuiteTimes {
       if (Files.exists(file)) {
         for (String line : Files.readAllLines(file)) {
           String[] words = line.strip().split(" +");
-          if (words.length == 3 && words[2].matches("[0-9]+")) {
-            times.put(words[0] + " " + words[1], Duration.ofSeconds(Long.parseLong(words[2])));
+          if (words.length == 4 && (words[2] + words[3]).matches("[0-9]+")) {
+            times.times.put(
+                words[0] + " " + words[1],
+                new Times(Long.parseLong(words[2]), Long.parseLong(words[3])));
           }
         }
       }
@@ -35,23 +39,31 @@ final class SuiteTimes {
     return times;
   }
 
-  private void put(String suite, Duration time) {
-    times.put(suite, time);
-  }
-
-  Suite suite(Module module, String className) {
+  Suite suite(MavenModule module, String className) {
     String simple = className.substring(className.lastIndexOf('.') + 1);
-    Duration time = times.get(module.name() + " " + simple);
-    return new Suite(module, className, time == null ? GUESS : time, time != null);
+    Times known = times.get(module.name() + " " + simple);
+    return known == null
+        ? new Suite(module, className, GUESS, Duration.ZERO, false)
+        : new Suite(
+            module,
+            className,
+            Duration.ofSeconds(known.seconds),
+            Duration.ofSeconds(known.cpuSeconds),
+            true);
   }
 
-  void took(Suite suite, Duration time) {
-    put(suite.toString(), time);
+  void took(SuiteResult result) {
+    times.put(
+        result.suite().toString(), new Times(rounded(result.took()), rounded(result.cpuTime())));
+  }
+
+  private static long rounded(Duration time) {
+    return Math.max(1, time.plusMillis(500).toSeconds());
   }
 
   void write(Path file) throws IOException {
     List<String> lines = new ArrayList<>();
-    times.forEach((suite, time) -> lines.add(suite + " " + Math.max(1, time.toSeconds())));
+    times.forEach((suite, time) -> lines.add(suite + " " + time.seconds + " " + time.cpuSeconds));
     Files.createDirectories(file.getParent());
     Files.write(file, lines);
   }

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 /** What a run ends with: the suites and their times, what was skipped, and what failed, last. */
 final class Summary {
   /** As much of a stack trace as shows the way from the test to the failure. */
-  private static final int MOST_FRAMES = 8;
+  private static final int MAX_FRAMES = 8;
 
   private final PrintStream out;
   private final Log log;
@@ -32,7 +32,7 @@ final class Summary {
     skipped(results);
     failures(results);
     long failed = count(results, Status.FAILED);
-    out.printf(Locale.ROOT, "%nEverything that was printed is in %s%n", log);
+    out.printf(Locale.ROOT, "%nAll output is in %s%n", log);
     out.printf(
         Locale.ROOT,
         "%d passed, %d failed, %d skipped%n",
@@ -60,8 +60,8 @@ final class Summary {
             line("  " + suite.suite().name(), suite.took(), suite.cpuTime(), suite.summary());
           }
         });
-    total("all suites, one after the other", results);
-    out.printf(Locale.ROOT, "%-44s %9s%n", "as they were run, side by side", Text.seconds(took));
+    total("sum of all", results);
+    out.printf(Locale.ROOT, "%-44s %9s%n", "elapsed", Durations.seconds(took));
   }
 
   private void total(String what, List<SuiteResult> results) {
@@ -74,8 +74,8 @@ final class Summary {
             Locale.ROOT,
             "%-44s %9s %9s  %s",
             what,
-            Text.seconds(took),
-            Text.seconds(cpuTime),
+            Durations.seconds(took),
+            Durations.seconds(cpuTime),
             tests);
     out.println(row.stripTrailing());
   }
@@ -112,15 +112,15 @@ final class Summary {
         out.println("   " + test.reason().replace("\n", "\n   "));
         test.trace()
             .lines()
-            .filter(line -> line.startsWith("\tat dev.interlock"))
-            .limit(MOST_FRAMES)
+            .filter(line -> line.startsWith("\tat dev.interlock") || line.startsWith("Caused by"))
+            .limit(MAX_FRAMES)
             .forEach(line -> out.println("     " + line.strip()));
-        out.println("   again: ./verify --only " + command(result.suite(), test));
+        out.println("   rerun: ./verify --only " + command(result.suite(), test));
       }
     }
   }
 
   private static String command(Suite suite, TestResult test) {
-    return "'" + suite.name() + (test.method().isEmpty() ? "" : "#" + test.method()) + "'";
+    return "'" + suite.className() + (test.method().isEmpty() ? "" : "#" + test.method()) + "'";
   }
 }

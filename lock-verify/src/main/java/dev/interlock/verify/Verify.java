@@ -10,25 +10,21 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Runs the test suites of the modules that have been built in the current directory.
- *
- * <p>Options: {@code --all} also runs the tests that are tagged {@code extended}; {@code --only
- * SUITE} or {@code --only SUITE#METHOD} runs those, extended or not; {@code --repeat N} runs each
- * suite N times; {@code --jobs N} runs N at once; {@code --log FILE}; {@code -DNAME=VALUE} is
- * passed on to the tests. They run on the Java that runs this.
+ * Runs the test classes of the modules that {@code ./verify} has built in the current directory, on
+ * the Java that runs this; {@code ./verify --help} explains the options.
  */
 public final class Verify {
   private static final String EXTENDED = "extended";
   private static final Path OPTIONS = Path.of("tools/test-jvm-options");
   private static final Path TIMES = Path.of("tools/suite-times");
+  private static final Path LOG = Path.of(".interlock/verify.log");
   private static final Path LAST_TIMES = Path.of(".interlock/suite-times");
 
   private boolean all;
   private String only = "";
   private String method = "";
   private int repeat = 1;
-  private int jobs = Runtime.getRuntime().availableProcessors() + 1;
-  private Path log = Path.of(".interlock/verify.log");
+  private int jobs = Runtime.getRuntime().availableProcessors() * 2;
   private final List<String> properties = new ArrayList<>();
 
   private Verify(String[] arguments) {
@@ -44,9 +40,8 @@ public final class Verify {
         }
         case "--repeat" -> repeat = number(argument, rest);
         case "--jobs" -> jobs = number(argument, rest);
-        case "--log" -> log = Path.of(value(argument, rest));
         default -> {
-          if (!argument.startsWith("-D")) {
+          if (!argument.matches("-D.+")) {
             throw new IllegalArgumentException("unknown option " + argument);
           }
           properties.add(argument);
@@ -77,7 +72,7 @@ public final class Verify {
    *
    * @param arguments the options
    * @throws IOException if test JVMs cannot be started or the log cannot be written
-   * @throws InterruptedException never, as nothing interrupts it
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] arguments) throws IOException, InterruptedException {
     Verify verify;
@@ -88,15 +83,18 @@ public final class Verify {
       System.exit(2);
       return;
     }
+    // Not to keep the machine busy for a script that was ended. Test JVMs end with this one.
+    ProcessHandle script = ProcessHandle.current().parent().orElseThrow();
+    var unused = script.onExit().thenRun(() -> System.exit(143));
     System.exit(verify.run(System.out));
   }
 
   private int run(PrintStream out) throws IOException, InterruptedException {
     Path top = Path.of("").toAbsolutePath();
-    Log logFile = new Log(top.resolve(log));
+    Log logFile = new Log(top.resolve(LOG));
     Runner runner =
         new Runner(
-            new Fork.Settings(
+            new TestJvm.Settings(
                 Path.of(System.getProperty("java.home"), "bin", "java"),
                 top.resolve(OPTIONS),
                 System.getProperty("java.class.path"),
@@ -106,13 +104,13 @@ public final class Verify {
             jobs,
             logFile);
     SuiteTimes times = SuiteTimes.read(top.resolve(TIMES), top.resolve(LAST_TIMES));
-    List<Suite> suites = selected(runner.suites(Module.below(top), times));
+    List<Suite> suites = selected(runner.suites(MavenModule.below(top), times));
     if (suites.isEmpty()) {
       System.err.println(
           "verify: no tests match --only " + only + (method.isEmpty() ? "" : "#" + method));
       return 2;
     }
-    out.printf("%d to run, %d at a time%n", suites.size(), jobs);
+    out.printf("%d test classes, up to %d at a time%n", suites.size(), jobs);
     Progress progress = new Progress(out, jobs, suites);
     long start = System.nanoTime();
     runner.run(suites, progress);
@@ -120,7 +118,7 @@ public final class Verify {
         new Summary(out, logFile)
             .print(progress.results(), Duration.ofNanos(System.nanoTime() - start));
     if (passed && method.isEmpty()) {
-      progress.results().forEach(result -> times.took(result.suite(), result.took()));
+      progress.results().forEach(times::took);
       times.write(top.resolve(LAST_TIMES));
     }
     return passed ? 0 : 1;

@@ -4,25 +4,29 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.verify.TestResult.Status;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Stream;
+import org.junit.platform.commons.annotation.Testable;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.engine.discovery.ClassNameFilter;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
-import org.junit.platform.engine.support.descriptor.ClassSource;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.PostDiscoveryFilter;
@@ -38,32 +42,30 @@ import org.junit.platform.launcher.core.LauncherFactory;
  * one after the other. It ends with the input, and so with the process that started it.
  */
 final class Worker {
+  /** Of the kit, on which the runner does not depend. */
   private static final String NOT_APPLICABLE = "NotApplicableException";
 
   private final PrintStream out;
   private final Launcher launcher = LauncherFactory.create();
-  private final List<String> excludedTags;
+  private final String excludedTag;
   private final String method;
 
-  private Worker(PrintStream out, List<String> excludedTags, String method) {
+  private Worker(PrintStream out, String excludedTag, String method) {
     this.out = out;
-    this.excludedTags = excludedTags;
+    this.excludedTag = excludedTag;
     this.method = method;
   }
 
   /**
    * Runs the worker.
    *
-   * @param arguments {@code list} and the directory of compiled tests, or {@code run}; then the tag
-   *     of the tests to leave out, and the method to which to keep, each of which may be empty
+   * @param arguments a directory of compiled tests to list, or {@code run}; the tag of the tests to
+   *     leave out; the only method to run. The last two may be empty.
    */
   public static void main(String[] arguments) throws Exception {
-    String tag = arguments[1];
-    Worker worker =
-        new Worker(
-            new PrintStream(System.out, true, UTF_8),
-            tag.isEmpty() ? List.of() : List.of(tag),
-            arguments[2]);
+    PrintStream messages = System.out;
+    System.setOut(System.err); // what tests print goes to another file
+    Worker worker = new Worker(new PrintStream(messages, true, UTF_8), arguments[1], arguments[2]);
     if (arguments[0].equals("run")) {
       worker.runAll();
     } else {
@@ -92,32 +94,64 @@ final class Worker {
     input.start();
     while (true) {
       String name = classes.take();
-      launcher.execute(request(DiscoverySelectors.selectClass(name)).build(), new Reporter(name));
-      report(Message.Kind.END, List.of(name));
+      launcher.execute(request(DiscoverySelectors.selectClass(name)).build(), new Reporter());
+      report(Message.Kind.END, List.of());
     }
   }
 
-  private void list(Path testClasses) {
-    TestPlan plan =
-        launcher.discover(
-            request(DiscoverySelectors.selectClasspathRoots(Set.of(testClasses)).get(0))
-                .filters(ClassNameFilter.includeClassNamePatterns("[^$]*Test"))
-                .build());
-    for (TestIdentifier engine : plan.getRoots()) {
-      for (TestIdentifier suite : plan.getChildren(engine)) {
-        if (!plan.getChildren(suite).isEmpty()
-            && suite.getSource().orElse(null) instanceof ClassSource source) {
-          report(Message.Kind.SUITE, List.of(source.getClassName()));
-        }
+  /** Reports the classes with tests. One that has annotations and no tests is a failure. */
+  private void list(Path testClasses) throws IOException, ClassNotFoundException {
+    for (Class<?> type : topLevelClasses(testClasses)) {
+      DiscoverySelector selector = DiscoverySelectors.selectClass(type);
+      if (hasTests(launcher.discover(request(selector).build()))) {
+        report(Message.Kind.SUITE, List.of(type.getName()));
+      } else if (isAnnotated(type)
+          && !hasTests(
+              launcher.discover(
+                  LauncherDiscoveryRequestBuilder.request().selectors(selector).build()))) {
+        throw new IllegalStateException("JUnit finds no test in " + type.getName());
       }
     }
+  }
+
+  private static List<Class<?>> topLevelClasses(Path testClasses)
+      throws IOException, ClassNotFoundException {
+    List<String> names;
+    try (Stream<Path> files = Files.walk(testClasses)) {
+      names =
+          files
+              .map(file -> testClasses.relativize(file).toString())
+              .filter(file -> file.matches("[^$-]+\\.class"))
+              .map(file -> file.replaceAll("\\.class$", "").replace(File.separatorChar, '.'))
+              .sorted()
+              .toList();
+    }
+    List<Class<?>> classes = new ArrayList<>();
+    for (String name : names) {
+      classes.add(Class.forName(name, false, Worker.class.getClassLoader()));
+    }
+    return classes;
+  }
+
+  /** Whether it is to be run. Throws what loading the types of its members throws. */
+  private static boolean isAnnotated(Class<?> type) {
+    return !Modifier.isAbstract(type.getModifiers())
+        && Stream.concat(Stream.of(type.getDeclaredFields()), Stream.of(type.getDeclaredMethods()))
+            .flatMap(member -> Stream.of(((AnnotatedElement) member).getAnnotations()))
+            .anyMatch(each -> each.annotationType().isAnnotationPresent(Testable.class));
+  }
+
+  private static boolean hasTests(TestPlan plan) {
+    return plan.getRoots().stream()
+        .flatMap(engine -> plan.getChildren(engine).stream())
+        .anyMatch(suite -> !plan.getChildren(suite).isEmpty());
   }
 
   private LauncherDiscoveryRequestBuilder request(DiscoverySelector selector) {
     LauncherDiscoveryRequestBuilder request =
         LauncherDiscoveryRequestBuilder.request().selectors(selector);
-    if (!excludedTags.isEmpty()) {
-      request.filters(TagFilter.excludeTags(excludedTags));
+    if (!excludedTag.isEmpty()) {
+      request.filters(TagFilter.excludeTags(excludedTag));
     }
     if (!method.isEmpty()) {
       PostDiscoveryFilter named =
@@ -136,12 +170,7 @@ final class Worker {
 
   /** Reports each test as it ends; tests may end on several threads at once. */
   private final class Reporter implements TestExecutionListener {
-    private final String className;
     private final Map<String, Long> started = new ConcurrentHashMap<>();
-
-    Reporter(String className) {
-      this.className = className;
-    }
 
     @Override
     public void executionStarted(TestIdentifier test) {
@@ -158,6 +187,8 @@ final class Worker {
       Throwable cause = end.getThrowable().orElse(null);
       if (cause != null) {
         result(test, status(end, cause), reason(cause), trace(cause));
+      } else if (end.getStatus() != TestExecutionResult.Status.SUCCESSFUL) {
+        result(test, Status.FAILED, end.toString(), "");
       } else if (test.isTest()) {
         result(test, Status.PASSED, "", "");
       }
@@ -171,7 +202,6 @@ final class Worker {
               : "";
       TestResult result =
           new TestResult(
-              className,
               name,
               test.getDisplayName(),
               status,

@@ -25,7 +25,7 @@ class RunnerTest {
   @TempDir private Path directory;
 
   private Path logFile;
-  private Module module;
+  private MavenModule module;
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream out = new PrintStream(printed, true, UTF_8);
 
@@ -33,17 +33,19 @@ class RunnerTest {
   void prepare() throws Exception {
     logFile = directory.resolve("log");
     Files.writeString(directory.resolve("options"), "-XX:TieredStopAtLevel=1\n");
-    module = new Module("lock-verify", directory, System.getProperty("java.class.path"));
+    module = new MavenModule("lock-verify", directory, System.getProperty("java.class.path"));
   }
 
   private Map<String, SuiteResult> run(String tag, String method, Class<?>... suites)
       throws Exception {
     List<Suite> all =
         Stream.of(suites)
-            .map(type -> new Suite(module, type.getName(), Duration.ofSeconds(1), true))
+            .map(
+                type ->
+                    new Suite(module, type.getName(), Duration.ofSeconds(1), Duration.ZERO, true))
             .toList();
-    Fork.Settings settings =
-        new Fork.Settings(
+    TestJvm.Settings settings =
+        new TestJvm.Settings(
             Path.of(System.getProperty("java.home"), "bin", "java"),
             directory.resolve("options"),
             "",
@@ -94,14 +96,14 @@ class RunnerTest {
   }
 
   @Test
-  void aSuiteThatCannotBeginHasFailed() throws Exception {
+  void aFailureInBeforeAllFailsTheClass() throws Exception {
     SuiteResult result = run("", "", Samples.CannotBegin.class).get("Samples$CannotBegin");
     assertTrue(result.failed());
     assertTrue(result.tests().get(0).reason().contains("no server"), result.tests()::toString);
   }
 
   @Test
-  void aSuiteThatEndsItsJvmHasFailedAndThoseBehindItAreRun() throws Exception {
+  void aClassThatEndsItsJvmFailsAndTheClassesAfterItStillRun() throws Exception {
     Map<String, SuiteResult> results =
         run("", "", Samples.EndsTheJvm.class, Samples.Passes.class, Samples.Mixed.class);
     assertEquals(
@@ -112,7 +114,7 @@ class RunnerTest {
   }
 
   @Test
-  void aSuiteWithoutTestsHasFailed() throws Exception {
+  void aClassWithoutTestsFails() throws Exception {
     assertEquals(
         "it ran no test",
         run("extended", "", Samples.OnlyExtended.class)
@@ -123,7 +125,7 @@ class RunnerTest {
   }
 
   @Test
-  void whatFailedAndHowToRunItAgainIsSaidLast() throws Exception {
+  void failuresAndRerunCommandsComeLast() throws Exception {
     var results = run("extended", "", Samples.Mixed.class, Samples.Passes.class);
     printed.reset();
     assertFalse(
@@ -137,7 +139,7 @@ class RunnerTest {
             "1) lock-verify Samples$Mixed: fails()",
             "expected: <one",
             "at dev.interlock.verify.Samples$Mixed.fails(",
-            "again: ./verify --only 'Samples$Mixed#fails'",
+            "rerun: ./verify --only 'dev.interlock.verify.Samples$Mixed#fails'",
             logFile.toString(),
             "3 passed, 1 failed, 2 skipped");
     int from = 0;

@@ -13,27 +13,27 @@ import java.util.stream.Stream;
  * @param name the name of its directory
  * @param classPath what its tests run on, its own classes first
  */
-record Module(String name, Path directory, String classPath) {
+record MavenModule(String name, Path directory, String classPath) {
 
   /** Where the build writes the class path of a module's tests, below its directory. */
   private static final String DEPENDENCIES = "target/test-class-path";
 
   /** Returns the modules below a directory that have tests, in the order of their names. */
-  static List<Module> below(Path top) throws IOException {
+  static List<MavenModule> below(Path top) throws IOException {
     try (Stream<Path> directories = Files.list(top)) {
       return directories
           .filter(directory -> Files.isDirectory(directory.resolve("target/test-classes")))
           .sorted()
-          .map(Module::of)
+          .map(MavenModule::of)
           .toList();
     }
   }
 
-  private static Module of(Path directory) {
+  private static MavenModule of(Path directory) {
     Path target = directory.resolve("target");
     try {
       String dependencies = Files.readString(directory.resolve(DEPENDENCIES)).strip();
-      return new Module(
+      return new MavenModule(
           directory.getFileName().toString(),
           directory,
           String.join(

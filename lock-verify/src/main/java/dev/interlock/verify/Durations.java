@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Locale;
 
 /** Durations as people read them. */
-final class Text {
-  private Text() {}
+final class Durations {
+  private Durations() {}
 
   static String seconds(Duration duration) {
     return String.format(Locale.ROOT, "%.1f s", duration.toMillis() / 1e3);
