@@ -202,6 +202,21 @@ class RedisLocksTest {
   }
 
   @Test
+  void aTalkThroughAnyOtherKindOfJedisEndsWithTheDeadline() throws Exception {
+    // The client itself then connects anew, for as long as its own time-out.
+    try (UnifiedJedis jedis = unknownKind(3_000);
+        LockBackend backend = backend(jedis)) {
+      redis.pause();
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class,
+              () -> backend.tryAcquire(claim("job"), in(millis(100))));
+      assertTrue(e.getMessage().contains("no answer in time"), e::getMessage);
+      redis.resume();
+    }
+  }
+
+  @Test
   void waitersOnAnyOtherKindOfJedisLookAgainByThemselves() throws Exception {
     LockOptions options = PATIENT.toBuilder().lookAgain(millis(50)).build();
     try (UnifiedJedis jedis = unknownKind(20_000);
