@@ -3,6 +3,7 @@ package dev.interlock.verify;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.Writer;
 import java.lang.ProcessBuilder.Redirect;
@@ -22,7 +23,7 @@ import java.util.function.Consumer;
 final class TestJvm implements AutoCloseable {
 
   /** No test takes half as long. */
-  private static final Duration STUCK_AFTER = Duration.ofMinutes(10);
+  private static final Duration STUCK_AFTER = Duration.ofMinutes(20);
 
   private static final Duration EXIT_TIMEOUT = Duration.ofSeconds(10);
 
@@ -66,7 +67,7 @@ final class TestJvm implements AutoCloseable {
     command.addAll(
         List.of(
             "-cp",
-            module.classPath() + java.io.File.pathSeparator + settings.runner(),
+            module.classPath() + File.pathSeparator + settings.runner(),
             Worker.class.getName(),
             what,
             settings.excludedTag(),
