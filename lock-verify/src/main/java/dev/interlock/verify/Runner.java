@@ -14,7 +14,7 @@ import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** Runs suites in several JVMs at once, the slowest first. */
+/** Runs suites in several JVMs at once, the slowest first, after those that run alone. */
 final class Runner {
   private final TestJvm.Settings settings;
   private final int jobs;
@@ -44,15 +44,18 @@ final class Runner {
 
   /** Runs suites to their ends, and tells the progress of each that begins and ends. */
   void run(List<Suite> suites, Progress progress) throws IOException, InterruptedException {
-    Lanes lanes = new Lanes(jobs, Batches.of(suites));
+    for (Suite suite : suites) {
+      if (suite.runsAlone()) {
+        runBatch(List.of(suite), progress);
+      }
+    }
+    Queue<List<Suite>> left =
+        new ConcurrentLinkedQueue<>(
+            Batches.of(suites.stream().filter(suite -> !suite.runsAlone()).toList()));
     inParallel(
         () -> {
-          for (var batch = lanes.take(); batch.isPresent(); batch = lanes.take()) {
-            try {
-              runBatch(batch.get(), progress);
-            } finally {
-              lanes.ended(batch.get());
-            }
+          for (List<Suite> batch = left.poll(); batch != null; batch = left.poll()) {
+            runBatch(batch, progress);
           }
         });
   }

@@ -1,12 +1,13 @@
 package dev.interlock.verify;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,29 +47,11 @@ class SchedulingTest {
   }
 
   @Test
-  void oneHeavySuiteRunsAtATimeAndLeavesLanesToOthers() throws Exception {
-    List<Suite> first = List.of(suite(A, "x.FirstTest", 60, 70, true));
-    List<Suite> second = List.of(suite(A, "x.SecondTest", 50, 45, true));
-    List<Suite> idle = List.of(suite(A, "x.IdleTest", 40, 10, true));
-    List<Suite> more = List.of(suite(B, "y.IdleTest", 30, 10, true));
-    Lanes lanes = new Lanes(3, List.of(first, second, idle, more));
-    assertEquals(Optional.of(first), lanes.take());
-    assertEquals(Optional.of(idle), lanes.take());
-    lanes.ended(idle);
-    assertEquals(Optional.of(more), lanes.take());
-    lanes.ended(first);
-    assertEquals(Optional.of(second), lanes.take());
-    assertEquals(Optional.empty(), lanes.take());
-  }
-
-  @Test
-  void whereThereIsOneLaneEverythingRunsAllTheSame() throws Exception {
-    List<Suite> heavy = List.of(suite(A, "x.HeavyTest", 60, 70, true));
-    List<Suite> light = List.of(suite(A, "x.LightTest", 60, 1, true));
-    Lanes lanes = new Lanes(1, List.of(light, heavy));
-    assertEquals(Optional.of(light), lanes.take());
-    lanes.ended(light);
-    assertEquals(Optional.of(heavy), lanes.take());
+  void aSuiteThatKeepsMoreThanAProcessorBusyForLongRunsAlone() {
+    assertTrue(suite(A, "x.KitTest", 50, 62, true).runsAlone());
+    assertFalse(suite(A, "x.BusyTest", 50, 50, true).runsAlone());
+    assertFalse(suite(A, "x.BriefTest", 5, 8, true).runsAlone());
+    assertFalse(suite(A, "x.NewTest", 10, 0, false).runsAlone());
   }
 
   private static Suite suite(
