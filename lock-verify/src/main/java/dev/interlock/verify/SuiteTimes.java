@@ -21,19 +21,14 @@ final class SuiteTimes {
 
   private final Map<String, Times> times = new TreeMap<>();
 
-  /** Reads the files that exist; a later one counts for more. */
-  static SuiteTimes read(Path... files) throws IOException {
+  static SuiteTimes read(Path file) throws IOException {
     SuiteTimes times = new SuiteTimes();
-    for (Path file : files) {
-      if (Files.exists(file)) {
-        for (String line : Files.readAllLines(file)) {
-          String[] words = line.strip().split(" +");
-          if (words.length == 4 && (words[2] + words[3]).matches("[0-9]+")) {
-            times.times.put(
-                words[0] + " " + words[1],
-                new Times(Long.parseLong(words[2]), Long.parseLong(words[3])));
-          }
-        }
+    for (String line : Files.readAllLines(file)) {
+      String[] words = line.strip().split(" +");
+      if (words.length == 4 && (words[2] + words[3]).matches("[0-9]+")) {
+        times.times.put(
+            words[0] + " " + words[1],
+            new Times(Long.parseLong(words[2]), Long.parseLong(words[3])));
       }
     }
     return times;

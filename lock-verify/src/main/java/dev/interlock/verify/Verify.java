@@ -103,7 +103,7 @@ public final class Verify {
                 properties),
             jobs,
             logFile);
-    SuiteTimes times = SuiteTimes.read(top.resolve(TIMES), top.resolve(LAST_TIMES));
+    SuiteTimes times = SuiteTimes.read(top.resolve(TIMES));
     List<Suite> suites = selected(runner.suites(MavenModule.below(top), times));
     if (suites.isEmpty()) {
       System.err.println(
