@@ -71,7 +71,7 @@ final class Progress {
     }
     String names =
         running.stream().map(one -> one.suite().name()).collect(Collectors.joining(", "));
-    return "  [" + Durations.minutes(estimate()) + " left; running " + names + "]";
+    return "  [" + Durations.minutes(estimate()) + " min left; running " + names + "]";
   }
 
   /** From what was expected, and how much longer the others have taken than expected. */
