@@ -45,13 +45,13 @@ final class Runner {
   /** Runs suites to their ends, and tells the progress of each that begins and ends. */
   void run(List<Suite> suites, Progress progress) throws IOException, InterruptedException {
     for (Suite suite : suites) {
-      if (suite.runsAlone()) {
+      if (suite.alone()) {
         runBatch(List.of(suite), progress);
       }
     }
     Queue<List<Suite>> left =
         new ConcurrentLinkedQueue<>(
-            Batches.of(suites.stream().filter(suite -> !suite.runsAlone()).toList()));
+            Batches.of(suites.stream().filter(suite -> !suite.alone()).toList()));
     inParallel(
         () -> {
           for (List<Suite> batch = left.poll(); batch != null; batch = left.poll()) {

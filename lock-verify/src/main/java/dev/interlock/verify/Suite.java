@@ -7,21 +7,11 @@ import java.time.Duration;
  *
  * @param className its full name
  * @param expected how long it is expected to take
- * @param cpuTime how much of the processors' time it is expected to use
- * @param known whether both were measured, and are no guess
+ * @param alone whether nothing else is to run beside it
+ * @param known whether these were written down, and are no guess
  */
 record Suite(
-    MavenModule module, String className, Duration expected, Duration cpuTime, boolean known) {
-  private static final Duration LONG = Duration.ofSeconds(10);
-
-  /**
-   * Whether it keeps more than a processor busy, for long, as a kit does whose servers are busy,
-   * too. Two of them at once would starve each other's servers.
-   */
-  boolean runsAlone() {
-    return expected.compareTo(LONG) >= 0
-        && cpuTime.multipliedBy(5).compareTo(expected.multipliedBy(6)) >= 0;
-  }
+    MavenModule module, String className, Duration expected, boolean alone, boolean known) {
 
   /** The name without the package, which is unique within a module. */
   String name() {

@@ -10,14 +10,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How long suites took when they were last run: the slowest are started first, and what is left of
- * a run can be estimated. A line of the file is {@code MODULE SUITE SECONDS CPU_SECONDS}.
+ * How long suites take: the slowest are started first, and what is left of a run can be estimated.
+ * A line of the file is {@code MODULE SUITE SECONDS}, with {@code alone} behind it for a suite
+ * whose servers keep both processors busy: beside another one they would answer too late.
  */
 final class SuiteTimes {
   /** What a suite is taken for that has never been run. */
   private static final Duration GUESS = Duration.ofSeconds(10);
 
-  private record Times(long seconds, long cpuSeconds) {}
+  private record Times(long seconds, boolean alone) {}
 
   private final Map<String, Times> times = new TreeMap<>();
 
@@ -25,10 +26,9 @@ final class SuiteTimes {
     SuiteTimes times = new SuiteTimes();
     for (String line : Files.readAllLines(file)) {
       String[] words = line.strip().split(" +");
-      if (words.length == 4 && (words[2] + words[3]).matches("[0-9]+")) {
-        times.times.put(
-            words[0] + " " + words[1],
-            new Times(Long.parseLong(words[2]), Long.parseLong(words[3])));
+      if (words.length >= 3 && words[2].matches("[0-9]+")) {
+        boolean alone = words.length > 3 && words[3].equals("alone");
+        times.times.put(words[0] + " " + words[1], new Times(Long.parseLong(words[2]), alone));
       }
     }
     return times;
@@ -38,27 +38,19 @@ final class SuiteTimes {
     String simple = className.substring(className.lastIndexOf('.') + 1);
     Times known = times.get(module.name() + " " + simple);
     return known == null
-        ? new Suite(module, className, GUESS, Duration.ZERO, false)
-        : new Suite(
-            module,
-            className,
-            Duration.ofSeconds(known.seconds),
-            Duration.ofSeconds(known.cpuSeconds),
-            true);
+        ? new Suite(module, className, GUESS, false, false)
+        : new Suite(module, className, Duration.ofSeconds(known.seconds), known.alone, true);
   }
 
   void took(SuiteResult result) {
-    times.put(
-        result.suite().toString(), new Times(rounded(result.took()), rounded(result.cpuTime())));
-  }
-
-  private static long rounded(Duration time) {
-    return Math.max(1, time.plusMillis(500).toSeconds());
+    long seconds = Math.max(1, result.took().plusMillis(500).toSeconds());
+    times.put(result.suite().toString(), new Times(seconds, result.suite().alone()));
   }
 
   void write(Path file) throws IOException {
     List<String> lines = new ArrayList<>();
-    times.forEach((suite, time) -> lines.add(suite + " " + time.seconds + " " + time.cpuSeconds));
+    times.forEach(
+        (suite, time) -> lines.add(suite + " " + time.seconds + (time.alone ? " alone" : "")));
     Files.createDirectories(file.getParent());
     Files.write(file, lines);
   }

@@ -40,9 +40,7 @@ class RunnerTest {
       throws Exception {
     List<Suite> all =
         Stream.of(suites)
-            .map(
-                type ->
-                    new Suite(module, type.getName(), Duration.ofSeconds(1), Duration.ZERO, true))
+            .map(type -> new Suite(module, type.getName(), Duration.ofSeconds(1), false, true))
             .toList();
     TestJvm.Settings settings =
         new TestJvm.Settings(
