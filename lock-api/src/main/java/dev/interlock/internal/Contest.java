@@ -333,9 +333,7 @@ final class Contest implements Claimant {
   }
 
   private void requireInTime(Grant grant) {
-    long now = engine.time().nanoTime();
-    long remaining = grant.validUntil() - now;
-    if (remaining <= 0 || engine.clockOffset(now) - clockOffset > remaining) {
+    if (engine.remaining(grant.validUntil(), clockOffset) <= 0) {
       throw engine.unavailable(
           "the lock was granted, but the answer came after its term of "
               + grant.effectiveTerm()

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -145,9 +146,25 @@ final class Engine implements LockClient {
     return claimIds.next();
   }
 
-  /** Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. */
+  /**
+   * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up,
+   * as the wall clock is read in whole milliseconds, and must not seem to have outrun the other.
+   */
   long clockOffset(long now) {
-    return time.wallMillis() * 1_000_000 - now;
+    return TimeUnit.MILLISECONDS.toNanos(time.wallMillis() + 1) - now;
+  }
+
+  /**
+   * How much is left of a validity, in nanoseconds, by that clock which has advanced more.
+   *
+   * @param end when it ends by the monotonic clock
+   * @param clockOffset taken before the request that it counts from
+   */
+  long remaining(long end, long clockOffset) {
+    // The wall clock first: a pause between the two readings must not be taken for sleep.
+    long wall = TimeUnit.MILLISECONDS.toNanos(time.wallMillis());
+    long now = time.nanoTime();
+    return end - now - Math.max(0, wall - now - clockOffset);
   }
 
   LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {

@@ -178,9 +178,7 @@ final class Turn extends Timer.Event implements Claimant {
    * lost now; if it has been released, its end is nobody's any more.
    */
   boolean isCertain(LeaseState asked) {
-    long now = engine.time().nanoTime();
-    long remaining = asked.end() - now;
-    if (remaining <= 0 || engine.clockOffset(now) - clockOffset > remaining) {
+    if (engine.remaining(asked.end(), clockOffset) <= 0) {
       loseIfEnded(asked);
     }
     // If it has not ended after all, it was renewed between the two looks.
@@ -412,17 +410,17 @@ final class Turn extends Timer.Event implements Claimant {
   }
 
   private synchronized @Nullable LeaseLostException endOf(LeaseState asked) {
-    long now = engine.time().nanoTime();
-    long remaining = asked.end() - now;
-    long slept = engine.clockOffset(now) - clockOffset;
-    if (!serves(asked) || (remaining > 0 && slept <= remaining)) {
+    long end = asked.end();
+    long remaining = engine.remaining(end, clockOffset);
+    if (!serves(asked) || remaining > 0) {
       return null;
     }
-    if (remaining > 0) {
+    long now = engine.time().nanoTime();
+    if (end - now > 0) {
       return lossOf(
           LossReason.SUSPENDED,
           "the wall clock has advanced "
-              + Duration.ofNanos(slept).toMillis()
+              + Duration.ofNanos(end - now - remaining).toMillis()
               + " ms more than the monotonic clock; the machine slept");
     }
     if (asked.isAbandoned()) {

@@ -87,6 +87,18 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void aWallClockThatIsReadInWholeMillisecondsIsNotTakenForSleep() throws Exception {
+    time.pass(Duration.ofNanos(600_000));
+    Lease lease = acquire(FIXED.toBuilder().term(TERM.plusNanos(500_000)).build());
+    // From one reading to the other it has advanced by a millisecond more than the other clock.
+    time.pass(TERM.plusNanos(499_999));
+    assertTrue(lease.isHeld());
+    time.pass(Duration.ofNanos(1));
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+  }
+
+  @Test
   void sleepBetweenRequestAndReplyOfTheGrantCountsToo() {
     store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TERM.plusMillis(1)));
     assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());

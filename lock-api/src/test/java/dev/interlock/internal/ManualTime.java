@@ -26,7 +26,7 @@ final class ManualTime implements TimeSource {
 
   // Soon to overflow, as System.nanoTime() may.
   private volatile long now = Long.MAX_VALUE - Duration.ofSeconds(20).toNanos();
-  private volatile long wall = 1_800_000_000_000L;
+  private volatile long wall = TimeUnit.MILLISECONDS.toNanos(1_800_000_000_000L);
 
   @Override
   public long nanoTime() {
@@ -35,7 +35,7 @@ final class ManualTime implements TimeSource {
 
   @Override
   public long wallMillis() {
-    return wall;
+    return TimeUnit.NANOSECONDS.toMillis(wall);
   }
 
   @Override
@@ -64,7 +64,7 @@ final class ManualTime implements TimeSource {
   /** Lets both clocks go on from within a call of the engine's, without waiting for anything. */
   synchronized void pass(Duration duration) {
     now = now + duration.toNanos();
-    wall = wall + duration.toMillis();
+    wall = wall + duration.toNanos();
     sleepers.forEach(
         (thread, until) -> {
           if (until - now <= 0) {
@@ -75,7 +75,7 @@ final class ManualTime implements TimeSource {
 
   /** The machine sleeps: only the wall clock goes on. */
   synchronized void sleepMachine(Duration duration) {
-    wall = wall + duration.toMillis();
+    wall = wall + duration.toNanos();
   }
 
   /** Waits until the thread waits by this clock, for a later time than now. */
