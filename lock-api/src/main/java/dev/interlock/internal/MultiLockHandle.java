@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
 import dev.interlock.spi.Deadline;
@@ -51,7 +52,7 @@ final class MultiLockHandle implements MultiLock {
     Backoff backoff = new Backoff(options.term());
     while (true) {
       try {
-        return gatherOnce(step, site);
+        return gatherOnce(step, deadline, site);
       } catch (LeaseLostException e) {
         if (deadline.hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
@@ -61,7 +62,7 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  private @Nullable MultiLease gatherOnce(Step step, @Nullable Object site)
+  private @Nullable MultiLease gatherOnce(Step step, Deadline deadline, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
@@ -78,7 +79,7 @@ final class MultiLockHandle implements MultiLock {
       // waited for its turn on a session that was confirmed a while ago.
       for (LeaseState member : members) {
         if (member != members.get(members.size() - 1) || !member.isFresh()) {
-          member.renew();
+          confirm(member, deadline);
         }
       }
       for (LeaseState member : members) {
@@ -93,6 +94,26 @@ final class MultiLockHandle implements MultiLock {
         for (int i = members.size() - 1; i >= 0; i--) {
           members.get(i).release();
         }
+      }
+    }
+  }
+
+  /**
+   * Renews a member. A store that does not answer is asked again while there is time, at most until
+   * the member is lost.
+   */
+  private void confirm(LeaseState member, Deadline deadline) throws InterruptedException {
+    Backoff backoff = new Backoff(options.term());
+    while (true) {
+      engine.ensureOpen();
+      try {
+        member.renew();
+        return;
+      } catch (LockUnavailableException e) {
+        if (deadline.hasPassed()) {
+          throw e;
+        }
+        new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
       }
     }
   }

@@ -67,6 +67,31 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
+  void aRenewalBeforeTheGrantThatIsNotAnsweredIsRepeatedWhileThereIsTime() throws Exception {
+    store.next(FakeStore.Op.RENEW, MultiLockTest::noAnswer);
+    Background<MultiLease> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).acquire());
+    Waits.until(
+        "the set",
+        () -> {
+          time.advance(Duration.ofMillis(10));
+          return waiter.result.isDone();
+        });
+    try (MultiLease lease = waiter.get()) {
+      assertTrue(lease.isHeld());
+    }
+    store.next(FakeStore.Op.RENEW, MultiLockTest::noAnswer);
+    assertThrows(
+        LockUnavailableException.class,
+        () -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire());
+    Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
+  }
+
+  private static void noAnswer() {
+    throw FakeStore.noAnswer();
+  }
+
+  @Test
   void oneThatIsLostWhileTheRestIsWaitedForIsTakenAgain() throws Exception {
     store.occupy("b", LONG);
     Background<MultiLease> waiter =
