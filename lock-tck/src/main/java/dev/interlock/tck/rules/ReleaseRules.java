@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** REL: how leases and clients end, and what is left of them. */
 public abstract class ReleaseRules extends RuleTest {
@@ -291,12 +292,13 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-04")
+  @Timeout(value = 6, unit = TimeUnit.MINUTES)
   void tenThousandNamesLeaveNothingInTheClientOrOnTheStore() throws Exception {
     int names = 10_000;
     String prefix = newName();
     OtherProcess user = separateProcess(lasting());
     String[] answer =
-        user.call(Duration.ofMinutes(2), UseManyNames.class, prefix, Integer.toString(names))
+        user.call(Duration.ofMinutes(5), UseManyNames.class, prefix, Integer.toString(names))
             .split(" ");
     long heap = Long.parseLong(answer[0]);
     assertTrue(

@@ -58,7 +58,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.CONCURRENT)
 @DisplayNameGeneration(RuleNames.class)
-@Timeout(value = 150, unit = TimeUnit.SECONDS)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
   private static final int MOST_WARM_UPS = 10;
 
