@@ -58,6 +58,7 @@ public final class RedisDriver implements BareDriver {
   private static Pool connect(LockUri uri, LockUri.Endpoint endpoint, int threads) {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
+            .timeoutMillis(Math.toIntExact(Subject.REQUEST_TIMEOUT.toMillis()))
             .user(uri.user().orElse(null))
             .password(uri.password().orElse(null))
             .database(uri.path().matches("/\\d+") ? Integer.parseInt(uri.path().substring(1)) : 0);

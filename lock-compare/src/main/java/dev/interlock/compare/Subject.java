@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One backend in the comparison, on a store of its own or on the user's. */
 final class Subject implements AutoCloseable {
-  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
+  static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
   /** Long enough for every interleaved round, so that no renewal is measured by accident. */
   private static final Duration LONG_TERM = Duration.ofSeconds(30);

@@ -1,6 +1,6 @@
 package dev.interlock.storm;
 
-import dev.interlock.BackendInfo;
+import dev.interlock.tck.Kit;
 import dev.interlock.testbed.Deployment;
 import java.time.Duration;
 import java.util.List;
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a storm rages over.
  *
- * @param info what the backend declares
+ * @param kit opens clients, and knows what the backend declares
  * @param uri where the store is, past all proxies; passwords included, not for messages
  * @param deployment its servers; null if they are not ours, and must be left alone
  * @param clients the storm's own clients
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param term the term of their leases
  */
 record Ground(
-    BackendInfo info,
+    Kit kit,
     String uri,
     @Nullable Deployment deployment,
     Clients clients,

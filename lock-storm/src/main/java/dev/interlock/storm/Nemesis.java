@@ -37,14 +37,14 @@ final class Nemesis {
   Nemesis(Ground ground, Plan plan) {
     this.ground = ground;
     this.plan = plan;
-    this.model = ground.info().failureModel();
+    this.model = ground.kit().info().failureModel();
   }
 
   /** The plan for this ground. */
   static Plan plan(long seed, Duration duration, Ground ground, boolean beyond) {
     Repertoire repertoire =
         Repertoire.of(
-            ground.info().failureModel(),
+            ground.kit().info().failureModel(),
             Optional.ofNullable(ground.deployment()),
             isOurs(ground),
             ground.clients());
@@ -54,7 +54,7 @@ final class Nemesis {
   /** Whether nobody else can have anything on the store. */
   private static boolean isOurs(Ground ground) {
     return ground.deployment() != null
-        || ground.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
+        || ground.kit().info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
   }
 
   /**
@@ -77,7 +77,7 @@ final class Nemesis {
               return thread;
             });
     List<Blow> blows = new ArrayList<>();
-    try (LockClient past = LockClient.open(ground.uri(), options)) {
+    try (LockClient past = ground.kit().open(ground.uri(), options)) {
       StoreHarms store = new StoreHarms(ground.deployment(), past, ground.names());
       List<Future<List<Blow>>> working = new ArrayList<>();
       for (int lane = Plan.STORE; lane < ground.clients().count(); lane++) {
@@ -194,6 +194,6 @@ final class Nemesis {
 
   @Override
   public String toString() {
-    return plan + " on " + ground.info().name();
+    return plan + " on " + ground.kit().info().name();
   }
 }

@@ -1,6 +1,5 @@
 package dev.interlock.storm;
 
-import dev.interlock.BackendInfo;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockClient;
@@ -64,8 +63,8 @@ public final class StormRun {
         throw new IllegalArgumentException("neither a URI nor servers to start");
       }
       StormRun run = new StormRun(settings, uri, deployment);
-      try (Kit kit = run.kit) {
-        return run.rage(kit.info());
+      try (run.kit) {
+        return run.rage();
       }
     }
   }
@@ -99,7 +98,7 @@ public final class StormRun {
     return kit.info().failureModel().under(Fault.CLIENT_KILLED) != Survives.NOT_APPLICABLE;
   }
 
-  private StormResult rage(BackendInfo info) throws Exception {
+  private StormResult rage() throws Exception {
     Files.createDirectories(settings.folder());
     List<String> names = new ArrayList<>();
     for (int n = 0; n < NAMES; n++) {
@@ -112,7 +111,7 @@ public final class StormRun {
       crew.awaitWorking(FIRST_ANSWER);
 
       Ground ground =
-          new Ground(info, uri, deployment, crew, List.copyOf(names), timing.renewedTerm());
+          new Ground(kit, uri, deployment, crew, List.copyOf(names), timing.renewedTerm());
       Plan plan = Nemesis.plan(settings.seed(), settings.duration(), ground, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
@@ -212,7 +211,7 @@ public final class StormRun {
             .term(timing.renewedTerm())
             .requestTimeout(timing.requestTimeout())
             .build();
-    try (LockClient client = LockClient.open(uri, options)) {
+    try (LockClient client = kit.open(uri, options)) {
       return Residue.await(
           client, deployment, names, timing.renewedTerm().plus(timing.bound()).multipliedBy(2));
     }

@@ -193,12 +193,14 @@ final class WorkerThread extends Thread {
   private Optional<Lease> changeOfMind(CompletableFuture<Lease> attempt)
       throws InterruptedException {
     try {
-      return Optional.of(attempt.get(random.nextInt(200_000), TimeUnit.MICROSECONDS));
-    } catch (TimeoutException e) {
-      if (attempt.cancel(true)) {
-        throw new CancellationException();
+      try {
+        return Optional.of(attempt.get(random.nextInt(200_000), TimeUnit.MICROSECONDS));
+      } catch (TimeoutException e) {
+        if (attempt.cancel(true)) {
+          throw new CancellationException();
+        }
+        return Optional.of(attempt.get());
       }
-      return Optional.of(attempt.join());
     } catch (ExecutionException e) {
       if (e.getCause() instanceof LockException failure) {
         throw failure;
