@@ -51,7 +51,7 @@ class ReleaseTest extends EngineFixture {
           time.advance(Duration.ofMillis(100));
           return !store.holds("a");
         });
-    Waits.until("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.cleanup().pending() == 0);
     assertFalse(lease.lost().isDone());
   }
 
@@ -142,7 +142,6 @@ class ReleaseTest extends EngineFixture {
       store.arrive(heldUp);
       advanceUntil("the undoing of what came late", () -> engine.cleanup().pending() == 0);
       assertFalse(store.holds("a"), "after " + undone);
-      assertTrue(store.calls(FakeStore.Op.RELEASE) - before > undone);
     }
   }
 

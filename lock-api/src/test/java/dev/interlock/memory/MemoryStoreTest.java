@@ -103,7 +103,7 @@ class MemoryStoreTest {
 
   @Test
   void aRevokedLeaseKeepsEverybodyOutUntilItsTermIsOver() throws Exception {
-    LockOptions options = LockOptions.builder().term(Duration.ofMillis(600)).build();
+    LockOptions options = LockOptions.builder().term(Duration.ofSeconds(4)).build();
     try (LockClient one = LockClient.open("memory:revoked", options);
         LockClient two = LockClient.open("memory:revoked")) {
       Lease lease = one.lock("a").acquire();
@@ -134,7 +134,7 @@ class MemoryStoreTest {
   void closingAClientThatWaitsLeavesTheLine() throws Exception {
     try (LockClient holder = LockClient.open("memory:leave");
         Lease lease = holder.lock("a").acquire()) {
-      LockClient waiting = LockClient.open("memory:leave");
+      LockClient waiting = LockClient.open("memory:leave?requestTimeout=30s");
       CompletableFuture<Lease> waiter = waiting.lock("a").acquireAsync();
       awaitWaiters(holder, 1);
       waiting.close();

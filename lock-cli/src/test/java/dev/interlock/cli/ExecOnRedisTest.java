@@ -26,6 +26,7 @@ class ExecOnRedisTest {
   private static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
 
   private static RedisServer redis;
+  private static String uri;
 
   private final Interlock interlock = new Interlock();
   private final String name = "job-" + UUID.randomUUID();
@@ -33,6 +34,7 @@ class ExecOnRedisTest {
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
+    uri = Interlock.patient(redis.uri());
   }
 
   @AfterAll
@@ -133,8 +135,7 @@ class ExecOnRedisTest {
         .run(exec("echo in", "--wait", "300ms"))
         .assertFailed(75, "was not had within 300 ms; it is held by ");
     interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "/" + holder.pid() + "/");
-    Result result =
-        interlock.run("exec", redis.uri() + "?waitTimeout=300ms", name, "--", "echo", "in");
+    Result result = interlock.run("exec", uri + "&waitTimeout=300ms", name, "--", "echo", "in");
     result.assertFailed(75, name);
   }
 
@@ -158,9 +159,7 @@ class ExecOnRedisTest {
 
   @Test
   void releasesTheLockWhenTheChildCannotBeStarted() throws Exception {
-    interlock
-        .run("exec", redis.uri(), name, "--", "no-such-program")
-        .assertFailed(127, "was not found");
+    interlock.run("exec", uri, name, "--", "no-such-program").assertFailed(127, "was not found");
     assertFree();
   }
 
@@ -219,7 +218,7 @@ class ExecOnRedisTest {
                 "--grace",
                 "300ms"));
     long child = Long.parseLong(holder.out().await("in").substring(3));
-    Result forced = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    Result forced = interlock.run("release", "--force", uri, name).assertDone();
     assertTrue(forced.out().contains("/" + holder.pid() + "/"), forced::out);
     Result result = holder.await();
     assertEquals(76, result.exitCode());
@@ -249,7 +248,7 @@ class ExecOnRedisTest {
   }
 
   private void assertFree() throws Exception {
-    Result result = interlock.run("inspect", redis.uri(), name).assertDone();
+    Result result = interlock.run("inspect", uri, name).assertDone();
     assertTrue(result.out().contains("nobody"), result::out);
     assertFalse(redis.call("EXISTS", lockKey()).equals(1L));
   }
@@ -257,7 +256,7 @@ class ExecOnRedisTest {
   private String[] exec(String script, String... options) {
     List<String> arguments = new ArrayList<>(List.of("exec"));
     arguments.addAll(List.of(options));
-    arguments.addAll(List.of(redis.uri(), name, "--", "sh", "-c", script));
+    arguments.addAll(List.of(uri, name, "--", "sh", "-c", script));
     return arguments.toArray(String[]::new);
   }
 }

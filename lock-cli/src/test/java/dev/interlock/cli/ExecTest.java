@@ -207,7 +207,7 @@ class ExecTest {
   void endsTheChildAndItsDescendantsWhenTheLeaseIsLost() throws Exception {
     Result result =
         interlock.run(
-            "exec", URI + "?maxHold=4s", "job", "--", "sh", "-c", "sleep 600 & sleep 601; wait");
+            "exec", URI + "?maxHold=8s", "job", "--", "sh", "-c", "sleep 600 & sleep 601; wait");
     assertEquals(76, result.exitCode());
     assertTrue(result.err().contains("lease of \"job\" lost (MAX_HOLD)"), result::err);
     assertTrue(result.err().contains("SIGTERM now, SIGKILL in 10.0 s"), result::err);
@@ -219,7 +219,7 @@ class ExecTest {
     Run run =
         interlock.start(
             "exec",
-            URI + "?maxHold=4s",
+            URI + "?maxHold=8s",
             "job",
             "--",
             "sh",
@@ -242,7 +242,7 @@ class ExecTest {
             "exec",
             "--grace",
             "1s",
-            URI + "?maxHold=4s",
+            URI + "?maxHold=8s",
             "job",
             "--",
             "sh",
@@ -273,7 +273,7 @@ class ExecTest {
                     + unread
                     + "' oflag=nonblock 2>/dev/null; exec \"$@\" 2>&3",
                 "sh"));
-    command.addAll(Interlock.commandLine("exec", URI + "?maxHold=4s", "job", "--", "sleep", "600"));
+    command.addAll(Interlock.commandLine("exec", URI + "?maxHold=8s", "job", "--", "sleep", "600"));
     assertEquals(76, interlock.launch(Map.of(), command).await().exitCode());
   }
 

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 /** {@code inspect} and {@code release}, as a person uses them on somebody else's lock. */
 class OperatorTest {
   private static RedisServer redis;
+  private static String uri;
 
   private final Interlock interlock = new Interlock();
   private final String name = "job " + UUID.randomUUID();
@@ -27,6 +28,7 @@ class OperatorTest {
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
+    uri = Interlock.patient(redis.uri());
   }
 
   @AfterAll
@@ -41,15 +43,15 @@ class OperatorTest {
 
   @Test
   void inspectShowsHolderTokenAndRemainingTime() throws Exception {
-    Run holder = hold("?term=60s");
+    Run holder = hold("&term=60s");
     long token = Long.parseLong(holder.out().await("in ").substring(3));
-    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    String text = interlock.run("inspect", uri, name).assertDone().out();
     assertTrue(
         text.matches("lock +" + name + "\nheld by +\\S+/" + holder.pid() + "/.*\n(.*\n?)*"), text);
     assertTrue(text.matches("(.*\n)*token +" + token + "\n(.*\n?)*"), text);
     assertTrue(text.matches("(.*\n)*remaining +\\d+\\.\\d s"), text);
 
-    JsonObject json = json(interlock.run("inspect", "--json", redis.uri(), name));
+    JsonObject json = json(interlock.run("inspect", "--json", uri, name));
     assertEquals(name, json.get("name").getAsString());
     assertTrue(json.get("held").getAsBoolean());
     assertTrue(json.get("holder").getAsString().contains("/" + holder.pid() + "/"), json::toString);
@@ -61,22 +63,22 @@ class OperatorTest {
 
   @Test
   void inspectShowsTheLabelThatTheUriGives() throws Exception {
-    hold("?holder=night%20batch").out().await("in");
-    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    hold("&holder=night%20batch").out().await("in");
+    String text = interlock.run("inspect", uri, name).assertDone().out();
     assertTrue(text.contains("night batch"), text);
   }
 
   @Test
   void nothingThatATerminalWouldObeyIsShown() throws Exception {
-    String text = interlock.run("inspect", redis.uri(), "\u001b[2Jjob").assertDone().out();
+    String text = interlock.run("inspect", uri, "\u001b[2Jjob").assertDone().out();
     assertTrue(text.startsWith("lock       ?[2Jjob"), text);
   }
 
   @Test
   void inspectShowsAFreeLock() throws Exception {
-    String text = interlock.run("inspect", redis.uri(), name).assertDone().out();
+    String text = interlock.run("inspect", uri, name).assertDone().out();
     assertTrue(text.matches("lock +" + name + "\nheld by +nobody"), text);
-    JsonObject json = json(interlock.run("inspect", redis.uri(), name, "--json"));
+    JsonObject json = json(interlock.run("inspect", uri, name, "--json"));
     assertFalse(json.get("held").getAsBoolean());
     for (String absent : new String[] {"holder", "token", "remainingMillis"}) {
       assertTrue(json.get(absent).isJsonNull(), absent);
@@ -90,7 +92,7 @@ class OperatorTest {
         interlock.start(
             Map.of("LC_ALL", "C.UTF-8"),
             "exec",
-            redis.uri(),
+            uri,
             odd,
             "--",
             "sh",
@@ -98,7 +100,7 @@ class OperatorTest {
             "echo \"in $INTERLOCK_NAME\"; read go");
     assertEquals("in " + odd, holder.out().await("in "));
     JsonObject json =
-        json(interlock.run(Map.of("LC_ALL", "C.UTF-8"), "inspect", redis.uri(), odd, "--json"));
+        json(interlock.run(Map.of("LC_ALL", "C.UTF-8"), "inspect", uri, odd, "--json"));
     assertEquals(odd, json.get("name").getAsString());
     assertTrue(json.get("held").getAsBoolean());
   }
@@ -107,7 +109,7 @@ class OperatorTest {
   void forcedReleaseSaysWhoseLockItTook() throws Exception {
     Run holder = hold("");
     holder.out().await("in");
-    Result result = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    Result result = interlock.run("release", "--force", uri, name).assertDone();
     assertTrue(
         result
             .out()
@@ -118,37 +120,31 @@ class OperatorTest {
                     + holder.pid()
                     + "/.* \\(token \\d+\\) may still be at work"),
         result::out);
-    interlock.run("exec", "--wait", "0s", redis.uri(), name, "--", "true").assertDone();
+    interlock.run("exec", "--wait", "0s", uri, name, "--", "true").assertDone();
   }
 
   @Test
   void revocationKeepsEverybodyOutUntilTheLeaseHasEnded() throws Exception {
-    Run holder = hold("?term=6s");
+    Run holder = hold("&term=6s");
     holder.out().await("in");
-    Result result = interlock.run("release", redis.uri(), name).assertDone();
+    Result result = interlock.run("release", uri, name).assertDone();
     assertTrue(result.out().contains("is revoked"), result::out);
     assertTrue(result.out().contains("it becomes free in "), result::out);
     assertEquals(76, holder.await().exitCode());
-    interlock.run("exec", redis.uri(), name, "--", "true").assertDone();
+    interlock.run("exec", uri, name, "--", "true").assertDone();
   }
 
   @Test
   void releasingAFreeLockSaysSo() throws Exception {
-    Result forced = interlock.run("release", "--force", redis.uri(), name).assertDone();
+    Result forced = interlock.run("release", "--force", uri, name).assertDone();
     assertEquals("nobody held lock \"" + name + "\"; nothing was done", forced.out());
-    Result revoked = interlock.run("release", redis.uri(), name).assertDone();
+    Result revoked = interlock.run("release", uri, name).assertDone();
     assertEquals(forced.out(), revoked.out());
   }
 
   private Run hold(String parameters) throws Exception {
     return interlock.start(
-        "exec",
-        redis.uri() + parameters,
-        name,
-        "--",
-        "sh",
-        "-c",
-        "echo in $INTERLOCK_TOKEN; read go");
+        "exec", uri + parameters, name, "--", "sh", "-c", "echo in $INTERLOCK_TOKEN; read go");
   }
 
   private static JsonObject json(Result result) {

@@ -50,7 +50,7 @@ class RedisFaultsTest {
 
   @Test
   void aWrongPasswordIsAWrongSetting() throws Exception {
-    String uri = "redis://:wr0ng@127.0.0.1:" + redis.port();
+    String uri = Interlock.patient("redis://:wr0ng@127.0.0.1:" + redis.port());
     Result result = interlock.run("exec", uri, "job", "--", "true");
     result.assertFailed(2, "password");
     assertFalse(result.err().contains("wr0ng"), result::err);
@@ -61,14 +61,15 @@ class RedisFaultsTest {
   @Test
   void aMissingPasswordIsAWrongSetting() throws Exception {
     interlock
-        .run("inspect", "redis://127.0.0.1:" + redis.port(), "job")
+        .run("inspect", Interlock.patient("redis://127.0.0.1:" + redis.port()), "job")
         .assertFailed(2, "password");
   }
 
   @Test
   void somethingElseUnderTheLocksNameIsAWrongSetting() throws Exception {
     redis.call("LPUSH", "interlock:{list}", "value");
-    interlock.run("exec", redis.uri(), "list", "--", "true").assertFailed(2, "list");
+    String uri = Interlock.patient(redis.uri());
+    interlock.run("exec", uri, "list", "--", "true").assertFailed(2, "list");
     assertEquals("list", redis.call("TYPE", "interlock:{list}"));
   }
 

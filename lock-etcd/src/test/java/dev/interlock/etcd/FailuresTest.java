@@ -36,7 +36,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class FailuresTest {
 
   private static final String SECRET = "s3cret";
-  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration TIMEOUT = Duration.ofSeconds(8);
   // Far below what a driver takes that has no deadline, and far above what a busy machine adds.
   private static final Duration SLACK = Duration.ofSeconds(16);
   private static final LockOptions OPTIONS = LockOptions.builder().requestTimeout(TIMEOUT).build();

@@ -99,9 +99,9 @@ class JoinedClientTest {
                 }));
       }
       int hit = 0;
-      while (!working.await(30, TimeUnit.MILLISECONDS)) {
+      do {
         hit += proxy.reset();
-      }
+      } while (!working.await(30, TimeUnit.MILLISECONDS));
       for (Future<?> one : all) {
         one.get();
       }

@@ -143,7 +143,7 @@ class RedisSentinelTest {
 
   @Test
   void aMasterThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
-    try (LockBackend backend = Backends.open(group.uri(), Duration.ofSeconds(3))) {
+    try (LockBackend backend = Backends.open(group.uri(), Duration.ofSeconds(6))) {
       Grant grant = take(backend, claim("job"));
       RedisServer hung = group.master();
       hung.pause();

@@ -202,7 +202,9 @@ class RedlockOpeningTest {
   void jedisClientsOfTheProgramsOwnAreTaken() {
     List<UnifiedJedis> own = new ArrayList<>();
     nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
-    try (LockClient client = RedlockLocks.using(own);
+    RedlockSettings settings = RedlockSettings.builder().nodeTimeout(Duration.ofSeconds(5)).build();
+    LockOptions options = LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
+    try (LockClient client = RedlockLocks.using(own, settings, options);
         LockClient other = open("redlock://" + addresses() + "?" + PATIENT)) {
       Lease lease = client.lock("own").tryAcquire().orElseThrow();
       assertTrue(other.lock("own").tryAcquire().isEmpty());
@@ -221,7 +223,14 @@ class RedlockOpeningTest {
     nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
     try {
       String message =
-          assertThrows(LockUnavailableException.class, () -> RedlockLocks.using(own).close())
+          assertThrows(
+                  LockUnavailableException.class,
+                  () ->
+                      RedlockLocks.using(
+                              own,
+                              RedlockSettings.defaults(),
+                              LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build())
+                          .close())
               .getMessage();
       for (RedisServer node : nodes) {
         assertTrue(message.contains("127.0.0.1:" + node.port()), message);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class RedisClusterTest {
   private static RedisCluster start() {
-    return Testbed.redisCluster().using(Way.BINARY).start();
+    return Testbed.redisCluster().using(Way.BINARY).nodeTimeout(Duration.ofSeconds(5)).start();
   }
 
   @Test

@@ -216,7 +216,11 @@ class BadInputTest {
         Testbed.zookeeper()
             .members(3)
             .tick(Backends.TICK)
-            .config("localSessionsEnabled=true", "localSessionsUpgradingEnabled=false")
+            .config(
+                "localSessionsEnabled=true",
+                "localSessionsUpgradingEnabled=false",
+                // A local session ends with its member's place in the quorum.
+                "syncLimit=300")
             .start()) {
       try (LockClient client = Backends.client(ensemble)) {
         assertSays(

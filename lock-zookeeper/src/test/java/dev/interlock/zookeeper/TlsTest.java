@@ -97,7 +97,7 @@ class TlsTest {
   private static String uri(TlsIdentity trusted, TlsIdentity own) {
     return "zookeeper://127.0.0.1:"
         + port
-        + "?tickTime=200ms&requestTimeout=10s&tls=true&caCert="
+        + "?tickTime=200ms&requestTimeout=20s&tls=true&caCert="
         + trusted.certificate()
         + "&clientCert="
         + keyAndCertificate(own);
