@@ -639,15 +639,21 @@ public abstract class LivenessRules extends RuleTest {
       }
     }
     letPass(Duration.ofSeconds(1)); // until they are connected and in line
-    long start = System.nanoTime();
-    long before = requests(networks);
-    letPass(Duration.ofSeconds(2));
-    long sent = requests(networks) - before;
-    Duration watched = Duration.ofNanos(System.nanoTime() - start);
-    long lookAgains = 1 + watched.toMillis() / lasting().lookAgain().toMillis();
-    assertTrue(
-        sent <= 4L * count * (lookAgains + 1),
-        () -> count + " waiting clients sent " + sent + " requests in " + text(watched));
+    for (int again = 0; ; again++) {
+      long start = System.nanoTime();
+      long before = requests(networks);
+      letPass(Duration.ofSeconds(2));
+      long sent = requests(networks) - before;
+      Duration watched = Duration.ofNanos(System.nanoTime() - start);
+      long lookAgains = 1 + watched.toMillis() / lasting().lookAgain().toMillis();
+      if (sent <= 4L * count * (lookAgains + 1)) {
+        break;
+      }
+      // What a slow client still sends to begin to wait it sends once; who polls goes on.
+      assertTrue(
+          again < 2,
+          () -> count + " waiting clients sent " + sent + " requests in " + text(watched));
+    }
     held.release();
     for (int i = 0; i < count; i++) {
       List<CompletableFuture<Lease>> left =
