@@ -15,6 +15,9 @@ import java.util.TreeMap;
  * whose servers keep both processors busy: beside another one they would answer too late.
  */
 final class SuiteTimes {
+  static final String HEADER =
+      "# Module, test class, seconds; alone: nothing else runs beside it. See docs/testing.md";
+
   /** What a suite is taken for that has never been run. */
   private static final Duration GUESS = Duration.ofSeconds(10);
 
@@ -48,7 +51,7 @@ final class SuiteTimes {
   }
 
   void write(Path file) throws IOException {
-    List<String> lines = new ArrayList<>();
+    List<String> lines = new ArrayList<>(List.of(HEADER));
     times.forEach(
         (suite, time) -> lines.add(suite + " " + time.seconds + (time.alone ? " alone" : "")));
     Files.createDirectories(file.getParent());

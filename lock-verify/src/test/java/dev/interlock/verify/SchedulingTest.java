@@ -35,7 +35,9 @@ class SchedulingTest {
     took(times, times.suite(A, "x.NewTest"), Duration.ofMillis(1));
     Path written = directory.resolve("new/times");
     times.write(written);
-    assertEquals(List.of("a KitTest 40 alone", "a NewTest 1"), Files.readAllLines(written));
+    assertEquals(
+        List.of(SuiteTimes.HEADER, "a KitTest 40 alone", "a NewTest 1"),
+        Files.readAllLines(written));
     assertEquals(suite(B, "x.KitTest", 10, false), SuiteTimes.read(written).suite(B, "x.KitTest"));
   }
 
