@@ -147,18 +147,19 @@ final class Engine implements LockClient {
   }
 
   /**
-   * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up,
-   * as the wall clock is read in whole milliseconds, and must not seem to have outrun the other.
+   * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up:
+   * the wall clock is read in whole milliseconds, and its next tick must not look like sleep. So up
+   * to two milliseconds of sleep go unnoticed.
    */
   long clockOffset(long now) {
     return TimeUnit.MILLISECONDS.toNanos(time.wallMillis() + 1) - now;
   }
 
   /**
-   * How much is left of a validity, in nanoseconds, by that clock which has advanced more.
+   * The rest of a validity, in nanoseconds, by whichever clock has advanced further.
    *
    * @param end when it ends by the monotonic clock
-   * @param clockOffset taken before the request that it counts from
+   * @param clockOffset {@link #clockOffset} before the request was sent
    */
   long remaining(long end, long clockOffset) {
     // The wall clock first: a pause between the two readings must not be taken for sleep.

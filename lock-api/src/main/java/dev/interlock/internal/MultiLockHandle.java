@@ -79,7 +79,7 @@ final class MultiLockHandle implements MultiLock {
       // waited for its turn on a session that was confirmed a while ago.
       for (LeaseState member : members) {
         if (member != members.get(members.size() - 1) || !member.isFresh()) {
-          confirm(member, deadline);
+          renew(member, deadline);
         }
       }
       for (LeaseState member : members) {
@@ -99,10 +99,10 @@ final class MultiLockHandle implements MultiLock {
   }
 
   /**
-   * Renews a member. A store that does not answer is asked again while there is time, at most until
-   * the member is lost.
+   * Renews a member, asking again while the store does not answer, until the deadline or the
+   * member's loss.
    */
-  private void confirm(LeaseState member, Deadline deadline) throws InterruptedException {
+  private void renew(LeaseState member, Deadline deadline) throws InterruptedException {
     Backoff backoff = new Backoff(options.term());
     while (true) {
       engine.ensureOpen();

@@ -416,11 +416,12 @@ final class Turn extends Timer.Event implements Claimant {
       return null;
     }
     long now = engine.time().nanoTime();
+    long slept = end - now - remaining;
     if (end - now > 0) {
       return lossOf(
           LossReason.SUSPENDED,
           "the wall clock has advanced "
-              + Duration.ofNanos(end - now - remaining).toMillis()
+              + Duration.ofNanos(slept).toMillis()
               + " ms more than the monotonic clock; the machine slept");
     }
     if (asked.isAbandoned()) {

@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 
 /** An engine on a clock that stands still, in front of a server that does as it is told. */
@@ -44,6 +45,16 @@ abstract class EngineFixture {
 
   Lease acquire(LockOptions options) throws InterruptedException {
     return engine.lock("a", options).acquire();
+  }
+
+  /** Lets time pass until something holds. */
+  void advanceUntil(String what, BooleanSupplier condition) {
+    Waits.until(
+        what,
+        () -> {
+          time.advance(Duration.ofMillis(10));
+          return condition.getAsBoolean();
+        });
   }
 
   static BlockingQueue<LockEvent> eventsOf(Lease lease) {

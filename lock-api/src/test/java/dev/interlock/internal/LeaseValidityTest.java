@@ -87,10 +87,10 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void aWallClockThatIsReadInWholeMillisecondsIsNotTakenForSleep() throws Exception {
+  void theRoundingOfTheWallClockIsNotTakenForSleep() throws Exception {
     time.pass(Duration.ofNanos(600_000));
     Lease lease = acquire(FIXED.toBuilder().term(TERM.plusNanos(500_000)).build());
-    // From one reading to the other it has advanced by a millisecond more than the other clock.
+    // By its readings the wall clock has advanced half a millisecond more than the monotonic one.
     time.pass(TERM.plusNanos(499_999));
     assertTrue(lease.isHeld());
     time.pass(Duration.ofNanos(1));

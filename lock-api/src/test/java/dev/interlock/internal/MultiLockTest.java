@@ -68,27 +68,18 @@ class MultiLockTest extends EngineFixture {
 
   @Test
   void aRenewalBeforeTheGrantThatIsNotAnsweredIsRepeatedWhileThereIsTime() throws Exception {
-    store.next(FakeStore.Op.RENEW, MultiLockTest::noAnswer);
+    store.loseReply(FakeStore.Op.RENEW);
     Background<MultiLease> waiter =
         inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).acquire());
-    Waits.until(
-        "the set",
-        () -> {
-          time.advance(Duration.ofMillis(10));
-          return waiter.result.isDone();
-        });
+    advanceUntil("the set", waiter.result::isDone);
     try (MultiLease lease = waiter.get()) {
       assertTrue(lease.isHeld());
     }
-    store.next(FakeStore.Op.RENEW, MultiLockTest::noAnswer);
+    store.loseReply(FakeStore.Op.RENEW);
     assertThrows(
         LockUnavailableException.class,
         () -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire());
     Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
-  }
-
-  private static void noAnswer() {
-    throw FakeStore.noAnswer();
   }
 
   @Test
@@ -99,12 +90,7 @@ class MultiLockTest extends EngineFixture {
     Waits.until("the watch", () -> store.watchers() == 1);
     store.delete("a");
     store.free("b");
-    Waits.until(
-        "the set",
-        () -> {
-          time.advance(Duration.ofMillis(10)); // there is a pause before it begins again
-          return waiter.result.isDone();
-        });
+    advanceUntil("the set", waiter.result::isDone); // there is a pause before it begins again
     try (MultiLease lease = waiter.get()) {
       assertTrue(store.holds("a") && store.holds("b"));
       assertTrue(lease.isHeld());
@@ -156,12 +142,7 @@ class MultiLockTest extends EngineFixture {
               .result;
     }
     CompletableFuture<Void> all = CompletableFuture.allOf(workers);
-    Waits.until(
-        "all to be done",
-        () -> {
-          time.advance(Duration.ofMillis(10));
-          return all.isDone();
-        });
+    advanceUntil("all to be done", all::isDone);
     get(all);
   }
 

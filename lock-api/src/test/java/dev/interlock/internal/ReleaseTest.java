@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 class ReleaseTest extends EngineFixture {
@@ -169,15 +168,6 @@ class ReleaseTest extends EngineFixture {
         });
     assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
     return store.lastClaim();
-  }
-
-  private void advanceUntil(String what, BooleanSupplier condition) {
-    Waits.until(
-        what,
-        () -> {
-          time.advance(Duration.ofMillis(10));
-          return condition.getAsBoolean();
-        });
   }
 
   @Test

@@ -112,7 +112,7 @@ final class Interlock implements AutoCloseable {
 
   private final Set<Process> started = ConcurrentHashMap.newKeySet();
 
-  /** A server's URI, for a client that a busy machine does not make give up. */
+  /** Adds a request time-out that outlasts the stalls of a busy machine. */
   static String patient(String uri) {
     return uri + "?requestTimeout=30s";
   }
@@ -127,6 +127,7 @@ final class Interlock implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"));
+    // A command that runs the kit has to be as patient as the tests.
     String slack = System.getProperty("interlock.tck.slack");
     if (slack != null) {
       command.add("-Dinterlock.tck.slack=" + slack);

@@ -122,7 +122,7 @@ class EtcdLocksTest {
       try {
         return EtcdGuard.of(own, EtcdSettings.defaults(), lease);
       } catch (LockUnavailableException e) {
-        // It has a request time-out of its own, shorter than a busy machine may stand still.
+        // It waits for the default request time-out, and a stall may be longer.
       }
     }
   }

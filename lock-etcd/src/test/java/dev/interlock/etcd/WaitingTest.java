@@ -97,11 +97,7 @@ class WaitingTest {
 
   @Test
   void resetsFiveTimesASecondHangNobodyAndBreakNoExclusion() throws Exception {
-    LockOptions options =
-        LockOptions.builder()
-            .term(Duration.ofSeconds(20))
-            .requestTimeout(Duration.ofSeconds(10))
-            .build();
+    LockOptions options = PATIENT.toBuilder().term(Duration.ofSeconds(20)).build();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {
       String uri = "etcd://127.0.0.1:" + proxy.port();

@@ -216,11 +216,11 @@ class JoinedRequestsTest {
     return callers;
   }
 
-  /** Lets the first go alone, and waits until those behind it are to be sent. */
+  /** Lets the first go alone, and waits until it is done and the next leader is at the gate. */
   private void letTheFirstGo(List<Caller> callers) throws Exception {
     gate.release();
     Eventually.holds("the next leader is at the gate", () -> atGate.get() == 2);
-    // The next leader may be there before the first has given its connection back.
+    // The next leader is there before the first has given its connection back.
     assertTrue(callers.get(0).granted() > 0);
   }
 
@@ -300,7 +300,7 @@ class JoinedRequestsTest {
       boolean isHasty = i % 4 < 2;
       (isHasty ? hasty : patient).add(new Caller(i, isHasty ? brief : longer));
     }
-    // Or have left already, if it took that long to start them all; alone, through the same gate.
+    // Hasty ones may have left the queue by then, and be at the gate as well.
     Eventually.holds(
         "all are there",
         () ->

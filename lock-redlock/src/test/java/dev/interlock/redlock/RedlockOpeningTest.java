@@ -35,6 +35,9 @@ class RedlockOpeningTest {
   /** A node that stands still for a while is no dead one. */
   private static final String PATIENT = "nodeTimeout=5s";
 
+  private static final LockOptions OPTIONS =
+      LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
+
   private static RedlockNodes redlock;
   private static List<RedisServer> nodes;
 
@@ -59,8 +62,7 @@ class RedlockOpeningTest {
   }
 
   private static LockClient open(String uri) {
-    return LockClient.open(
-        uri, LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build());
+    return LockClient.open(uri, OPTIONS);
   }
 
   private static String refused(String uri) {
@@ -203,8 +205,7 @@ class RedlockOpeningTest {
     List<UnifiedJedis> own = new ArrayList<>();
     nodes.forEach(node -> own.add(RedisClient.create("127.0.0.1", node.port())));
     RedlockSettings settings = RedlockSettings.builder().nodeTimeout(Duration.ofSeconds(5)).build();
-    LockOptions options = LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
-    try (LockClient client = RedlockLocks.using(own, settings, options);
+    try (LockClient client = RedlockLocks.using(own, settings, OPTIONS);
         LockClient other = open("redlock://" + addresses() + "?" + PATIENT)) {
       Lease lease = client.lock("own").tryAcquire().orElseThrow();
       assertTrue(other.lock("own").tryAcquire().isEmpty());

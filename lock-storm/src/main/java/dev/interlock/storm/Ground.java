@@ -1,5 +1,6 @@
 package dev.interlock.storm;
 
+import dev.interlock.BackendInfo;
 import dev.interlock.tck.Kit;
 import dev.interlock.testbed.Deployment;
 import java.time.Duration;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a storm rages over.
  *
- * @param kit opens clients, and knows what the backend declares
+ * @param kit opens clients
  * @param uri where the store is, past all proxies; passwords included, not for messages
  * @param deployment its servers; null if they are not ours, and must be left alone
  * @param clients the storm's own clients
@@ -22,4 +23,10 @@ record Ground(
     @Nullable Deployment deployment,
     Clients clients,
     List<String> names,
-    Duration term) {}
+    Duration term) {
+
+  /** What the backend declares. */
+  BackendInfo info() {
+    return kit.info();
+  }
+}

@@ -37,14 +37,14 @@ final class Nemesis {
   Nemesis(Ground ground, Plan plan) {
     this.ground = ground;
     this.plan = plan;
-    this.model = ground.kit().info().failureModel();
+    this.model = ground.info().failureModel();
   }
 
   /** The plan for this ground. */
   static Plan plan(long seed, Duration duration, Ground ground, boolean beyond) {
     Repertoire repertoire =
         Repertoire.of(
-            ground.kit().info().failureModel(),
+            ground.info().failureModel(),
             Optional.ofNullable(ground.deployment()),
             isOurs(ground),
             ground.clients());
@@ -54,7 +54,7 @@ final class Nemesis {
   /** Whether nobody else can have anything on the store. */
   private static boolean isOurs(Ground ground) {
     return ground.deployment() != null
-        || ground.kit().info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
+        || ground.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
   }
 
   /**
@@ -194,6 +194,6 @@ final class Nemesis {
 
   @Override
   public String toString() {
-    return plan + " on " + ground.kit().info().name();
+    return plan + " on " + ground.info().name();
   }
 }

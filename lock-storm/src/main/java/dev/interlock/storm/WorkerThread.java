@@ -196,10 +196,8 @@ final class WorkerThread extends Thread {
       try {
         return Optional.of(attempt.get(random.nextInt(200_000), TimeUnit.MICROSECONDS));
       } catch (TimeoutException e) {
-        if (attempt.cancel(true)) {
-          throw new CancellationException();
-        }
-        return Optional.of(attempt.get());
+        attempt.cancel(true);
+        return Optional.of(attempt.get()); // or it has been cancelled
       }
     } catch (ExecutionException e) {
       if (e.getCause() instanceof LockException failure) {

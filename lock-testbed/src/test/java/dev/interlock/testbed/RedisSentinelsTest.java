@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class RedisSentinelsTest {
   private static RedisSentinels start() {
-    // A machine that stands still for a while is not to replace a master.
+    // The sentinels must not replace a master because the machine stalls.
     return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4)).start();
   }
 

@@ -219,7 +219,7 @@ class BadInputTest {
             .config(
                 "localSessionsEnabled=true",
                 "localSessionsUpgradingEnabled=false",
-                // A local session ends with its member's place in the quorum.
+                // A member that stalls must not leave the quorum: its local sessions would end.
                 "syncLimit=300")
             .start()) {
       try (LockClient client = Backends.client(ensemble)) {

@@ -73,13 +73,8 @@ public abstract class FairnessRules extends RuleTest {
                     end.countDown();
                   }
                 }));
-        if (has(Capability.FIFO)) {
-          int inLine = i + 1;
-          eventually(
-              bound(),
-              () -> observer.inspect(name).waiters().size() >= inLine,
-              "a waiter was not shown in line");
-        } else {
+        awaitInLine(observer, name, i + 1);
+        if (!has(Capability.FIFO)) {
           eventually(bound(), () -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
         }
       }

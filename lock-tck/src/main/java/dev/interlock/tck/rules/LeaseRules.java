@@ -447,6 +447,7 @@ public abstract class LeaseRules extends RuleTest {
                 newName(),
                 Integer.toString(count))
             .split(" ");
+    // First, as so many threads would also make renewals late.
     assertTrue(
         Integer.parseInt(answer[0]) < count / 10,
         () -> count + " leases need " + answer[0] + " threads more than one");

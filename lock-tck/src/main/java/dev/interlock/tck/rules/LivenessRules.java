@@ -281,7 +281,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client(network, lasting());
     Lease held = acquireNow(client().lock(name));
     Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitInLine(name, 1);
+    awaitInLine(client(), name, 1);
     never(MOMENT, waiter, "the lock was had while it was held");
     if (network.reset() == 0) {
       throw new NotTestedException("the waiter has no connection through the proxy");
@@ -298,7 +298,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client(network, renewed());
     Lease held = acquireNow(client().lock(name));
     Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitInLine(name, 1);
+    awaitInLine(client(), name, 1);
     never(MOMENT, waiter, "the lock was had while it was held");
     try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
       held.release();
@@ -310,17 +310,6 @@ public abstract class LivenessRules extends RuleTest {
               waiter,
               "a waiter whose connection fell silent did not get the lock")
           .release();
-    }
-  }
-
-  /** Where a line can be seen, a slow machine is given time to get the waiters into it. */
-  private void awaitInLine(String name, int count) {
-    if (has(Capability.FIFO)) {
-      LockClient observer = client();
-      eventually(
-          bound().multipliedBy(2),
-          () -> observer.inspect(name).waiters().size() >= count,
-          "not all who wait are in line");
     }
   }
 
@@ -584,7 +573,7 @@ public abstract class LivenessRules extends RuleTest {
       networks.add(network);
       waiters.add(client(network, quiet()).lock(name).acquireAsync());
     }
-    awaitInLine(name, count);
+    awaitInLine(client(), name, count);
     awaitQuiet(networks);
     long before = requests(networks);
     held.release();

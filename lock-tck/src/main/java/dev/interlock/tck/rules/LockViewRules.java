@@ -155,7 +155,7 @@ public abstract class LockViewRules extends RuleTest {
               assertThrows(InterruptedException.class, () -> view.tryLock(1, TimeUnit.SECONDS));
               assertFalse(Thread.interrupted(), "the status must be cleared by the exception");
               Thread.currentThread().interrupt();
-              // Each time another lock: one whose request was not answered may be held by it.
+              // A new lock each time: an attempt that got no answer may hold the last one.
               assertTrue(
                   answer(() -> client.lock(newName()).asLock().tryLock()),
                   "tryLock without a time is not for interrupts");

@@ -392,6 +392,16 @@ public abstract class RuleTest {
     eventually(lease.effectiveTerm().plus(bound()), () -> !lease.isHeld(), "the lease did not end");
   }
 
+  /** Waits until so many are in line, if the store shows its line. */
+  final void awaitInLine(LockClient observer, String name, int count) {
+    if (has(Capability.FIFO)) {
+      eventually(
+          bound().multipliedBy(2),
+          () -> observer.inspect(name).waiters().size() >= count,
+          "a waiter was not shown in line");
+    }
+  }
+
   // --- leases ---
 
   /** Acquires a lock that must be free, or become so within the limit. */

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 
 /** What the kit said of one specimen. */
 public final class SpecimenRun {
-  /** How often a rule is tried that has to refuse a specimen and has not yet. */
+  /** The most runs of a rule that has not refused a specimen in the expected words. */
   private static final int MOST_RUNS = 3;
 
   private final Specimen specimen;
@@ -57,9 +57,9 @@ public final class SpecimenRun {
    * interlock.specimens.whole}, all that the specimen's description does not leave out.
    *
    * <p>Some locks are wrong only when two things meet, which a busy machine may keep apart, and a
-   * machine that stands still may make a rule fail for another reason. So a rule that should have
-   * refused the specimen and did not, or not with the words that are expected of it, is run again,
-   * up to twice. A rule that cannot see the fault never says them, however often it is run.
+   * stall can make a rule fail for another reason. So a rule that has not refused the specimen in
+   * the expected words is run again, up to twice. A rule that cannot see the fault never says those
+   * words, however often it is run.
    *
    * @param specimen the wrong lock
    * @return what came of it
@@ -75,7 +75,7 @@ public final class SpecimenRun {
     return result;
   }
 
-  /** The rules that should have refused it by now, and with the words expected of them. */
+  /** The rules that have not refused it in the expected words yet. */
   private List<String> missed() {
     return specimen.refusals().entrySet().stream()
         .filter(each -> Runtime.version().feature() >= each.getValue().sinceJava())
