@@ -46,8 +46,12 @@ final class MultiLockHandle implements MultiLock {
   /**
    * Takes all, or gives up all and returns null. If one is lost while the others are waited for, it
    * begins again, as long as there is time.
+   *
+   * @param timed whether failures that may pass are tried again until the deadline; otherwise a
+   *     term without an answer is enough
    */
-  private @Nullable MultiLease gather(Step step, Deadline deadline, @Nullable Object site)
+  private @Nullable MultiLease gather(
+      Step step, Deadline deadline, boolean timed, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(options.term());
     while (true) {
@@ -57,8 +61,12 @@ final class MultiLockHandle implements MultiLock {
         if (deadline.hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
         }
-        new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
+      } catch (LockUnavailableException e) {
+        if (!timed || deadline.hasPassed()) {
+          throw e;
+        }
       }
+      new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
     }
   }
 
@@ -77,11 +85,15 @@ final class MultiLockHandle implements MultiLock {
       }
       // Once more before the grant, so that the validity is whole. The last one is fresh, unless it
       // waited for its turn on a session that was confirmed a while ago.
-      for (LeaseState member : members) {
-        if (member != members.get(members.size() - 1) || !member.isFresh()) {
-          renew(member, deadline);
+      boolean delayed;
+      do {
+        delayed = false;
+        for (LeaseState member : members) {
+          if (member != members.get(members.size() - 1) || !member.isFresh()) {
+            delayed |= renew(member, deadline);
+          }
         }
-      }
+      } while (delayed);
       for (LeaseState member : members) {
         member.ensureHeld();
         member.settle();
@@ -101,20 +113,28 @@ final class MultiLockHandle implements MultiLock {
   /**
    * Renews a member, asking again while the store does not answer, until the deadline or the
    * member's loss.
+   *
+   * @return whether it took more than one try, in which the others have become older
+   * @throws LockUnavailableException if it ended without an answer
    */
-  private void renew(LeaseState member, Deadline deadline) throws InterruptedException {
+  private boolean renew(LeaseState member, Deadline deadline) throws InterruptedException {
     Backoff backoff = new Backoff(options.term());
+    LockUnavailableException trouble = null;
     while (true) {
-      engine.ensureOpen();
       try {
         member.renew();
-        return;
+        return trouble != null;
+      } catch (LeaseLostException e) {
+        throw trouble == null ? e : trouble;
       } catch (LockUnavailableException e) {
+        engine.ensureOpen();
         if (deadline.hasPassed()) {
           throw e;
         }
-        new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
+        trouble = e;
       }
+      new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
+      engine.ensureOpen();
     }
   }
 
@@ -129,7 +149,7 @@ final class MultiLockHandle implements MultiLock {
             .waitTimeout()
             .map(timeout -> Deadline.in(engine.time(), timeout))
             .orElseGet(() -> Deadline.never(engine.time()));
-    MultiLease lease = gather(request -> engine.acquire(request, deadline), deadline, site);
+    MultiLease lease = gather(request -> engine.acquire(request, deadline), deadline, false, site);
     if (lease == null) {
       throw new LockTimeoutException(
           String.join(", ", names), options.waitTimeout().orElse(Duration.ZERO));
@@ -142,7 +162,7 @@ final class MultiLockHandle implements MultiLock {
     boolean interrupted = Thread.interrupted();
     try {
       Deadline now = Deadline.at(engine.time(), engine.time().nanoTime());
-      return Optional.ofNullable(gather(engine::tryAcquire, now, CallSites.look()));
+      return Optional.ofNullable(gather(engine::tryAcquire, now, true, CallSites.look()));
     } catch (InterruptedException e) {
       interrupted = true;
       throw engine.unavailable("interrupted while asking", e);
@@ -167,6 +187,7 @@ final class MultiLockHandle implements MultiLock {
                     ? engine.tryAcquire(request)
                     : engine.tryAcquire(request, deadline.remaining().plusNanos(1)),
             deadline,
+            true,
             site));
   }
 

@@ -67,19 +67,47 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void aRenewalBeforeTheGrantThatIsNotAnsweredIsRepeatedWhileThereIsTime() throws Exception {
-    store.loseReply(FakeStore.Op.RENEW);
-    Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).acquire());
+  void aRenewalBeforeTheGrantIsRepeatedUntilItIsAnsweredAndTheWholeTermIsLeft() throws Exception {
+    Background<MultiLease> waiter = acquireWithTheStoreDownBeforeTheGrant();
+    long from = time.nanoTime();
+    advanceUntil("most of the term", () -> time.nanoTime() - from > TERM.minusSeconds(2).toNanos());
+    assertFalse(waiter.result.isDone());
+    store.down(false);
     advanceUntil("the set", waiter.result::isDone);
     try (MultiLease lease = waiter.get()) {
-      assertTrue(lease.isHeld());
+      Duration left = lease.remainingValidity();
+      assertTrue(left.compareTo(TERM.minusSeconds(1)) > 0, () -> "only " + left);
     }
-    store.loseReply(FakeStore.Op.RENEW);
-    assertThrows(
-        LockUnavailableException.class,
-        () -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire());
-    Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
+  }
+
+  @Test
+  void aStoreThatDoesNotAnswerBeforeTheGrantEndsTheAcquisitionAfterOneTerm() throws Exception {
+    Background<MultiLease> waiter = acquireWithTheStoreDownBeforeTheGrant();
+    long from = time.nanoTime();
+    advanceUntil("the end", waiter.result::isDone);
+    ExecutionException failure = assertThrows(ExecutionException.class, waiter::get);
+    assertEquals(LockUnavailableException.class, failure.getCause().getClass());
+    long waited = time.nanoTime() - from;
+    assertTrue(waited < TERM.plusSeconds(2).toNanos(), () -> Duration.ofNanos(waited).toString());
+  }
+
+  /** The first of three is renewed, then nothing is answered any more. */
+  private Background<MultiLease> acquireWithTheStoreDownBeforeTheGrant() {
+    store.next(
+        FakeStore.Op.RENEW,
+        new FakeStore.Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            store.down(true);
+          }
+        });
+    Background<MultiLease> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b", "c"), FIXED).acquire());
+    Waits.until("the second renewal", () -> store.calls(FakeStore.Op.RENEW) > 1);
+    return waiter;
   }
 
   @Test

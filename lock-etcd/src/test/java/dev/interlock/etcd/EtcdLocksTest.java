@@ -118,11 +118,14 @@ class EtcdLocksTest {
   }
 
   private static EtcdGuard guard(Lease lease) throws InterruptedException {
-    while (true) {
+    for (int tries = 1; ; tries++) {
       try {
         return EtcdGuard.of(own, EtcdSettings.defaults(), lease);
       } catch (LockUnavailableException e) {
         // It waits for the default request time-out, and a stall may be longer.
+        if (tries == 10) {
+          throw e;
+        }
       }
     }
   }

@@ -99,9 +99,9 @@ class JoinedClientTest {
                 }));
       }
       int hit = 0;
-      do {
+      while (!working.await(30, TimeUnit.MILLISECONDS)) {
         hit += proxy.reset();
-      } while (!working.await(30, TimeUnit.MILLISECONDS));
+      }
       for (Future<?> one : all) {
         one.get();
       }

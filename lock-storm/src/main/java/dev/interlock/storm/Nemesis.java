@@ -66,7 +66,6 @@ final class Nemesis {
    */
   List<Blow> rage(Duration duration, BooleanSupplier stopped) throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
-    long start = System.nanoTime();
     LockOptions options =
         LockOptions.builder().term(ground.term()).requestTimeout(REQUEST_TIMEOUT).build();
     ExecutorService lanes =
@@ -78,6 +77,7 @@ final class Nemesis {
             });
     List<Blow> blows = new ArrayList<>();
     try (LockClient past = ground.kit().open(ground.uri(), options)) {
+      long start = System.nanoTime();
       StoreHarms store = new StoreHarms(ground.deployment(), past, ground.names());
       List<Future<List<Blow>>> working = new ArrayList<>();
       for (int lane = Plan.STORE; lane < ground.clients().count(); lane++) {

@@ -128,10 +128,8 @@ public abstract class FairnessRules extends RuleTest {
   @Requires(Capability.FIFO)
   void aBusyClientEndsItsTurnWhenAnotherIsInLine() throws Exception {
     Busy busy = new Busy(client());
-    DistributedLock other =
-        client(lasting().toBuilder().holder("the other").build()).lock(busy.name);
-    LockClient observer = client();
-    AtomicInteger whenInLine = new AtomicInteger(-1);
+    DistributedLock other = client().lock(busy.name);
+    CountDownLatch inLine = busy.hold();
     Future<Integer> served =
         inThread(
             () -> {
@@ -140,19 +138,13 @@ public abstract class FairnessRules extends RuleTest {
                 return busy.grants.get();
               }
             });
-    eventually(
-        timing().longTerm(),
-        () -> {
-          if (served.isDone() || observer.inspect(busy.name).waiters().contains("the other")) {
-            whenInLine.compareAndSet(-1, busy.grants.get());
-          }
-          return whenInLine.get() >= 0;
-        },
-        "the other client did not get in line");
+    awaitInLine(client(), busy.name, 1);
+    int whenInLine = busy.grants.get();
+    inLine.countDown();
     int grants = within(timing().longTerm(), served, "the other client was kept out");
     busy.stop();
     // The turn under way, and one more of a waiter that was in line before.
-    int between = grants - whenInLine.get();
+    int between = grants - whenInLine;
     assertTrue(between <= 2 * TURN, () -> between + " turns of a client that was served before");
   }
 
@@ -175,6 +167,7 @@ public abstract class FairnessRules extends RuleTest {
     final String name = newName();
     final AtomicInteger grants = new AtomicInteger();
     private final AtomicBoolean stop = new AtomicBoolean();
+    private volatile CountDownLatch goOn = new CountDownLatch(0);
     private final List<Future<?>> threads = new ArrayList<>();
 
     Busy(LockClient client) {
@@ -186,6 +179,7 @@ public abstract class FairnessRules extends RuleTest {
                   while (!stop.get()) {
                     try (Lease lease = lock.acquire()) {
                       grants.incrementAndGet();
+                      goOn.await();
                       assertTrue(lease.remainingValidity().toNanos() >= 0);
                     }
                   }
@@ -193,6 +187,12 @@ public abstract class FairnessRules extends RuleTest {
                 }));
       }
       eventually(timing().longTerm(), () -> grants.get() > TURN, "the client is not busy");
+    }
+
+    /** Whoever has the lock, or gets it, keeps it until the latch is opened. */
+    CountDownLatch hold() {
+      goOn = new CountDownLatch(1);
+      return goOn;
     }
 
     void stop() throws Exception {

@@ -292,7 +292,7 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-04")
-  @Timeout(value = 6, unit = TimeUnit.MINUTES)
+  @Timeout(value = 8, unit = TimeUnit.MINUTES)
   void tenThousandNamesLeaveNothingInTheClientOrOnTheStore() throws Exception {
     int names = 10_000;
     String prefix = newName();

@@ -58,6 +58,24 @@ final class ViewMutants {
                             }))
             .refusedBy("JUC-03", "the interrupt was swallowed")
             .build(),
+        Specimen.mutant("view that is interrupted too late")
+            .fault("lockInterruptibly() of an interrupted thread takes the lock, and then throws.")
+            .harness(
+                () ->
+                    ofView(
+                        view ->
+                            new ForwardingView(view) {
+                              @Override
+                              public void lockInterruptibly() throws InterruptedException {
+                                boolean interrupted = Thread.interrupted();
+                                super.lockInterruptibly();
+                                if (interrupted) {
+                                  throw new InterruptedException();
+                                }
+                              }
+                            }))
+            .refusedBy("JUC-03", "an interrupted call took the lock")
+            .build(),
         Specimen.mutant("view that hides a loss")
             .fault("Unlocking a lock that was lost looks like any other unlock.")
             .harness(
