@@ -77,9 +77,10 @@ public final class RedisSentinels implements Deployment {
   }
 
   /**
-   * Has the sentinels replace the master by a replica ({@code SENTINEL FAILOVER}).
+   * Has the sentinels replace the master by a replica ({@code SENTINEL FAILOVER}). For a while both
+   * are masters; what the old one takes on then is gone when it follows the new one.
    *
-   * @return the new master, on which the sentinels agree by then
+   * @return the new master, on which the sentinels agree by then, and which the old one follows
    * @throws TestbedException if they do not, within a minute
    */
   public RedisServer failOver() {
@@ -87,7 +88,11 @@ public final class RedisSentinels implements Deployment {
     // Sentinels refuse for a while after a fail-over, and while they know of no replica in step.
     awaitThat(
         "begin a fail-over", () -> "OK".equals(first().call("SENTINEL", "FAILOVER", MASTER_NAME)));
-    return awaitFailOver(old);
+    RedisServer successor = awaitFailOver(old);
+    awaitThat(
+        "turn the old master into a replica",
+        () -> "slave".equals(old.info("replication", "role")));
+    return successor;
   }
 
   /**
