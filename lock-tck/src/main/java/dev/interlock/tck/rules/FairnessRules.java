@@ -167,6 +167,7 @@ public abstract class FairnessRules extends RuleTest {
     final String name = newName();
     final AtomicInteger grants = new AtomicInteger();
     private final AtomicBoolean stop = new AtomicBoolean();
+    private volatile CountDownLatch held = new CountDownLatch(0);
     private volatile CountDownLatch goOn = new CountDownLatch(0);
     private final List<Future<?>> threads = new ArrayList<>();
 
@@ -179,7 +180,11 @@ public abstract class FairnessRules extends RuleTest {
                   while (!stop.get()) {
                     try (Lease lease = lock.acquire()) {
                       grants.incrementAndGet();
-                      goOn.await();
+                      CountDownLatch latch = goOn;
+                      if (latch.getCount() > 0) {
+                        held.countDown();
+                        latch.await();
+                      }
                       assertTrue(lease.remainingValidity().toNanos() >= 0);
                     }
                   }
@@ -189,9 +194,11 @@ public abstract class FairnessRules extends RuleTest {
       eventually(timing().longTerm(), () -> grants.get() > TURN, "the client is not busy");
     }
 
-    /** Whoever has the lock, or gets it, keeps it until the latch is opened. */
+    /** Has one of the threads keep the lock until the latch is opened. */
     CountDownLatch hold() {
+      held = new CountDownLatch(1);
       goOn = new CountDownLatch(1);
+      eventually(timing().longTerm(), () -> held.getCount() == 0, "the client is no longer busy");
       return goOn;
     }
 
