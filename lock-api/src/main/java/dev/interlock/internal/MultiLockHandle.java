@@ -5,6 +5,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
 import dev.interlock.spi.Deadline;
@@ -44,33 +45,26 @@ final class MultiLockHandle implements MultiLock {
   }
 
   /**
-   * Takes all, or gives up all and returns null. If one is lost while the others are waited for, it
-   * begins again, as long as there is time.
-   *
-   * @param timed whether failures that may pass are tried again until the deadline; otherwise a
-   *     term without an answer is enough
+   * Takes all, or gives up all and returns null. If one is lost while the others are waited for, or
+   * cannot be renewed in the end, it begins again, as long as there is time.
    */
-  private @Nullable MultiLease gather(
-      Step step, Deadline deadline, boolean timed, @Nullable Object site)
+  private @Nullable MultiLease gather(Step step, Deadline deadline, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(options.term());
     while (true) {
       try {
-        return gatherOnce(step, deadline, site);
+        return gatherOnce(step, site);
       } catch (LeaseLostException e) {
+        engine.ensureOpen();
         if (deadline.hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
         }
-      } catch (LockUnavailableException e) {
-        if (!timed || deadline.hasPassed()) {
-          throw e;
-        }
+        new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
       }
-      new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
     }
   }
 
-  private @Nullable MultiLease gatherOnce(Step step, Deadline deadline, @Nullable Object site)
+  private @Nullable MultiLease gatherOnce(Step step, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
@@ -85,15 +79,11 @@ final class MultiLockHandle implements MultiLock {
       }
       // Once more before the grant, so that the validity is whole. The last one is fresh, unless it
       // waited for its turn on a session that was confirmed a while ago.
-      boolean delayed;
-      do {
-        delayed = false;
-        for (LeaseState member : members) {
-          if (member != members.get(members.size() - 1) || !member.isFresh()) {
-            delayed |= renew(member, deadline);
-          }
+      for (LeaseState member : members) {
+        if (member != members.get(members.size() - 1) || !member.isFresh()) {
+          renew(member);
         }
-      } while (delayed);
+      }
       for (LeaseState member : members) {
         member.ensureHeld();
         member.settle();
@@ -110,31 +100,13 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  /**
-   * Renews a member, asking again while the store does not answer, until the deadline or the
-   * member's loss.
-   *
-   * @return whether it took more than one try, in which the others have become older
-   * @throws LockUnavailableException if it ended without an answer
-   */
-  private boolean renew(LeaseState member, Deadline deadline) throws InterruptedException {
-    Backoff backoff = new Backoff(options.term());
-    LockUnavailableException trouble = null;
-    while (true) {
-      try {
-        member.renew();
-        return trouble != null;
-      } catch (LeaseLostException e) {
-        throw trouble == null ? e : trouble;
-      } catch (LockUnavailableException e) {
-        engine.ensureOpen();
-        if (deadline.hasPassed()) {
-          throw e;
-        }
-        trouble = e;
-      }
-      new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
-      engine.ensureOpen();
+  /** A member whose renewal is not answered counts as lost: to ask again would let others age. */
+  private static void renew(LeaseState member) throws InterruptedException {
+    try {
+      member.renew();
+    } catch (LockUnavailableException e) {
+      throw new LeaseLostException(
+          member.name(), LossReason.EXPIRED, "its renewal was not answered", e);
     }
   }
 
@@ -149,7 +121,7 @@ final class MultiLockHandle implements MultiLock {
             .waitTimeout()
             .map(timeout -> Deadline.in(engine.time(), timeout))
             .orElseGet(() -> Deadline.never(engine.time()));
-    MultiLease lease = gather(request -> engine.acquire(request, deadline), deadline, false, site);
+    MultiLease lease = gather(request -> engine.acquire(request, deadline), deadline, site);
     if (lease == null) {
       throw new LockTimeoutException(
           String.join(", ", names), options.waitTimeout().orElse(Duration.ZERO));
@@ -162,7 +134,7 @@ final class MultiLockHandle implements MultiLock {
     boolean interrupted = Thread.interrupted();
     try {
       Deadline now = Deadline.at(engine.time(), engine.time().nanoTime());
-      return Optional.ofNullable(gather(engine::tryAcquire, now, true, CallSites.look()));
+      return Optional.ofNullable(gather(engine::tryAcquire, now, CallSites.look()));
     } catch (InterruptedException e) {
       interrupted = true;
       throw engine.unavailable("interrupted while asking", e);
@@ -187,7 +159,6 @@ final class MultiLockHandle implements MultiLock {
                     ? engine.tryAcquire(request)
                     : engine.tryAcquire(request, deadline.remaining().plusNanos(1)),
             deadline,
-            true,
             site));
   }
 

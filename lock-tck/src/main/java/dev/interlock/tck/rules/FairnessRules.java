@@ -128,7 +128,9 @@ public abstract class FairnessRules extends RuleTest {
   @Requires(Capability.FIFO)
   void aBusyClientEndsItsTurnWhenAnotherIsInLine() throws Exception {
     Busy busy = new Busy(client());
-    DistributedLock other = client().lock(busy.name);
+    DistributedLock other =
+        client(lasting().toBuilder().holder("the other").build()).lock(busy.name);
+    LockClient observer = client();
     CountDownLatch inLine = busy.hold();
     Future<Integer> served =
         inThread(
@@ -138,7 +140,10 @@ public abstract class FairnessRules extends RuleTest {
                 return busy.grants.get();
               }
             });
-    awaitInLine(client(), busy.name, 1);
+    eventually(
+        bound().multipliedBy(2),
+        () -> observer.inspect(busy.name).waiters().contains("the other"),
+        "a waiter was not shown in line");
     int whenInLine = busy.grants.get();
     inLine.countDown();
     int grants = within(timing().longTerm(), served, "the other client was kept out");

@@ -169,10 +169,12 @@ public abstract class LockViewRules extends RuleTest {
                   "tryLock without a time is not for interrupts");
               assertTrue(Thread.interrupted(), "tryLock swallowed the interrupt");
               tried.element().unlock();
-              eventually(
-                  bound(),
-                  () -> !client.inspect(name).isHeld(),
-                  "an interrupted call took the lock");
+              if (tried.size() == 1) {
+                eventually(
+                    bound(),
+                    () -> !client.inspect(name).isHeld(),
+                    "an interrupted call took the lock");
+              }
               return null;
             });
     within(bound().multipliedBy(3), checks, "a call did not come back");
