@@ -92,7 +92,6 @@ class ExecTest {
   @Test
   void refusesArgumentsThatTheLocaleMutilates() throws Exception {
     Result result = interlock.run(Map.of("LC_ALL", "C"), "exec", URI, "ü", "--", "true");
-    // The name is mutilated by this JVM's own locale already if that is not UTF-8 either.
     result.assertFailed(2, "set LC_ALL=C.UTF-8");
   }
 
