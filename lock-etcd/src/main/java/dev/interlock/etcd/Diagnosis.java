@@ -8,7 +8,9 @@ import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockUri;
 import java.io.EOFException;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.ProtocolException;
 import java.net.Socket;
@@ -97,8 +99,9 @@ final class Diagnosis {
     return problem instanceof LockConfigurationException ? 2 : Failures.isSilence(problem) ? 0 : 1;
   }
 
-  private @Nullable LockException visit(LockUri.Endpoint endpoint, int millis, Failures failures) {
-    try (Socket socket = new Socket()) {
+  /** Returns what is wrong with one endpoint, or null. */
+  @Nullable LockException visit(LockUri.Endpoint endpoint, int millis, Failures failures) {
+    try (Socket socket = new WriteTolerantSocket()) {
       socket.setSoTimeout(millis);
       try {
         socket.connect(new InetSocketAddress(endpoint.host(), endpoint.port()), millis);
@@ -135,6 +138,26 @@ final class Diagnosis {
     }
     if (header[TYPE_AT] != SETTINGS) {
       throw new ProtocolException("the server does not begin as HTTP/2 does");
+    }
+  }
+
+  /**
+   * A socket whose output does not fail. A server that refuses us may close while we are still
+   * writing; why it does so, or that it has closed, is then read.
+   */
+  private static final class WriteTolerantSocket extends Socket {
+    @Override
+    public OutputStream getOutputStream() throws IOException {
+      return new FilterOutputStream(super.getOutputStream()) {
+        @Override
+        public void write(byte[] bytes, int offset, int length) {
+          try {
+            out.write(bytes, offset, length);
+          } catch (IOException e) {
+            // The next read says more.
+          }
+        }
+      };
     }
   }
 }
