@@ -142,8 +142,8 @@ final class Diagnosis {
   }
 
   /**
-   * A socket whose output does not fail. A server that refuses us may close while we are still
-   * writing; why it does so, or that it has closed, is then read.
+   * A socket whose writes never fail. A server that refuses us may close while we are still
+   * writing; the next read tells why, or that it has closed.
    */
   private static final class WriteTolerantSocket extends Socket {
     @Override
@@ -154,7 +154,7 @@ final class Diagnosis {
           try {
             out.write(bytes, offset, length);
           } catch (IOException e) {
-            // The next read says more.
+            // See above.
           }
         }
       };

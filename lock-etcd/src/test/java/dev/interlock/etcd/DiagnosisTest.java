@@ -39,10 +39,10 @@ class DiagnosisTest {
 
   /**
    * A server closes as soon as it has refused a client's certificate, which may be before the
-   * client has sent all that it has to say. This one does so before the client sends any of it.
+   * client has sent the rest of its handshake. This one closes while all of that is to be sent.
    */
   @Test
-  void aRefusalIsReadAlsoIfTheServerHasClosedBefore(@TempDir Path directory) throws Exception {
+  void aRefusalIsReadEvenIfTheServerHasAlreadyClosed(@TempDir Path directory) throws Exception {
     TlsIdentity identity = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
     SslContext server =
         SslContextBuilder.forServer(identity.certificate().toFile(), identity.key().toFile())
