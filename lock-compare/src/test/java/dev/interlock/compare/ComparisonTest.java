@@ -76,7 +76,8 @@ class ComparisonTest {
     assertTrue(results.get("complete").getAsBoolean());
 
     assertEquals(100, value(results, "redis", "lost-updates-unchecked"));
-    assertEquals(0, value(results, "redis", "lost-updates-checked"));
+    assertEquals(50, value(results, "redis", "lost-updates-checked"));
+    assertEquals(0, value(results, "redis", "lost-updates-claimed"));
     assertEquals(2, value(results, "redis", "requests-per-pair"), 0.2);
     // Below zero by how long after it was made the grant was known; the term is 3 s.
     assertTrue(value(results, "redis", "beyond-term") > -3);
