@@ -267,7 +267,9 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-04 ---
 
-  /** Takes a lock, finds it held, and answers the token with which it is about to write. */
+  /**
+   * Takes a lock, finds it held, and answers the token with which it is about to read and write.
+   */
   static final class CheckBeforeWriting implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -285,23 +287,40 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  /** What a lock protects: takes whatever is written, or only what has the highest token so far. */
-  private static final class Storage {
-    private final boolean guarded;
-    private long highest;
-    private String value = "";
+  /** What a lock protects: a stock, which each holder reads and then writes with one less. */
+  private static final class Stock {
+    private static final int WARES = 10;
 
-    Storage(boolean guarded) {
-      this.guarded = guarded;
+    private final boolean readsClaim;
+    private final boolean writesCheck;
+    private long highest;
+    private int left = WARES;
+    private int sold;
+
+    Stock(boolean readsClaim, boolean writesCheck) {
+      this.readsClaim = readsClaim;
+      this.writesCheck = writesCheck;
     }
 
-    boolean write(String text, long token) {
-      if (guarded && token < highest) {
+    int read(long token) {
+      if (readsClaim) {
+        highest = Math.max(highest, token);
+      }
+      return left;
+    }
+
+    boolean write(int newLeft, long token) {
+      if (writesCheck && token < highest) {
         return false;
       }
       highest = Math.max(highest, token);
-      value = text;
+      left = newLeft;
+      sold++;
       return true;
+    }
+
+    int oversold() {
+      return sold + left - WARES;
     }
   }
 
@@ -312,25 +331,33 @@ public abstract class FencingRules extends RuleTest {
     if (!ProcessSignals.supported()) {
       throw new NotTestedException("processes can be stopped on Linux only");
     }
-    Storage guarded = new Storage(true);
-    Storage trusting = new Storage(false);
+    Stock claimed = new Stock(true, true);
+    Stock checked = new Stock(false, true);
+    Stock trusting = new Stock(false, false);
     String name = newName();
     OtherProcess holder = process(passing());
     long stale =
         Long.parseLong(holder.call(bound().multipliedBy(2), CheckBeforeWriting.class, name));
-    holder.stop(); // between its check and its write
+    List<Stock> stocks = List.of(claimed, checked, trusting);
+    stocks.forEach(stock -> assertEquals(10, stock.read(stale)));
+    holder.stop(); // between its read and its write
     Lease successor =
         acquireWithin(
             passing().term().multipliedBy(2).plus(bound()),
             client().lock(name),
             "the stopped process still has the lock");
-    assertTrue(guarded.write("successor", successor.fencingToken()));
-    assertTrue(trusting.write("successor", successor.fencingToken()));
+    long current = successor.fencingToken();
+    stocks.forEach(stock -> assertEquals(10, stock.read(current)));
     holder.resume(); // and now its write arrives, with the token that it had
-    assertFalse(guarded.write("late", stale), "the late write was not refused by its token");
-    assertEquals("successor", guarded.value);
-    assertTrue(trusting.write("late", stale), "without the check the damage is done");
-    assertEquals("late", trusting.value);
+    assertFalse(claimed.write(9, stale), "the late write was not refused by its token");
+    assertTrue(checked.write(9, stale), "the successor has not written yet");
+    assertTrue(trusting.write(9, stale));
+    stocks.forEach(stock -> assertTrue(stock.write(9, current), "the successor was refused"));
+    assertFalse(checked.write(9, stale), "the late write was not refused by its token");
+    assertEquals(
+        List.of(0, 1, 1),
+        stocks.stream().map(Stock::oversold).toList(),
+        "sold too often: token claimed before reading, checked on write only, and not at all");
     assertTrue(successor.isHeld());
     successor.release();
   }
