@@ -8,7 +8,8 @@ import java.util.concurrent.locks.Lock;
  * <pre>{@code
  * DistributedLock lock = client.lock("orders/42");
  * try (Lease lease = lock.acquire()) {
- *   store.save(order, lease.fencingToken());
+ *   Order order = store.claimAndRead(42, lease.fencingToken());
+ *   store.write(order.shipped(), lease.fencingToken());
  * }
  * Optional<Lease> maybe = lock.tryAcquire(Duration.ofSeconds(5));
  * }</pre>

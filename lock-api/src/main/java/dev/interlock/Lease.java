@@ -11,13 +11,21 @@ import java.util.function.Consumer;
  * <p>While a lease is held no other lease of the same name is, in any process, within the backend's
  * {@linkplain FailureModel failure model}. No lock can promise more than that to a process that is
  * stopped between a check and the write it guards; {@link #fencingToken()} is what closes that gap,
- * if the storage refuses writes whose token is lower than the highest it has seen:
+ * if the storage keeps the highest token that it has seen and refuses lower ones. The token has to
+ * be claimed there before what the write depends on is read:
  *
  * <pre>{@code
  * try (Lease lease = lock.acquire()) {
- *   store.save(order, lease.fencingToken());
+ *   long token = lease.fencingToken();
+ *   store.claim(id, token); // UPDATE ... SET fence = :token WHERE id = :id AND fence <= :token
+ *   Order order = store.read(id);
+ *   store.write(order.shipped(), token); // UPDATE ... WHERE id = :id AND fence = :token
  * }
  * }</pre>
+ *
+ * <p>An update that changes no row says that a later holder has claimed, and that this one has to
+ * stop. If only writes carry the token, a late one is accepted when the successor has read and not
+ * yet written, and one of the two is lost.
  *
  * <p>Ownership is this object, not a thread: it may be used, renewed and released from any thread.
  * A lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes

@@ -13,7 +13,8 @@ import java.util.function.Consumer;
  * <pre>{@code
  * try (LockClient client = LockClient.open("redis://localhost:6379")) {
  *   try (Lease lease = client.lock("orders/42").acquire()) {
- *     store.save(order, lease.fencingToken());
+ *     Order order = store.claimAndRead(42, lease.fencingToken());
+ *     store.write(order.shipped(), lease.fencingToken());
  *   }
  * }
  * }</pre>

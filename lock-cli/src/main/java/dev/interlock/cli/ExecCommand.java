@@ -73,7 +73,8 @@ import picocli.CommandLine.Parameters;
           + " without anybody renewing its lock, which another gets when the term is over. If the"
           + " machine or this process stands still for longer than the term, the command finds out"
           + " late. Where that matters, hand INTERLOCK_TOKEN to the store that the command writes"
-          + " to, and let it refuse a token lower than the highest it has seen."
+          + " to, before it reads and with each write, and let it refuse a token lower than the"
+          + " highest it has seen."
     })
 final class ExecCommand implements Callable<Integer> {
   private static final String NAME_VARIABLE = "INTERLOCK_NAME";

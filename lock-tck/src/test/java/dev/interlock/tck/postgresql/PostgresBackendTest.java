@@ -11,8 +11,18 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -55,6 +65,98 @@ class PostgresBackendTest {
       try (Lease lease = two.lock("a\u0000b").acquire()) {
         assertTrue(lease.fencingToken() > token);
       }
+    }
+  }
+
+  /** The statements of docs/guarantees.md, which are to be right as they stand. */
+  @Test
+  void theFencingRecipeRefusesAWriteBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
+    try (Stock recipe = new Stock()) {
+      assertEquals(1, recipe.claim(7));
+      int readByFirst = recipe.read();
+      assertEquals(1, recipe.claim(8));
+      int readBySecond = recipe.read();
+      assertEquals(0, recipe.write(7, readByFirst - 1));
+      assertEquals(0, recipe.claim(7));
+      assertEquals(1, recipe.write(8, readBySecond - 1));
+      assertEquals(1, recipe.claim(8));
+      assertEquals(0, recipe.read());
+    }
+  }
+
+  /** What the same page warns of: the store hears of a token with the write only. */
+  @Test
+  void aTokenThatOnlyWritesCarryLetsOnePieceBeSoldTwice() throws Exception {
+    try (Stock stock = new Stock()) {
+      int readByFirst = stock.read();
+      int readBySecond = stock.read();
+      assertEquals(1, stock.writeWithoutClaim(7, readByFirst - 1));
+      assertEquals(1, stock.writeWithoutClaim(8, readBySecond - 1));
+      assertEquals(0, stock.writeWithoutClaim(7, readByFirst - 1));
+      assertEquals(0, stock.read());
+    }
+  }
+
+  /** One piece of something, in a table of its own. */
+  private static final class Stock implements AutoCloseable {
+    private static final Pattern RECIPE = Pattern.compile("```sql\\n(.+);\\n(.+);\\n(.+);\\n```");
+
+    private final Connection connection;
+    private final Matcher recipe;
+
+    Stock() throws IOException, SQLException {
+      recipe = RECIPE.matcher(Files.readString(Path.of("../docs/guarantees.md")));
+      assertTrue(recipe.find(), "the recipe is gone");
+      connection =
+          DriverManager.getConnection(
+              "jdbc:postgresql://127.0.0.1:%d/postgres"
+                  .formatted(URI.create(server.uri("postgres")).getPort()),
+              "postgres",
+              "");
+      execute("CREATE TEMPORARY TABLE stock (id int, quantity int, fence bigint)");
+      execute("INSERT INTO stock VALUES (1, 1, 0)");
+    }
+
+    private int execute(String sql) throws SQLException {
+      try (Statement statement = connection.createStatement()) {
+        return statement.executeUpdate(sql);
+      }
+    }
+
+    private static String filled(String sql, long token, int quantity) {
+      return sql.replace(":id", "1")
+          .replace(":token", "" + token)
+          .replace(":quantity", "" + quantity);
+    }
+
+    int claim(long token) throws SQLException {
+      return execute(filled(recipe.group(1), token, 0));
+    }
+
+    int read() throws SQLException {
+      try (Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery(filled(recipe.group(2), 0, 0))) {
+        assertTrue(row.next());
+        return row.getInt(1);
+      }
+    }
+
+    int write(long token, int quantity) throws SQLException {
+      return execute(filled(recipe.group(3), token, quantity));
+    }
+
+    int writeWithoutClaim(long token, int quantity) throws SQLException {
+      return execute(
+          filled(
+              "UPDATE stock SET quantity = :quantity, fence = :token"
+                  + " WHERE id = :id AND fence <= :token",
+              token,
+              quantity));
+    }
+
+    @Override
+    public void close() throws SQLException {
+      connection.close();
     }
   }
 
