@@ -25,8 +25,10 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>It is stronger than a comparison of tokens: the write is refused as soon as the lock is gone,
- * and not only when a successor has written. It costs a read when it is made and nothing
- * afterwards, and may be used as long as the lease lasts, from any thread.
+ * and not only when a successor has come. So nothing has to be claimed before the value is read
+ * that is to be changed; it is enough that this is done under the lease, by a linearizable read,
+ * which is what jetcd does unless told otherwise. The guard costs a read when it is made and
+ * nothing afterwards, and may be used as long as the lease lasts, from any thread.
  *
  * <p>Leases that one client hands from thread to thread on one turn share its place on etcd, and so
  * this comparison. It tells processes apart, and turns; a thread that writes after its own {@link

@@ -117,6 +117,28 @@ class EtcdLocksTest {
     }
   }
 
+  @Test
+  void aGuardedWriteIsRefusedBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
+        LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
+      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+      Lease lease = client.lock("stock", fixed).acquire();
+      EtcdGuard guard = guard(lease);
+      assertTrue(write(guard, "1"));
+      int read = stock();
+      assertTrue(operator.forceRelease("stock"));
+      EtcdGuard successor = guard(operator.lock("stock").acquire());
+      int readBySuccessor = stock();
+      assertFalse(write(guard, "" + (read - 1)));
+      assertTrue(write(successor, "" + (readBySuccessor - 1)));
+      assertEquals(0, stock());
+    }
+  }
+
+  private static int stock() throws Exception {
+    return Integer.parseInt(own.getKVClient().get(KEY).get().getKvs().get(0).getValue().toString());
+  }
+
   private static EtcdGuard guard(Lease lease) throws InterruptedException {
     for (int tries = 1; ; tries++) {
       try {

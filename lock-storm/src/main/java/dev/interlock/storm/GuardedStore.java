@@ -18,7 +18,9 @@ import java.util.OptionalLong;
 /**
  * What the locks protect: two counters for each name, to which every lease adds one by reading,
  * thinking and writing back. The guarded one is a store that keeps the highest token which it has
- * seen, as read or as write, and refuses lower ones; the other takes whatever it is given.
+ * seen and refuses lower ones, with a read as with a write: a lease claims its token by reading, so
+ * that no earlier one can write between its read and its write. The other takes whatever it is
+ * given.
  *
  * <p>It lives in the storm's own process and is spoken to over TCP, so that a client that is
  * stopped or killed harms nobody else, and its late writes arrive as late as they would anywhere.

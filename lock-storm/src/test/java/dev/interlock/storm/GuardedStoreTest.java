@@ -31,6 +31,19 @@ class GuardedStoreTest {
   }
 
   @Test
+  void aWriteBetweenTheReadOfItsSuccessorAndItsWriteIsRefused() throws Exception {
+    try (GuardedStore store = GuardedStore.start();
+        GuardedStore.Connection stale = new GuardedStore.Connection(store.port());
+        GuardedStore.Connection current = new GuardedStore.Connection(store.port())) {
+      long read = stale.read("a", 64).orElseThrow();
+      long value = current.read("a", 128).orElseThrow();
+      assertFalse(stale.write("a", 64, read + 1));
+      assertTrue(current.write("a", 128, value + 1));
+      assertEquals(new Damage(1, 1, 0, 0, 0), store.damage());
+    }
+  }
+
+  @Test
   void namesAreIndependent() throws Exception {
     try (GuardedStore store = GuardedStore.start();
         GuardedStore.Connection connection = new GuardedStore.Connection(store.port())) {
