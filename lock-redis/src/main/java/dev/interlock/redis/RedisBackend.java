@@ -3,6 +3,8 @@ package dev.interlock.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.redis.Wire.Call;
@@ -25,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
@@ -125,20 +128,33 @@ final class RedisBackend implements LockBackend {
   /** Over one connection, as replicas confirm what was written on that. */
   private Object acquireOnReplicas(Call acquire, Deadline deadline) throws InterruptedException {
     LockKeys keys = acquire.keys();
-    byte[] value = acquire.arguments().get(0);
-    Object reply =
-        call(
-            keys,
-            deadline,
-            true,
-            wire -> {
-              Object answer = wire.run(acquire);
-              if (answer instanceof Long && tooFewReplicas(wire, deadline)) {
-                wire.run(new Call(Script.RELEASE, keys, value));
+    Call undo = new Call(Script.RELEASE, keys, acquire.arguments().get(0));
+    Object reply;
+    try {
+      reply =
+          nodes.call(
+              keys,
+              deadline,
+              true,
+              wire -> {
+                Object answer = wire.run(acquire);
+                if (!(answer instanceof Long)) {
+                  return answer;
+                }
+                try {
+                  if (!tooFewReplicas(wire, deadline)) {
+                    return answer;
+                  }
+                } catch (JedisDataException refused) {
+                  wire.run(undo);
+                  throw refused;
+                }
+                wire.run(undo);
                 return UNCONFIRMED;
-              }
-              return answer;
-            });
+              });
+    } catch (JedisException e) {
+      throw explain(e, acquire);
+    }
     if (reply == UNCONFIRMED) {
       throw failures.passing(tooFewReplicas(), null);
     }
@@ -227,6 +243,13 @@ final class RedisBackend implements LockBackend {
     Entry entry = entry(claim);
     Call release = new Call(Script.RELEASE, entry.keys, entry.value);
     List<?> reply = words(run(release, deadline));
+    if (word(reply).equals("released")) {
+      return released(reply);
+    }
+    if (release.isInDoubt()) {
+      throw failures.passing(
+          "the connection broke; the lock is gone, released by this request or lost before", null);
+    }
     // Something else under the key means that it is not ours any more, and no business of ours.
     return !word(reply).equals("foreign") && released(reply);
   }
@@ -327,8 +350,16 @@ final class RedisBackend implements LockBackend {
     try {
       return nodes.run(call, deadline);
     } catch (JedisException e) {
-      throw failures.explain(e);
+      throw explain(e, call);
     }
+  }
+
+  /** What was refused when it was repeated may have been carried out before. */
+  private LockException explain(JedisException e, Call call) {
+    LockException problem = failures.explain(e);
+    return problem instanceof LockConfigurationException && call.isInDoubt()
+        ? failures.passing("the connection broke, and then: " + problem.getMessage(), e)
+        : problem;
   }
 
   private <T> T call(LockKeys keys, Deadline deadline, boolean repeatable, Nodes.Talk<T> talk)

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -32,10 +33,19 @@ final class Wire {
   /** Of a call: the command, the script's digest, and the lengths of all parts. */
   private static final int FRAME = 150;
 
-  /** One call of a script. */
-  record Call(Script script, LockKeys keys, List<byte[]> arguments) {
+  /**
+   * One call of a script.
+   *
+   * @param unanswered how often it has been sent more than it has been answered
+   */
+  record Call(Script script, LockKeys keys, List<byte[]> arguments, AtomicInteger unanswered) {
     Call(Script script, LockKeys keys, byte[]... arguments) {
-      this(script, keys, List.of(arguments));
+      this(script, keys, List.of(arguments), new AtomicInteger());
+    }
+
+    /** Whether it may have been carried out without a reply, and before the last reply if any. */
+    boolean isInDoubt() {
+      return unanswered.get() > 0;
     }
 
     /** About how many bytes it is on the wire. */
@@ -105,29 +115,29 @@ final class Wire {
 
   /** Runs a script, and teaches it to the server if it does not know it. */
   Object run(Call call) {
-    try {
-      return exchange(call, false);
-    } catch (JedisNoScriptException unknown) {
-      return exchange(call, true);
-    }
-  }
-
-  private Object exchange(Call call, boolean withSource) {
-    if (!asking) {
-      send(call, withSource);
-      return next();
-    }
-    send(new CommandArguments(Command.ASKING));
-    send(call, withSource);
-    Object permission = read();
-    Object reply = read();
-    if (reply instanceof JedisRedirectionException && permission instanceof JedisDataException e) {
-      throw e; // the slot is said to be elsewhere because of this
+    Object reply = exchange(call, false);
+    if (reply instanceof JedisNoScriptException) {
+      reply = exchange(call, true);
     }
     if (reply instanceof JedisDataException e) {
       throw e;
     }
     return reply;
+  }
+
+  private Object exchange(Call call, boolean withSource) {
+    if (!asking) {
+      send(call, withSource);
+      return read(call);
+    }
+    send(new CommandArguments(Command.ASKING));
+    send(call, withSource);
+    Object permission = read();
+    Object reply = read(call);
+    // Without permission, the slot is said to be elsewhere because of that.
+    return reply instanceof JedisRedirectionException && permission instanceof JedisDataException
+        ? permission
+        : reply;
   }
 
   private void send(CommandArguments command) {
@@ -206,7 +216,7 @@ final class Wire {
     int more = sendBehind(behind);
     boolean first = true;
     for (int i : which) {
-      replies.accept(read(), i);
+      replies.accept(read(calls.get(i)), i);
       if (first) {
         more += sendBehind(behind);
         first = false;
@@ -224,6 +234,12 @@ final class Wire {
       send(call, true);
     }
     return calls.size();
+  }
+
+  private Object read(Call call) {
+    Object reply = read();
+    call.unanswered().decrementAndGet();
+    return reply;
   }
 
   private Object read() {
@@ -289,6 +305,7 @@ final class Wire {
     for (byte[] argument : call.arguments()) {
       arguments.add(argument);
     }
+    call.unanswered().incrementAndGet();
     send(arguments);
   }
 

@@ -9,9 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
@@ -35,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What goes wrong is told apart, with what would be right, and leaves nothing behind. Wherever a
@@ -191,6 +196,63 @@ class FailuresTest {
       Eventually.holds("it is carried out", () -> backend.inspect("job", soon()).isHeld());
       assertTrue(backend.release(claim, soon()));
       assertFalse(backend.inspect("job", soon()).isHeld());
+    }
+  }
+
+  /** Alone, or joined with others' requests. */
+  @ParameterizedTest
+  @ValueSource(ints = {JoinedRequests.FEW, 0})
+  void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
+    LockOptions patient =
+        LockOptions.builder()
+            .term(Duration.ofHours(1))
+            .requestTimeout(Duration.ofSeconds(20))
+            .build();
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockClient client = Backends.client("redis://127.0.0.1:" + proxy.port(), patient, few)) {
+      client.lock("teach the scripts").acquire().release();
+      Lease lease = client.lock("job").acquire();
+      try (NetworkFault lost = proxy.dropAfter(Direction.SERVER_TO_CLIENT, 0)) {
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+        assertEquals(1, lost.hits());
+      }
+      assertFalse(lease.lost().isDone(), "nobody took it away");
+      assertFalse(client.inspect("job").isHeld(), "it was carried out");
+      Lease second = client.lock("job").acquire();
+      redis.call("DEL", "interlock:{job}");
+      assertEquals(ReleaseOutcome.ALREADY_LOST, second.release());
+    }
+  }
+
+  /** The engine undoes what may pass, and not what a person must set right. */
+  @Test
+  void aGrantWhoseRepetitionIsRefusedIsInDoubt() throws Exception {
+    try (RedisServer guarded = Testbed.redis().user("me", SECRET, "~* &* +@all").start();
+        FaultProxy proxy = FaultProxy.to(guarded.host(), guarded.port());
+        LockBackend backend =
+            Backends.open("redis://me:" + SECRET + "@127.0.0.1:" + proxy.port())) {
+      take(backend, claim("teach the script"));
+      Claim claim = claim("job");
+      CompletableFuture<LockUnavailableException> attempt;
+      try (NetworkFault lost = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
+        attempt =
+            CompletableFuture.supplyAsync(
+                () -> unavailable(() -> backend.tryAcquire(claim, in(Duration.ofMinutes(1)))));
+        Eventually.holds("granted", () -> guarded.call("GET", "interlock:{job}") != null);
+        guarded.call("ACL", "SETUSER", "me", "resetpass", ">another");
+      }
+      assertSays(attempt.join(), "refuses the user or the password");
+    }
+  }
+
+  @Test
+  void aGrantIsUndoneIfReplicasMayNotBeAskedFor() throws Exception {
+    try (RedisServer guarded = Testbed.redis().user("me", SECRET, "~* &* +@all -wait").start();
+        LockBackend backend =
+            Backends.open(
+                "redis://me:" + SECRET + "@127.0.0.1:" + guarded.port() + "?waitReplicas=1")) {
+      assertSays(refused(() -> backend.tryAcquire(claim("job"), soon())), "does not permit");
+      assertEquals(null, guarded.call("GET", "interlock:{job}"));
     }
   }
 
