@@ -2,7 +2,6 @@ package dev.interlock.redis;
 
 import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.Wire.Call;
-import dev.interlock.redis.server.Failures;
 import dev.interlock.spi.Deadline;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
@@ -397,22 +396,13 @@ final class JoinedRequests {
         calls.add(request.call);
       }
     }
-    AtomicReference<@Nullable JedisDataException> demoted = new AtomicReference<>();
     wire.runAll(
         calls,
         (reply, index) -> {
           leadership.end();
-          if (reply instanceof JedisDataException error && Failures.saysReadOnly(error)) {
-            demoted.set(error);
-          }
           sent.get(index).answered(reply);
         },
         () -> undoingsFor(batch));
-    JedisDataException error = demoted.get();
-    if (error != null) {
-      // Everybody has been told. This is for the connection, which must not be used again.
-      throw error;
-    }
     return true;
   }
 

@@ -5,6 +5,7 @@ import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
 import dev.interlock.spi.Deadline;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.commons.pool2.PooledObjectFactory;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -18,6 +19,9 @@ final class PooledNode {
 
   private final Pool<Connection> pool;
   private final @Nullable BrokenConnections broken;
+
+  /** How often all connections have been left. */
+  private final AtomicInteger left = new AtomicInteger();
 
   /** A node with a pool of our own. */
   PooledNode(LockPool pool) {
@@ -41,9 +45,10 @@ final class PooledNode {
   /**
    * Borrows a connection and talks over it, until the deadline at most.
    *
-   * <p>Connections that lie in the pool do not notice that the server has closed them. When one
-   * turns out to be broken, all that lie there are dropped, and a repeatable talk begins anew over
-   * a fresh one; so a restart of the server does not fail one request per connection.
+   * <p>Connections that lie in the pool do not notice that the server has closed them, or is no
+   * longer the one that serves. When one turns out to be broken, all are left, those in use when
+   * they come back; so a restart of the server does not fail one request per connection. A
+   * repeatable talk then begins anew over a fresh one, unless the server has answered.
    */
   <T> T use(Deadline deadline, boolean repeatable, boolean asking, Talk<T> talk)
       throws InterruptedException {
@@ -52,7 +57,6 @@ final class PooledNode {
       return talk(connection, deadline, asking, talk);
     } catch (JedisConnectionException e) {
       rethrowInterrupt();
-      pool.clear();
       if (!repeatable || Failures.isTimeout(e) || deadline.hasPassed()) {
         throw e;
       }
@@ -98,18 +102,23 @@ final class PooledNode {
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
-    boolean sound = false;
+    int leftBefore = left.get();
+    boolean ended = false;
     try {
       T answer = Wire.talk(connection, deadline, asking, talk);
-      sound = true;
+      ended = true;
       return answer;
     } catch (JedisDataException e) {
-      // A replica says READONLY. If this connection was made when the server was the primary, or
-      // its name meant another server, a new one finds the right one.
-      sound = !Failures.saysReadOnly(e);
+      ended = true;
       throw e;
     } finally {
-      if (sound && !connection.isBroken()) {
+      if (!ended || connection.isBroken()) {
+        if (!Thread.currentThread().isInterrupted()) {
+          left.incrementAndGet();
+          pool.clear();
+        }
+        drop(connection);
+      } else if (left.get() == leftBefore) {
         pool.returnResource(connection);
       } else {
         drop(connection);

@@ -1,5 +1,6 @@
 package dev.interlock.redis;
 
+import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
 import dev.interlock.spi.Deadline;
@@ -71,6 +72,9 @@ final class Wire {
   /** Replies that the server owes to what was sent and that nobody has read yet. */
   private int owed;
 
+  /** Whether a reply said that somebody else may have to be asked by now. */
+  private boolean outOfService;
+
   private Wire(Connection connection, Deadline deadline, boolean asking, int usualTimeout) {
     this.connection = connection;
     this.deadline = deadline;
@@ -83,7 +87,8 @@ final class Wire {
    * that is shorter; it has that time-out again afterwards.
    *
    * <p>However the talk ends: if a reply is still owed, the connection is marked as broken. On a
-   * connection that went back to its pool, the next request would take that reply for its own.
+   * connection that went back to its pool, the next request would take that reply for its own. The
+   * same goes for one to a server that is {@linkplain Failures#isOutOfService out of service}.
    *
    * @param asking whether the node is importing the keys' slot, and serves it only to those that
    *     say so
@@ -95,7 +100,7 @@ final class Wire {
     try {
       return talk.over(wire);
     } finally {
-      if (wire.owed > 0) {
+      if (wire.owed > 0 || wire.outOfService) {
         connection.setBroken();
       }
       if (!connection.isBroken()) {
@@ -154,6 +159,7 @@ final class Wire {
       return reply;
     } catch (JedisDataException e) {
       owed--;
+      outOfService |= Failures.isOutOfService(e);
       throw e;
     }
   }

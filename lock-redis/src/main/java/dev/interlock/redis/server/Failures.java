@@ -35,6 +35,9 @@ public final class Failures {
    */
   private static final Pattern CODE = Pattern.compile("^([A-Z]{3,})\\b|[ :]-([A-Z]{3,})\\b");
 
+  private static final Set<String> OUT_OF_SERVICE =
+      Set.of("READONLY", "MASTERDOWN", "LOADING", "NOREPLICAS", "CLUSTERDOWN");
+
   private final String backend;
   private final String endpoint;
   private final boolean tls;
@@ -235,13 +238,15 @@ public final class Failures {
   }
 
   /**
-   * Returns whether the server is a replica.
+   * Returns whether somebody else may serve in the server's place by now: it is a replica, or cut
+   * off from the others, or begins anew. A connection to it is of no use then. If its address, or
+   * its name, means another server by now, a new one goes there.
    *
    * @param e the server's answer
    * @return whether it says so
    */
-  public static boolean saysReadOnly(JedisDataException e) {
-    return e.getMessage() != null && code(e.getMessage()).equals("READONLY");
+  public static boolean isOutOfService(JedisDataException e) {
+    return e.getMessage() != null && OUT_OF_SERVICE.contains(code(e.getMessage()));
   }
 
   private static String code(String message) {

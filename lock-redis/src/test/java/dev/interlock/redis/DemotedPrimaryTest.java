@@ -1,0 +1,144 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockException;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.RedisClient;
+
+/**
+ * A primary that has become a replica in place: it lives, and so do the connections to it. Its
+ * address means the new primary.
+ */
+class DemotedPrimaryTest {
+
+  private static RedisServer first;
+  private static RedisServer second;
+  private MovableAddress address;
+  private RedisServer primary;
+  private RedisServer replica;
+
+  @BeforeAll
+  static void startServers() {
+    first = Testbed.redis().start();
+    second = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServers() {
+    first.close();
+    second.close();
+  }
+
+  @BeforeEach
+  void replicate() throws Exception {
+    primary = first;
+    replica = second;
+    primary.call("REPLICAOF", "NO", "ONE");
+    primary.call("FLUSHALL");
+    follow(replica, primary);
+    address = MovableAddress.of(primary);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    address.close();
+  }
+
+  private static void follow(RedisServer replica, RedisServer primary) throws Exception {
+    replica.call("REPLICAOF", primary.host(), Integer.toString(primary.port()));
+    Eventually.holds(
+        "linked", () -> replica.info("replication", "master_link_status").equals("up"));
+  }
+
+  /** When all that was written has been passed on. */
+  private void failOver() throws Exception {
+    Eventually.holds("replicated", () -> replica.keys().keySet().equals(primary.keys().keySet()));
+    replica.call("REPLICAOF", "NO", "ONE");
+    follow(primary, replica);
+    address.moveTo(replica);
+  }
+
+  /** By the URI, or through a client of the user's. */
+  enum Access {
+    URI,
+    JEDIS;
+
+    LockBackend open(MovableAddress address) {
+      if (this == URI) {
+        return Backends.open(address.uri());
+      }
+      RedisClient jedis =
+          RedisClient.builder().fromURI(address.uri()).clientConfig(Backends.jedisConfig()).build();
+      return new ClosingBackend(
+          RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void allItsConnectionsAreLeftWithTheFirstRenewalThatItRefuses(Access access) throws Exception {
+    try (LockBackend backend = access.open(address)) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        grants.add(take(backend, claim("job " + i)));
+      }
+      occupyConnections(backend, 4);
+      failOver();
+      for (Renewal outcome : backend.renewAll(grants, soon())) {
+        LockException problem = assertInstanceOf(Renewal.Failed.class, outcome).problem();
+        assertTrue(problem.getMessage().contains("is a read-only replica"), problem::getMessage);
+      }
+      for (Renewal outcome : backend.renewAll(grants, soon())) {
+        assertInstanceOf(Renewal.Renewed.class, outcome, outcome::toString);
+      }
+      for (Grant grant : grants) {
+        assertTrue(backend.release(grant.claim(), soon()));
+        assertNull(replica.call("GET", "interlock:{" + grant.claim().name() + "}"));
+      }
+    }
+  }
+
+  private void occupyConnections(LockBackend backend, int count) throws Exception {
+    primary.pause();
+    List<CompletableFuture<Void>> all = new ArrayList<>();
+    CountDownLatch started = new CountDownLatch(count);
+    for (int i = 0; i < count; i++) {
+      all.add(
+          CompletableFuture.runAsync(
+              () -> {
+                started.countDown();
+                try {
+                  backend.inspect("job", soon());
+                } catch (InterruptedException e) {
+                  throw new AssertionError(e);
+                }
+              },
+              command -> new Thread(command).start()));
+    }
+    started.await();
+    primary.resume();
+    CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
+  }
+}
