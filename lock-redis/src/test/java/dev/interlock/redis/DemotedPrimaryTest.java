@@ -3,11 +3,14 @@ package dev.interlock.redis;
 import static dev.interlock.redis.Backends.claim;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
@@ -23,6 +26,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.RedisClient;
@@ -118,6 +123,36 @@ class DemotedPrimaryTest {
         assertNull(replica.call("GET", "interlock:{" + grant.claim().name() + "}"));
       }
     }
+  }
+
+  /** Connections may stay, or come back, to a server that is no longer the primary. */
+  @Test
+  void whatItLacksAsItLagsBehindIsNoLoss() throws Exception {
+    try (LockBackend backend = Backends.open(address.uri());
+        LockBackend successor = Backends.open(replica.uri())) {
+      take(backend, claim("passed on"));
+      Eventually.holds("replicated", () -> replica.keys().keySet().equals(primary.keys().keySet()));
+      replica.call("REPLICAOF", "NO", "ONE");
+      primary.call("REPLICAOF", "127.0.0.1", "1");
+      successor.forceRelease("passed on", soon());
+      for (String name : List.of("new", "passed on")) {
+        Grant grant = take(successor, claim(name));
+        LockException problem =
+            assertInstanceOf(Renewal.Failed.class, backend.renew(grant, soon())).problem();
+        assertTrue(problem.getMessage().contains("is a read-only replica"), problem::getMessage);
+        assertUnavailable(() -> backend.release(grant.claim(), soon()));
+        assertUnavailable(() -> backend.forceRelease(name, soon()));
+        assertUnavailable(() -> backend.revoke(name, soon()));
+        assertInstanceOf(Renewal.Renewed.class, successor.renew(grant, soon()));
+        assertTrue(successor.release(grant.claim(), soon()));
+        assertFalse(successor.release(grant.claim(), soon()));
+      }
+    }
+  }
+
+  private static void assertUnavailable(Executable action) {
+    LockUnavailableException e = assertThrows(LockUnavailableException.class, action);
+    assertTrue(e.getMessage().contains("is a read-only replica"), e::getMessage);
   }
 
   private void occupyConnections(LockBackend backend, int count) throws Exception {

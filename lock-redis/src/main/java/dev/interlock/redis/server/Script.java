@@ -63,6 +63,15 @@ public final class Script {
       """;
 
   /**
+   * Fails on a replica, which may lag behind its primary: that it does not have the claim's value
+   * says nothing then. Writes, without changing anything.
+   */
+  private static final String ON_PRIMARY =
+      """
+        if value then redis.call('SET', KEYS[1], '', 'NX') else redis.call('DEL', KEYS[1]) end
+      """;
+
+  /**
    * Publishes a release, and ends the script. A user without permission for the channel must not
    * fail half-way, as the lock is gone by then.
    */
@@ -101,6 +110,7 @@ public final class Script {
         end
         last = number
       end
+      local now = redis.call('TIME')
       if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
       """
               + VALUE
@@ -116,7 +126,6 @@ public final class Script {
         end
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
       end
-      local now = redis.call('TIME')
       local token = now[1] * 16000 + math.floor(now[2] * 16 / 1000)
       if last and last >= token then token = last + 1 end
       redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
@@ -138,6 +147,9 @@ public final class Script {
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
         return {'renewed'}
       end
+      """
+              + ON_PRIMARY
+              + """
       if not value then return {'gone', 'absent'} end
       if value == 'revoked|' .. ARGV[1] then return {'gone', 'revoked'} end
       return {'gone', 'taken'}
@@ -155,7 +167,12 @@ public final class Script {
           1,
           VALUE
               + """
-      if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then return {'not held'} end
+      if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
+      """
+              + ON_PRIMARY
+              + """
+        return {'not held'}
+      end
       redis.call('DEL', KEYS[1])
       """
               + ANNOUNCED);
@@ -167,7 +184,12 @@ public final class Script {
           OURS
               + VALUE
               + """
-      if not value then return {'not held'} end
+      if not value then
+      """
+              + ON_PRIMARY
+              + """
+        return {'not held'}
+      end
       if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
       redis.call('DEL', KEYS[1])
       """
@@ -183,7 +205,12 @@ public final class Script {
           OURS
               + VALUE
               + """
-      if not value then return {'not held'} end
+      if not value then
+      """
+              + ON_PRIMARY
+              + """
+        return {'not held'}
+      end
       local left = redis.call('PTTL', KEYS[1])
       if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
       if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
