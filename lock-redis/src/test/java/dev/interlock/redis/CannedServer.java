@@ -35,7 +35,8 @@ final class CannedServer implements AutoCloseable {
           if (client.getInputStream().read() >= 0) {
             client.getOutputStream().write(answer.getBytes(UTF_8));
           }
-          client.close();
+          client.shutdownOutput();
+          client.getInputStream().skipNBytes(Long.MAX_VALUE); // until it hangs up, too
         });
     return server;
   }

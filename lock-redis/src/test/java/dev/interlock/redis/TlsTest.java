@@ -7,22 +7,36 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.fault.Traffic;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.TlsIdentity;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Encrypted connections, with the server's certificate checked. */
 class TlsTest {
@@ -100,6 +114,78 @@ class TlsTest {
     }
   }
 
+  @Test
+  void aServerThatIsRestartedDuringHandshakesFailsNoWaiterAndCostsNoLease() throws Exception {
+    LockOptions patient =
+        LockOptions.builder()
+            .term(Duration.ofHours(1))
+            .requestTimeout(Duration.ofSeconds(20))
+            .build();
+    int port = Testbed.freePort();
+    try (RedisServer redis = server(signed, port);
+        FaultProxy proxy = FaultProxy.to("127.0.0.1", port);
+        LockClient client =
+            LockClient.open(
+                "rediss://127.0.0.1:" + proxy.port() + "?caCert=" + signed.certificate(),
+                patient)) {
+      Lease lease = client.lock("held").acquire();
+      redis.pause();
+      Traffic before = proxy.traffic();
+      List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        waiting.add(client.lock("job " + i).acquireAsync());
+      }
+      // One has a connection; the others begin one, each with a ClientHello of some hundred bytes.
+      Eventually.holds(
+          "handshakes",
+          () ->
+              proxy.traffic().accepted() >= before.accepted() + 3
+                  && proxy.traffic().toServer().received() > before.toServer().received() + 600);
+      try (NetworkFault cut = proxy.cut()) {
+        redis.restart();
+      }
+      for (CompletableFuture<Lease> one : waiting) {
+        assertEquals(ReleaseOutcome.RELEASED, one.get(1, TimeUnit.MINUTES).release());
+      }
+      lease.renew();
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
+  @Test
+  void aPeerThatCutsTheHandshakeMayDoBetterNextTime() throws Exception {
+    try (CannedServer rude = CannedServer.saying("")) {
+      LockUnavailableException e =
+          assertThrows(
+              LockUnavailableException.class,
+              () -> Backends.open("rediss://127.0.0.1:" + rude.port()));
+      assertTrue(e.getMessage().contains("broke during the TLS handshake"), e::getMessage);
+    }
+    try (CannedServer plain = CannedServer.saying("-ERR unknown command\r\n")) {
+      assertRefused("rediss://127.0.0.1:" + plain.port(), "is this a port without TLS?");
+    }
+  }
+
+  /** It says so, or has hung up before we had finished; then Jedis tells no more than that. */
+  @ParameterizedTest
+  @ValueSource(strings = {"TLSv1.2", "TLSv1.3"})
+  void aServerThatWantsACertificateOfOursIsSaidToPerhapsWantIt(String version) throws Exception {
+    int port = Testbed.freePort();
+    try (RedisServer redis =
+        server(signed, port, "tls-protocols " + version, "tls-auth-clients yes")) {
+      for (int i = 0; i < 10; i++) {
+        LockException e =
+            assertThrows(
+                LockException.class,
+                () ->
+                    Backends.open(
+                        "rediss://127.0.0.1:" + port + "?caCert=" + signed.certificate()));
+        assertTrue(e.getMessage().contains("tls-auth-clients"), e::getMessage);
+      }
+      assertEquals(0L, redis.call("DBSIZE"));
+    }
+  }
+
   private static void assertRefused(String uri, String message) {
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> Backends.open(uri));
@@ -107,13 +193,17 @@ class TlsTest {
   }
 
   private static RedisServer server(TlsIdentity signed, int port) {
+    return server(signed, port, "tls-auth-clients no");
+  }
+
+  private static RedisServer server(TlsIdentity signed, int port, String... more) {
     return Testbed.redis()
         .config(
             "tls-port " + port,
             "tls-cert-file " + signed.certificate(),
             "tls-key-file " + signed.key(),
-            "tls-ca-cert-file " + signed.certificate(),
-            "tls-auth-clients no")
+            "tls-ca-cert-file " + signed.certificate())
+        .config(more)
         .start();
   }
 }

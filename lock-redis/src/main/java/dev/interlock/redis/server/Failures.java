@@ -3,8 +3,10 @@ package dev.interlock.redis.server;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import java.io.EOFException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.security.cert.CertPathBuilderException;
@@ -34,6 +36,10 @@ public final class Failures {
    * before 7 put the error of a command in a script into a sentence of their own, after a dash.
    */
   private static final Pattern CODE = Pattern.compile("^([A-Z]{3,})\\b|[ :]-([A-Z]{3,})\\b");
+
+  /** Of this the server may tell nothing but that it hangs up: we may still be writing then. */
+  private static final String WANTS_CERTIFICATE =
+      "; one that wants certificates of its clients does that (tls-auth-clients)";
 
   private static final Set<String> OUT_OF_SERVICE =
       Set.of("READONLY", "MASTERDOWN", "LOADING", "NOREPLICAS", "CLUSTERDOWN");
@@ -73,7 +79,7 @@ public final class Failures {
    */
   public LockException explainOpening(RuntimeException e) {
     return tls
-        ? explain(e, "; a port without TLS gives none", "")
+        ? explain(e, "; a port without TLS gives none", WANTS_CERTIFICATE)
         : explain(e, "", "; a port with TLS does that (rediss:)");
   }
 
@@ -186,11 +192,12 @@ public final class Failures {
               + " that issued it with caCert=file.pem",
           e);
     }
-    if (find(e, SSLException.class).isPresent()) {
-      return wrong("no TLS connection could be made; is this a port without TLS?", e);
-    }
     if (isTimeout(e)) {
       return passing("no answer in time" + afterTimeout, e);
+    }
+    Optional<SSLException> handshake = find(e, SSLException.class);
+    if (handshake.isPresent()) {
+      return explainHandshake(handshake.get(), e, afterBreak);
     }
     if (find(e, ConnectException.class).isPresent()) {
       return passing("the connection was refused; does a Redis run there?", e);
@@ -203,6 +210,18 @@ public final class Failures {
       return passing("what answers there is no Redis; is the port right?", e);
     }
     return passing("the connection broke or could not be made: " + message + afterBreak, e);
+  }
+
+  private LockException explainHandshake(
+      SSLException problem, RuntimeException e, String afterBreak) {
+    String message = String.valueOf(problem.getMessage());
+    if (message.contains("alert")) {
+      return wrong("the server refuses TLS with us (" + message + ")" + WANTS_CERTIFICATE, e);
+    }
+    return find(problem, EOFException.class).isPresent()
+            || find(problem, SocketException.class).isPresent()
+        ? passing("the connection broke during the TLS handshake: " + message + afterBreak, e)
+        : wrong("no TLS connection could be made; is this a port without TLS?", e);
   }
 
   /**
