@@ -2,15 +2,19 @@ package dev.interlock.redis;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.redis.server.ClientClosedException;
+import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -22,8 +26,11 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
+import redis.clients.jedis.util.Pool;
 
 /**
  * The primaries of a Redis Cluster.
@@ -38,9 +45,15 @@ final class ClusterNodes implements Nodes {
   private static final int MOST_STEPS = 5;
   private static final int MOST_THREADS = 16;
 
+  /** How long an answer is waited for with others' if the one before did not come. */
+  private static final Duration TRIAL = Duration.ofMillis(100);
+
   private final ClusterMembers members;
   private final SlotTable table;
   private final ThreadPoolExecutor threads;
+
+  /** What was asked last of nodes that did not answer it in time. */
+  private final Map<Pool<Connection>, Future<?>> silent = new ConcurrentHashMap<>();
 
   ClusterNodes(ClusterMembers members, TimeSource time) {
     this.members = members;
@@ -71,15 +84,16 @@ final class ClusterNodes implements Nodes {
       } catch (JedisRedirectionException e) {
         // Not carried out. ASK is for this one request, MOVED for good.
         asking = e instanceof JedisAskDataException;
-        if (!asking) {
-          table.suspect();
-        }
+        suspectIfMoved(node, e);
         if (step == MOST_STEPS || deadline.hasPassed()) {
           throw new JedisClusterOperationException("the nodes do not agree who has slot " + slot);
         }
         node = members.at(e.getTargetNode());
+      } catch (JedisDataException e) {
+        suspectIfMoved(node, e);
+        throw e;
       } catch (JedisConnectionException | ClientClosedException e) {
-        table.suspect();
+        table.suspect(node);
         if (step == MOST_STEPS || deadline.hasPassed() || !repeatable) {
           throw e;
         }
@@ -112,16 +126,18 @@ final class ClusterNodes implements Nodes {
     }
 
     // A node that is slow or dead must not hold up the others.
-    Map<List<Integer>, Future<List<Object>>> underWay = new LinkedHashMap<>();
+    Map<PooledNode, Future<List<Object>>> underWay = new LinkedHashMap<>();
     byNode.forEach(
-        (node, indexes) -> {
-          Talk<List<Object>> about = talk.apply(indexes.stream().map(items::get).toList());
-          underWay.put(indexes, threads.submit(() -> node.use(deadline, true, false, about)));
-        });
-    for (Map.Entry<List<Integer>, Future<List<Object>>> group : underWay.entrySet()) {
-      List<Integer> indexes = group.getKey();
-      List<Object> some = await(group.getValue(), indexes.size(), deadline);
+        (node, indexes) ->
+            underWay.put(
+                node,
+                submit(node, deadline, talk.apply(indexes.stream().map(items::get).toList()))));
+    for (Map.Entry<PooledNode, Future<List<Object>>> group : underWay.entrySet()) {
+      PooledNode node = group.getKey();
+      List<Integer> indexes = byNode.getOrDefault(node, List.of());
+      List<Object> some = await(node, group.getValue(), indexes.size(), deadline);
       for (int i = 0; i < some.size(); i++) {
+        suspectIfMoved(node, some.get(i));
         answers[indexes.get(i)] = some.get(i);
       }
     }
@@ -135,11 +151,34 @@ final class ClusterNodes implements Nodes {
     return Arrays.asList(answers);
   }
 
-  private List<Object> await(Future<List<Object>> answers, int count, Deadline deadline)
+  /** Asks a node that is known not to answer once at a time only. */
+  private Future<List<Object>> submit(PooledNode node, Deadline deadline, Talk<List<Object>> talk) {
+    Pool<Connection> pool = node.pool();
+    Future<?> last = silent.get(pool);
+    if (last != null && !last.isDone()) {
+      return CompletableFuture.failedFuture(
+          new JedisClusterOperationException("the node has not answered the last request yet"));
+    }
+    Future<List<Object>> answers =
+        threads.submit(
+            () -> {
+              List<Object> all = node.use(deadline, true, false, talk);
+              silent.remove(pool);
+              return all;
+            });
+    if (last != null) {
+      silent.replace(pool, last, answers);
+    }
+    return answers;
+  }
+
+  private List<Object> await(
+      PooledNode node, Future<List<Object>> answers, int count, Deadline deadline)
       throws InterruptedException {
+    Deadline limit = silent.containsKey(node.pool()) ? deadline.orIn(TRIAL) : deadline;
     RuntimeException problem;
     try {
-      return answers.get(Math.max(1, deadline.remainingNanos()), TimeUnit.NANOSECONDS);
+      return answers.get(Math.max(1, limit.remainingNanos()), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
       problem =
           e.getCause() instanceof RuntimeException failure
@@ -148,13 +187,22 @@ final class ClusterNodes implements Nodes {
     } catch (TimeoutException e) {
       problem = new JedisClusterOperationException("the node did not answer in time", e);
     }
-    table.suspect();
+    if (!answers.isDone() || Failures.isTimeout(problem)) {
+      silent.putIfAbsent(node.pool(), answers);
+    }
+    table.suspect(node);
     return Collections.nCopies(count, problem);
+  }
+
+  private void suspectIfMoved(PooledNode node, Object answer) {
+    if (answer instanceof JedisMovedDataException
+        || (answer instanceof JedisDataException e && Failures.isOutOfService(e))) {
+      table.suspect(node);
+    }
   }
 
   private Object alone(LockKeys keys, Deadline deadline, Talk<List<Object>> talk)
       throws InterruptedException {
-    table.suspect();
     try {
       return call(
           keys,

@@ -6,19 +6,26 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.Pool;
 
-/** Which primary of a cluster has which hash slot, as far as we know. */
+/**
+ * Which primary of a cluster has which hash slot, as far as we know. Who wants a slot of a node
+ * that is under suspicion finds out first what the others say; nobody else waits for that.
+ */
 final class SlotTable {
 
   /** A table that failed is asked for again no sooner than this after it was made. */
@@ -30,39 +37,57 @@ final class SlotTable {
   private static final class Table {
     final ImmutableRangeMap<Integer, PooledNode> nodes;
     final long madeAt;
+    final Set<Pool<Connection>> suspects = ConcurrentHashMap.newKeySet();
 
     Table(ImmutableRangeMap<Integer, PooledNode> nodes, long madeAt) {
       this.nodes = nodes;
       this.madeAt = madeAt;
     }
+
+    /** The node that has a slot; null if it is not known, or may no longer be right. */
+    @Nullable PooledNode certain(int slot) {
+      PooledNode node = nodes.get(slot);
+      return node == null || isSuspect(node) ? null : node;
+    }
+
+    boolean isSuspect(PooledNode node) {
+      return suspects.contains(node.pool());
+    }
   }
+
+  /**
+   * What a node says.
+   *
+   * @param host where the node is; a node whose own address the node does not know is there, too
+   */
+  private record Answer(List<?> ranges, String host) {}
 
   private final ClusterMembers members;
   private final TimeSource time;
   private final ReentrantLock refreshing = new ReentrantLock();
   private volatile Table table;
-  private volatile @Nullable Table suspect;
 
   SlotTable(ClusterMembers members, TimeSource time) {
     this.members = members;
     this.time = time;
     this.table = new Table(ImmutableRangeMap.of(), time.nanoTime() - PAUSE_NANOS);
-    this.suspect = table;
   }
 
-  /** Says that a node did not answer, or sent us elsewhere: the table may be out of date. */
-  void suspect() {
-    suspect = table;
+  /** Says that a node did not answer, or sent us elsewhere: its slots may be another's by now. */
+  void suspect(PooledNode node) {
+    table.suspects.add(node.pool());
   }
 
   /**
-   * Returns the node that has a slot. Asks the cluster if the table is under suspicion, until the
+   * Returns the node that has a slot. Asks the cluster if that is under suspicion, until the
    * deadline at most, give or take the time that a connection takes.
    */
   PooledNode node(int slot, Deadline deadline) throws InterruptedException {
-    if (suspect != null) {
-      refresh(deadline);
+    PooledNode certain = table.certain(slot);
+    if (certain != null) {
+      return certain;
     }
+    refresh(slot, deadline);
     PooledNode node = table.nodes.get(slot);
     if (node == null) {
       throw new JedisClusterOperationException("no node of the cluster serves slot " + slot);
@@ -70,14 +95,13 @@ final class SlotTable {
     return node;
   }
 
-  private void refresh(Deadline deadline) throws InterruptedException {
+  private void refresh(int slot, Deadline deadline) throws InterruptedException {
     if (!refreshing.tryLock(Math.max(0, deadline.remainingNanos()), TimeUnit.NANOSECONDS)) {
       return;
     }
     try {
       Table old = table;
-      if (suspect != old) {
-        suspect = null;
+      if (old.certain(slot) != null) {
         return;
       }
       if (time.nanoTime() - old.madeAt < PAUSE_NANOS) {
@@ -86,11 +110,16 @@ final class SlotTable {
       JedisException problem = null;
       List<PooledNode> witnesses = members.known();
       Collections.shuffle(witnesses);
+      witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
       for (PooledNode node : witnesses) {
         try {
-          List<?> answer = node.use(deadline.orIn(PATIENCE), true, false, Wire::slots);
+          Answer answer =
+              node.use(
+                  deadline.orIn(PATIENCE),
+                  true,
+                  false,
+                  wire -> new Answer(wire.slots(), wire.host()));
           table = new Table(read(answer), time.nanoTime());
-          suspect = null;
           return;
         } catch (JedisException e) {
           problem = e;
@@ -109,17 +138,19 @@ final class SlotTable {
 
   // Per range of slots: first, last, and the nodes that have them, the primary first, each with
   // host and port before other things.
-  private ImmutableRangeMap<Integer, PooledNode> read(List<?> answer) {
+  private ImmutableRangeMap<Integer, PooledNode> read(Answer answer) {
     Map<HostAndPort, PooledNode> nodes = new HashMap<>();
     Set<HostAndPort> addresses = new HashSet<>();
     ImmutableRangeMap.Builder<Integer, PooledNode> ranges = ImmutableRangeMap.builder();
-    for (Object entry : answer) {
+    for (Object entry : answer.ranges()) {
       List<?> range = (List<?>) entry;
       if (range.size() < 3) {
         continue;
       }
-      range.subList(2, range.size()).forEach(node -> addresses.add(address((List<?>) node)));
-      HostAndPort address = address((List<?>) range.get(2));
+      for (Object node : range.subList(2, range.size())) {
+        addresses.add(address((List<?>) node, answer));
+      }
+      HostAndPort address = address((List<?>) range.get(2), answer);
       ranges.put(
           Range.closed(((Long) range.get(0)).intValue(), ((Long) range.get(1)).intValue()),
           nodes.computeIfAbsent(address, members::at));
@@ -128,7 +159,8 @@ final class SlotTable {
     return ranges.build();
   }
 
-  private static HostAndPort address(List<?> node) {
-    return new HostAndPort(Wire.text(node.get(0)), ((Long) node.get(1)).intValue());
+  private static HostAndPort address(List<?> node, Answer answer) {
+    String host = node.get(0) == null ? "" : Wire.text(node.get(0));
+    return new HostAndPort(host.isEmpty() ? answer.host() : host, ((Long) node.get(1)).intValue());
   }
 }

@@ -293,6 +293,11 @@ final class Wire {
     return (List<?>) next();
   }
 
+  /** Where the connection leads to. */
+  String host() {
+    return connection.getHostAndPort().getHost();
+  }
+
   /** Whether the connection, left to itself, would wait for answers without limit. */
   boolean waitsWithoutLimit() {
     return usualTimeout == 0;

@@ -55,6 +55,19 @@ final class CannedServer implements AutoCloseable {
     return server;
   }
 
+  /** A node of a cluster that says who has the slots, and nothing else. */
+  static CannedServer tellingSlots(String slots) throws IOException {
+    CannedServer server = new CannedServer();
+    server.answer(
+        command ->
+            switch (command) {
+              case "CLUSTER" -> slots;
+              case "HELLO" -> "-ERR unknown command `HELLO`";
+              default -> "+OK";
+            });
+    return server;
+  }
+
   int port() {
     return listener.getLocalPort();
   }

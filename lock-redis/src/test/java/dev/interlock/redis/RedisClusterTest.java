@@ -7,6 +7,7 @@ import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.UnifiedJedis;
@@ -76,14 +78,21 @@ class RedisClusterTest {
     JEDIS;
 
     LockBackend open() {
+      return open(Duration.ofSeconds(10));
+    }
+
+    LockBackend open(Duration requestTimeout) {
       if (this == URI) {
-        return Backends.open(cluster.uri());
+        return Backends.open(cluster.uri(), requestTimeout);
       }
       RedisServer seed = cluster.members().get(0);
       UnifiedJedis jedis =
           RedisClusterClient.builder()
               .nodes(Set.of(new HostAndPort(seed.host(), seed.port())))
-              .clientConfig(Backends.jedisConfig())
+              .clientConfig(
+                  DefaultJedisClientConfig.builder()
+                      .timeoutMillis(Math.toIntExact(requestTimeout.toMillis()))
+                      .build())
               .build();
       return new ClosingBackend(
           RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
@@ -149,6 +158,34 @@ class RedisClusterTest {
         }
       }
       assertEquals(Set.of(Renewal.Failed.class), ofTheDead);
+    }
+  }
+
+  /**
+   * The engine renews a few hundred at a time: if each batch waited, those of the others would end.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void aMasterThatHasNotAnsweredIsNotWaitedForAgainWithTheOthersRenewals(Access access)
+      throws Exception {
+    try (LockBackend backend = access.open(Duration.ofMinutes(10))) {
+      List<Grant> grants = grants(backend, 30);
+      RedisServer hung = masterOf("job 0");
+      hung.pause();
+      backend.renewAll(grants, Deadline.in(Backends.TIME, Duration.ofSeconds(1)));
+      Deadline far = Deadline.in(Backends.TIME, Duration.ofMinutes(10));
+      List<Renewal> outcomes =
+          assertTimeoutPreemptively(
+              Duration.ofMinutes(1),
+              () -> {
+                backend.renewAll(grants, far);
+                return backend.renewAll(grants, far);
+              });
+      assertInstanceOf(Renewal.Failed.class, outcomes.get(0));
+      assertTrue(outcomes.stream().anyMatch(Renewal.Renewed.class::isInstance));
+      hung.resume();
+      renewUntilAnswered(backend, grants)
+          .forEach(outcome -> assertInstanceOf(Renewal.Renewed.class, outcome));
     }
   }
 

@@ -1,0 +1,135 @@
+package dev.interlock.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.Deadline;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/** Who has which slot, as one node tells it. */
+class SlotTableTest {
+
+  /** The first half, of a node whose address the one that tells it does not know; the second. */
+  private static final String SLOTS =
+      "*2\r\n*3\r\n:0\r\n:8191\r\n*2\r\n$-1\r\n:7001\r\n"
+          + "*3\r\n:8192\r\n:16383\r\n*2\r\n$8\r\n10.0.0.2\r\n:7002";
+
+  private CannedServer witness;
+  private Members members;
+  private SlotTable table;
+
+  /** Nodes of which only one is ever connected to; finding out which may take long. */
+  private static final class Members implements ClusterMembers {
+    final Map<HostAndPort, PooledNode> nodes = new ConcurrentHashMap<>();
+    final HostAndPort witness;
+    volatile CountDownLatch asked = new CountDownLatch(1);
+    volatile CountDownLatch mayGoOn = new CountDownLatch(0);
+
+    Members(int port) {
+      this.witness = new HostAndPort("127.0.0.1", port);
+    }
+
+    @Override
+    public PooledNode at(HostAndPort address) {
+      return nodes.computeIfAbsent(
+          address,
+          a -> {
+            GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+            config.setJmxEnabled(false);
+            return new PooledNode(
+                new LockPool(a, DefaultJedisClientConfig.builder().build(), config));
+          });
+    }
+
+    @Override
+    public List<PooledNode> known() {
+      asked.countDown();
+      try {
+        mayGoOn.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+      return new ArrayList<>(List.of(at(witness)));
+    }
+
+    @Override
+    public void consistOf(Set<HostAndPort> addresses) {
+      // Never fewer.
+    }
+
+    @Override
+    public void close() {
+      nodes.values().forEach(PooledNode::close);
+    }
+  }
+
+  @BeforeEach
+  void ask() throws Exception {
+    witness = CannedServer.tellingSlots(SLOTS);
+    members = new Members(witness.port());
+    table = new SlotTable(members, Backends.TIME);
+    assertEquals(1, members.asked.getCount());
+    node(0);
+    assertEquals(0, members.asked.getCount());
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    members.close();
+    witness.close();
+  }
+
+  private PooledNode node(int slot) throws InterruptedException {
+    return table.node(slot, Deadline.in(Backends.TIME, Duration.ofMinutes(1)));
+  }
+
+  @Test
+  void aNodeWithoutAnAddressIsWhereTheOneIsThatTellsOfIt() throws Exception {
+    assertSame(members.at(new HostAndPort("127.0.0.1", 7001)), node(0));
+    assertSame(members.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
+  }
+
+  @Test
+  void whoWantsNothingOfASuspectDoesNotWaitForWhatOthersSayAboutIt() throws Exception {
+    members.asked = new CountDownLatch(1);
+    members.mayGoOn = new CountDownLatch(1);
+    PooledNode suspect = node(0);
+    PooledNode other = node(8192);
+    assertNotSame(suspect, other);
+    table.suspect(suspect);
+    CompletableFuture<PooledNode> waiting =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                while (members.asked.getCount() > 0) {
+                  node(0); // not before the last answer is old enough
+                }
+                return node(0);
+              } catch (InterruptedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    assertTrue(members.asked.await(1, TimeUnit.MINUTES));
+    assertSame(other, node(8192));
+    members.mayGoOn.countDown();
+    assertSame(suspect, waiting.get(1, TimeUnit.MINUTES));
+  }
+}
