@@ -212,7 +212,7 @@ final class Acquisition {
 
     @Override
     public Lane.@Nullable Call call(String run) {
-      return entry.touch(node) ? ask(run.getBytes(UTF_8)) : null;
+      return entry.touch(node, run) ? ask(run.getBytes(UTF_8)) : null;
     }
 
     @Override

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Claim;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /** What a claim is on the nodes. */
 final class Entry {
@@ -12,8 +14,11 @@ final class Entry {
   final LockKeys keys;
   final byte[] value;
 
-  /** The nodes on which the claim may have left something. */
-  private final AtomicIntegerArray touched;
+  /**
+   * The process of each node on which the claim may have left something, when it was put there;
+   * null of the other nodes, and empty if it is not known.
+   */
+  private final AtomicReferenceArray<@Nullable String> runs;
 
   /** The nodes that had refused the lock, or had lost it when it was renewed last. */
   private final AtomicIntegerArray missing;
@@ -27,7 +32,7 @@ final class Entry {
   private Entry(LockKeys keys, byte[] value, int nodes) {
     this.keys = keys;
     this.value = value;
-    this.touched = new AtomicIntegerArray(nodes);
+    this.runs = new AtomicReferenceArray<>(nodes);
     this.missing = new AtomicIntegerArray(nodes);
   }
 
@@ -49,7 +54,7 @@ final class Entry {
     }
     Entry entry = fresh(claim, namespace, nodes);
     for (int node = 0; node < nodes; node++) {
-      entry.touched.set(node, 1);
+      entry.runs.set(node, "");
     }
     return entry;
   }
@@ -58,8 +63,8 @@ final class Entry {
    * Whether the claim may be put on the node now. First it counts as being there, then it is looked
    * whether it is still wanted: so either this sees the withdrawal, or that sees the touch.
    */
-  boolean touch(int node) {
-    touched.set(node, 1);
+  boolean touch(int node, String run) {
+    runs.set(node, run);
     return !withdrawn;
   }
 
@@ -69,7 +74,16 @@ final class Entry {
   }
 
   boolean mayBeOn(int node) {
-    return touched.get(node) == 1;
+    return runs.get(node) != null;
+  }
+
+  /**
+   * Whether a node has become another process, which may have forgotten the claim, since it was put
+   * there. Says so once: nothing will be there after that.
+   */
+  boolean mayBeForgottenBy(int node, String run) {
+    String before = runs.getAndSet(node, run);
+    return before != null && !before.isEmpty() && !before.equals(run);
   }
 
   void missingOn(int node, boolean is) {

@@ -55,6 +55,11 @@ final class RedlockBackend implements LockBackend {
 
   private static final int MOST_REPEATS = 2;
 
+  private static final Answer GONE_BEFORE =
+      new Answer(
+          null,
+          new Vote.Refused("it was restarted, or its answer was lost, and by now it is not there"));
+
   static final BackendInfo INFO =
       new BackendInfo(
           NAME,
@@ -233,7 +238,7 @@ final class RedlockBackend implements LockBackend {
             @Override
             public Lane.@Nullable Call call(String run) {
               boolean restore = entry.isToBeRestoredOn(node);
-              if (restore && !entry.touch(node)) {
+              if (restore && !entry.touch(node, run)) {
                 return null;
               }
               return new Lane.Call(
@@ -330,9 +335,21 @@ final class RedlockBackend implements LockBackend {
     cluster.send(
         to,
         round.new Question(to, until) {
+          private boolean asked;
+          private boolean inDoubt;
+
           @Override
           public Lane.Call call(String run) {
+            inDoubt |= asked || entry.mayBeForgottenBy(node, run);
+            asked = true;
             return new Lane.Call(Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
+          }
+
+          /** That it is not there says nothing if it was released before, or is forgotten. */
+          @Override
+          public void answered(Object reply) {
+            Answer answer = cluster.answer(node, reply);
+            round.put(node, inDoubt && answer.is("not held") ? GONE_BEFORE : answer);
           }
 
           @Override

@@ -8,6 +8,7 @@ import static dev.interlock.redlock.Backends.tryTake;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,9 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
@@ -234,5 +238,53 @@ class RedlockBackendTest {
       assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
     }
     assertFalse(backend.release(claim, soon()));
+  }
+
+  /** On the third node it never was: that one says that it is not there, and is right. */
+  @Test
+  void aReleaseWhoseReplyOneNodeLosesIsInDoubtAndNoLoss() throws Exception {
+    RedisServer first = nodes.get(0);
+    try (FaultProxy proxy = FaultProxy.to(first.host(), first.port());
+        LockBackend apart =
+            Backends.open(redlock.uri().replace(":" + first.port(), ":" + proxy.port()) + QUERY)) {
+      Claim claim = takeWithoutTheLastNode(apart);
+      try (NetworkFault lost = proxy.dropAfter(Direction.SERVER_TO_CLIENT, 0)) {
+        assertThrows(LockUnavailableException.class, () -> apart.release(claim, soon()));
+        assertEquals(1, lost.hits());
+      }
+      assertNull(first.call("GET", LOCK));
+      assertNull(nodes.get(1).call("GET", LOCK));
+      assertFalse(apart.release(claim, soon()), "by now it is known that it is gone");
+    }
+  }
+
+  @Test
+  void aReleaseWithAMinorityRestartedEmptyIsNoLoss() throws Exception {
+    Claim claim = takeWithoutTheLastNode(backend);
+    nodes.get(0).restartEmpty();
+    eventually("connected again", () -> isHeld(backend));
+    assertThrows(LockUnavailableException.class, () -> backend.release(claim, soon()));
+    assertNull(nodes.get(1).call("GET", LOCK));
+    assertFalse(backend.release(claim, soon()), "by now it is known that it is gone");
+  }
+
+  private static boolean isHeld(LockBackend backend) throws InterruptedException {
+    try {
+      return backend.inspect("job", soon()).isHeld();
+    } catch (LockUnavailableException notYet) {
+      return false;
+    }
+  }
+
+  private static Claim takeWithoutTheLastNode(LockBackend backend) throws Exception {
+    Claim known = claim("teach the scripts");
+    take(backend, known);
+    backend.release(known, soon());
+    everywhere("nothing", "interlock:{teach the scripts}", null);
+    Claim other = claim("job");
+    nodes.get(2).call("SET", LOCK, other.id() + "|other", "PX", "600000");
+    Claim claim = claim("job");
+    take(backend, claim);
+    return claim;
   }
 }
