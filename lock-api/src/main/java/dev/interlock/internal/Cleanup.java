@@ -4,6 +4,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
@@ -18,7 +19,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Gives up on the server, in the background, what may have been left there: attempts whose outcome
  * is not known, grants that came too late, releases that were not confirmed. Tried until confirmed,
- * or until the lock has ended there by itself.
+ * or until the lock has ended there by itself. Where nothing ends it, and the server has refused it
+ * for a term, the session is ended (REL-02).
  *
  * <p>Of an attempt whose outcome is not known, "it is not there" is no confirmation: the request
  * may still be on its way, held up where its sender has given it up, and be granted after its
@@ -49,17 +51,26 @@ final class Cleanup {
 
   /** For attempts that may yet arrive, at a store that keeps nothing beyond the term. */
   void undoInDoubt(Claim claim) {
-    new Task(claim, untilLapsed(claim.term()), true).start();
+    new Task(claim, claim.term(), true, true).start();
   }
 
-  /** For grants of which the store keeps nothing beyond the term. */
-  void undo(Claim claim, Duration effectiveTerm) {
-    new Task(claim, untilLapsed(effectiveTerm), false).start();
+  /** For grants. */
+  void undo(Grant grant) {
+    new Task(grant.claim(), grant.effectiveTerm(), grant.lapses(), false).start();
   }
 
-  /** For claims that stay on the store until removed. */
+  /** For places in line, which stay on the store until removed. */
   void undoUntilConfirmed(Claim claim) {
-    new Task(claim, Deadline.never(time), false).start();
+    new Task(claim, claim.term(), false, false).start();
+  }
+
+  /** For claims of which nothing is left on the store. */
+  void forget(Claim claim) {
+    try {
+      backend.forget(claim);
+    } catch (RuntimeException e) {
+      log.error("the backend failed to forget {}", claim, e);
+    }
   }
 
   /** What is kept for a term may have been kept from a request's arrival on. */
@@ -84,16 +95,23 @@ final class Cleanup {
 
   private final class Task extends Timer.Event implements Runnable {
     private final Claim claim;
+    private final Duration term;
+    private final boolean lapses;
     private final Deadline until;
     private final boolean mayArrive;
     private final Backoff backoff;
 
+    /** When the server has refused it for a term; null as long as it has not refused it. */
+    private volatile @Nullable Deadline patience;
+
     /** When it need not be looked for again; null until the store has said that it is not there. */
     private volatile @Nullable Deadline lookUntil;
 
-    Task(Claim claim, Deadline until, boolean mayArrive) {
+    Task(Claim claim, Duration term, boolean lapses, boolean mayArrive) {
       this.claim = claim;
-      this.until = until;
+      this.term = term;
+      this.lapses = lapses;
+      this.until = lapses ? untilLapsed(term) : Deadline.never(time);
       this.mayArrive = mayArrive;
       this.backoff = new Backoff(claim.term());
     }
@@ -133,8 +151,8 @@ final class Cleanup {
     /** Returns whether no further attempt is needed. */
     boolean attempt(Deadline deadline) {
       boolean done = until.hasPassed() || released(deadline);
-      if (done) {
-        pending.remove(this);
+      if (done && pending.remove(this)) {
+        forget(claim);
       }
       return done;
     }
@@ -159,13 +177,29 @@ final class Cleanup {
         log.debug("{} cannot be given up yet", claim, e);
         return false;
       } catch (LockConfigurationException e) {
-        log.warn("{} cannot be given up", claim, e);
-        return true;
+        return isHopeless(e);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return false;
       } catch (RuntimeException | Error e) {
         log.error("the backend failed to give up {}", claim, e);
+        return false;
+      }
+    }
+
+    /** Asked when the server refuses it. */
+    private boolean isHopeless(LockConfigurationException refusal) {
+      Deadline latest = patience;
+      if (latest == null) {
+        log.warn("the store refuses to release {}; trying again", claim, refusal);
+      } else if (lapses || !latest.hasPassed()) {
+        return false;
+      }
+      patience = Deadline.in(time, term);
+      try {
+        return latest != null && !backend.endSession(claim, refusal);
+      } catch (RuntimeException e) {
+        log.error("the backend failed to end the session of {}", claim, e);
         return false;
       }
     }

@@ -232,9 +232,14 @@ final class Contest implements Claimant {
             : new Attempt.Granted(grant);
       }
       settled = true;
+      engine.cleanup().forget(claim);
       return attempt;
     } catch (LockConfigurationException e) {
-      settled = true;
+      // What lapses ends by itself, should a refused attempt have left it. A place in line stays.
+      settled = !(engine.store() instanceof QueueingBackend);
+      if (settled) {
+        engine.cleanup().forget(claim);
+      }
       throw e;
     } finally {
       if (!settled) {

@@ -293,9 +293,9 @@ final class Engine implements LockClient {
     // An interrupted thread must still be able to release; what interrupts it meanwhile waits.
     boolean interrupted = Thread.interrupted();
     try {
-      return store.release(grant.claim(), Deadline.in(time, requestTimeout()))
-          ? ReleaseOutcome.RELEASED
-          : ReleaseOutcome.ALREADY_LOST;
+      boolean wasThere = store.release(grant.claim(), Deadline.in(time, requestTimeout()));
+      cleanup.forget(grant.claim());
+      return wasThere ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
     } catch (LockException e) {
       log.debug("{} was not confirmed to be released", grant.claim(), e);
     } catch (InterruptedException e) {
@@ -308,11 +308,7 @@ final class Engine implements LockClient {
         Thread.currentThread().interrupt();
       }
     }
-    if (grant.lapses()) {
-      cleanup.undo(grant.claim(), grant.effectiveTerm());
-    } else {
-      cleanup.undoUntilConfirmed(grant.claim());
-    }
+    cleanup.undo(grant);
     return ReleaseOutcome.UNKNOWN;
   }
 

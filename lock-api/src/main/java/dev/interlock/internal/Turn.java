@@ -479,13 +479,16 @@ final class Turn extends Timer.Event implements Claimant {
   }
 
   private void tidyServer(LossReason reason) {
-    if (reason == LossReason.TAKEN || reason == LossReason.SESSION_ENDED) {
-      return;
-    }
-    if (!grant.lapses()) {
-      engine.cleanup().undoUntilConfirmed(grant.claim());
-    } else if (reason != LossReason.EXPIRED && reason != LossReason.ABANDONED) {
-      engine.cleanup().undo(grant.claim(), grant.effectiveTerm());
+    boolean gone =
+        switch (reason) {
+          case TAKEN, SESSION_ENDED -> true;
+          case EXPIRED, ABANDONED -> grant.lapses();
+          default -> false;
+        };
+    if (gone) {
+      engine.cleanup().forget(grant.claim());
+    } else {
+      engine.cleanup().undo(grant);
     }
   }
 

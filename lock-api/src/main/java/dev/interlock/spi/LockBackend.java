@@ -1,6 +1,7 @@
 package dev.interlock.spi;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,7 +45,7 @@ public interface LockBackend extends AutoCloseable {
    * Tries once to get a lock, without waiting for its holder. If the answer is busy, nothing of the
    * attempt remains on the store; if it fails, the engine will {@link #release} the claim until
    * that is certain. Unless this is a {@link QueueingBackend} it does so for a while after that, as
-   * the request may arrive after its release.
+   * the request may arrive after its release; and not at all if the store has refused the attempt.
    *
    * @param claim the identity of this attempt
    * @param deadline when to give up
@@ -84,7 +85,8 @@ public interface LockBackend extends AutoCloseable {
 
   /**
    * Gives up what the claim holds, and whatever else it left on the store. Also called for attempts
-   * whose outcome is not known, and again after a failure.
+   * whose outcome is not known, and again after a failure, be it a refusal: somebody may set right
+   * what the store refuses.
    *
    * @param claim the identity of the attempt
    * @param deadline when to give up
@@ -143,6 +145,36 @@ public interface LockBackend extends AutoCloseable {
     throw new UnsupportedOperationException(
         info().name() + " cannot revoke a lock; force its release, or wait for its term");
   }
+
+  /**
+   * Ends the session on which a claim hangs. The last resort: the store has refused to {@link
+   * #release} the claim for a term, so that its lock would stay taken for as long as the session
+   * goes on. The other grants on the session end with it, and are reported to {@link
+   * BackendContext#lost}. Called for grants that do not {@linkplain Grant#lapses() lapse} and for
+   * places in line; again after each further term of refusals. By default there is no session to
+   * end.
+   *
+   * @param claim the identity of the attempt
+   * @param refusal what the last release ended with
+   * @return whether something of the claim may still be on the store; the engine then goes on
+   *     calling {@link #release}, and gives up otherwise
+   */
+  default boolean endSession(Claim claim, LockConfigurationException refusal) {
+    return true;
+  }
+
+  /**
+   * Drops what the backend keeps for a claim in this process. The engine calls this once for each
+   * claim, when it will ask nothing more about it: also if the lock ended on the store by itself,
+   * and {@link #release} was never called. Only when the client is closed it may be left out. A
+   * renewal of the claim may still be under way.
+   *
+   * <p>Must not ask the store, nor block: grants end by the thousand, also while the store is down.
+   * By default nothing is kept.
+   *
+   * @param claim the identity of the attempt
+   */
+  default void forget(Claim claim) {}
 
   /** Disconnects. Called once, when no other call is under way, or none that could be awaited. */
   @Override

@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
@@ -88,6 +89,10 @@ final class FakeStore {
   private long tokens;
   private volatile @Nullable Claim lastClaim;
   private boolean down;
+  private boolean refusing;
+  private final List<Claim> attempted = new ArrayList<>();
+  private final List<Claim> forgotten = new ArrayList<>();
+  private final List<Claim> endedSessions = new ArrayList<>();
   private boolean onSessions;
   private @Nullable Duration certainFor;
   private boolean watchesFail;
@@ -107,6 +112,26 @@ final class FakeStore {
 
   synchronized void down(boolean isDown) {
     down = isDown;
+  }
+
+  /** From now on nobody may do anything, until somebody sets that right. */
+  synchronized void refuse(boolean refuse) {
+    refusing = refuse;
+  }
+
+  /** The claims of all attempts, in their order. */
+  synchronized List<Claim> attempted() {
+    return List.copyOf(attempted);
+  }
+
+  /** The claims that the engine has done with, in the order in which it said so. */
+  synchronized List<Claim> forgotten() {
+    return List.copyOf(forgotten);
+  }
+
+  /** The claims whose session was to be ended. */
+  synchronized List<Claim> endedSessions() {
+    return List.copyOf(endedSessions);
   }
 
   /** From now on grants hang on sessions: nothing ends them on the server while those live. */
@@ -238,6 +263,9 @@ final class FakeStore {
       if (down) {
         throw noAnswer();
       }
+      if (refusing) {
+        throw new LockConfigurationException("fake at nowhere:1: no permission", null);
+      }
     }
     return fate == null ? () -> {} : fate;
   }
@@ -277,6 +305,9 @@ final class FakeStore {
     @Override
     public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
       lastClaim = claim;
+      synchronized (FakeStore.this) {
+        attempted.add(claim);
+      }
       Fate fate = arriveOpen(Op.ACQUIRE);
       Attempt attempt;
       synchronized (FakeStore.this) {
@@ -386,6 +417,22 @@ final class FakeStore {
         boolean held = holds.containsKey(name);
         free(name);
         return held;
+      }
+    }
+
+    @Override
+    public boolean endSession(Claim claim, LockConfigurationException refusal) {
+      synchronized (FakeStore.this) {
+        endedSessions.add(claim);
+        holds.remove(claim.name());
+        return false;
+      }
+    }
+
+    @Override
+    public void forget(Claim claim) {
+      synchronized (FakeStore.this) {
+        forgotten.add(claim);
       }
     }
 

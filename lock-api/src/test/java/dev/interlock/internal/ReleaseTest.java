@@ -55,6 +55,43 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
+  void aRefusedReleaseIsTriedAgainUntilItIsPermitted() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.refuse(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    int refused = store.calls(FakeStore.Op.RELEASE);
+    advanceUntil("more tries", () -> store.calls(FakeStore.Op.RELEASE) > refused + 2);
+    assertTrue(store.holds("a"));
+    store.refuse(false);
+    advanceUntil("the release", () -> engine.cleanup().pending() == 0);
+    assertFalse(store.holds("a"));
+    assertEquals(List.of(), store.endedSessions());
+  }
+
+  @Test
+  void aReleaseThatIsRefusedForATermIsLeftToTheEndOfTheTerm() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.refuse(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    advanceUntil("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    assertFalse(store.holds("a"));
+    assertEquals(List.of(), store.endedSessions());
+  }
+
+  @Test
+  void aReleaseThatIsRefusedForATermEndsTheSessionOnWhichTheLockHangs() throws Exception {
+    store.onSessions();
+    Lease lease = acquire(RENEWED);
+    store.refuse(true);
+    long from = time.nanoTime();
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    advanceUntil("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    assertTrue(time.nanoTime() - from >= TERM.toNanos(), "ended early");
+    assertEquals(List.of(store.lastClaim()), store.endedSessions());
+    assertEquals(store.endedSessions(), store.forgotten());
+  }
+
+  @Test
   void aReleaseWhoseReplyIsLostDoesNotTouchTheSuccessorWhenRepeated() throws Exception {
     Lease first = acquire(RENEWED);
     store.loseReply(FakeStore.Op.RELEASE);

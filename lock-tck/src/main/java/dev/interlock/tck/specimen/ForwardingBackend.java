@@ -1,6 +1,7 @@
 package dev.interlock.tck.specimen;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -69,6 +70,16 @@ public abstract class ForwardingBackend implements LockBackend {
   @Override
   public boolean revoke(String name, Deadline deadline) throws InterruptedException {
     return right.revoke(name, deadline);
+  }
+
+  @Override
+  public boolean endSession(Claim claim, LockConfigurationException refusal) {
+    return right.endSession(claim, refusal);
+  }
+
+  @Override
+  public void forget(Claim claim) {
+    right.forget(claim);
   }
 
   @Override

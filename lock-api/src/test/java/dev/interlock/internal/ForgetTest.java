@@ -1,0 +1,98 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Whichever way an attempt or a lease ends, the backend is told that there is nothing more. */
+class ForgetTest extends EngineFixture {
+
+  private void assertAllForgotten(int attempts) {
+    advanceUntil("the end of all claims", () -> store.forgotten().size() >= attempts);
+    assertEquals(attempts, store.attempted().size());
+    assertEquals(store.attempted(), store.forgotten());
+    assertEquals(0, engine.residue());
+  }
+
+  @Test
+  void aLeaseThatWasReleased() throws Exception {
+    acquire(RENEWED).close();
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void anAttemptThatFoundTheLockTaken() {
+    store.occupy("a", TERM);
+    assertTrue(engine.lock("a").tryAcquire().isEmpty());
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void anAttemptWhoseAnswerWasLost() {
+    store.loseReply(FakeStore.Op.ACQUIRE);
+    assertThrows(LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void anAttemptThatWasRefused() {
+    store.refuse(true);
+    assertThrows(LockConfigurationException.class, () -> engine.lock("a").tryAcquire());
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void aLeaseThatWasTakenAway() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.tellLoss("a", LossReason.TAKEN);
+    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void aLeaseThatWasHeldForItsLongestTime() throws Exception {
+    LockOptions limited = RENEWED.toBuilder().maxHold(Duration.ofSeconds(2)).build();
+    Lease lease = acquire(limited);
+    time.advance(Duration.ofSeconds(2));
+    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertAllForgotten(1);
+  }
+
+  @Test
+  void aLeaseWhoseReleaseWasNotConfirmed() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.down(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    assertAllForgotten(1);
+  }
+
+  /** The store is not asked about what has ended there by itself, which may be a lot. */
+  @Test
+  void leasesThatRunOutWhileTheStoreIsDown() throws Exception {
+    int many = 500;
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < many; i++) {
+      leases.add(engine.lock("a" + i, FIXED).acquire());
+    }
+    store.down(true);
+    time.advance(TERM);
+    for (Lease lease : leases) {
+      assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    }
+    advanceUntil("the end of all claims", () -> store.forgotten().size() >= many);
+    assertEquals(many, store.forgotten().stream().distinct().count());
+    assertEquals(0, engine.residue());
+    assertEquals(0, store.calls(FakeStore.Op.RELEASE));
+  }
+}
