@@ -90,22 +90,6 @@ final class Failures {
     return isConnectionLoss(e) || e.code() == Code.OPERATIONTIMEOUT;
   }
 
-  /** Whether the servers have answered, and will not do what was asked as things are. */
-  static boolean isRefusal(LockException e) {
-    return e.getCause() instanceof KeeperException answer
-        && switch (answer.code()) {
-          case CONNECTIONLOSS,
-              OPERATIONTIMEOUT,
-              REQUESTTIMEOUT,
-              SESSIONEXPIRED,
-              SESSIONMOVED,
-              NOTREADONLY,
-              NONODE ->
-              false;
-          default -> true;
-        };
-  }
-
   static boolean isConnectionLoss(KeeperException e) {
     return e.code() == Code.CONNECTIONLOSS;
   }

@@ -54,7 +54,6 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final BackendContext context;
   private final TimeSource time;
   private final Failures failures;
-  private final Refusals refusals = new Refusals();
   private final Consumer<Set<String>> disconnect;
 
   ZooKeeperBackend(
@@ -108,14 +107,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (isBusy(lockPath(claim), deadline)) {
       return new Attempt.Busy(lookAgain());
     }
-    Arrival arrival;
-    try {
-      arrival = enter(claim, deadline);
-    } catch (LockConfigurationException e) {
-      // The engine does not undo what will never work.
-      release(claim, deadline);
-      throw e;
-    }
+    Arrival arrival = enter(claim, deadline);
     if (arrival.place() == 0) {
       return grant(claim, arrival.standing());
     }
@@ -341,8 +333,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     if (claim.attachment() instanceof Standing standing) {
       standing.session().drop(claim);
-      boolean wasThere =
-          deleteOwn(claim, standing.session(), standing.path(), standing.node(), deadline);
+      boolean wasThere = deleteOwn(standing.session(), standing.path(), standing.node(), deadline);
       standing.session().keepsNoMore(standing.path());
       return wasThere;
     }
@@ -350,37 +341,34 @@ final class ZooKeeperBackend implements QueueingBackend {
     boolean any = false;
     String lock = lockPath(claim);
     for (LineNode node : listing(lock, deadline).of(claim.id())) {
-      any |= deleteOwn(claim, sessions.current(), lock + "/" + node.name(), node, deadline);
+      any |= deleteOwn(sessions.current(), lock + "/" + node.name(), node, deadline);
     }
     return any;
   }
 
-  /**
-   * Deletes a node of ours. To be refused that is a passing trouble: the engine tries again, and
-   * when it has been refused for a term the node goes with the session.
-   */
-  private boolean deleteOwn(
-      Claim claim, Session session, String path, LineNode node, Deadline deadline)
+  private boolean deleteOwn(Session session, String path, LineNode node, Deadline deadline)
       throws InterruptedException {
     try {
-      boolean wasThere = delete(path, node, deadline);
-      refusals.end(claim);
-      return wasThere;
-    } catch (LockException e) {
-      if (!Failures.isRefusal(e)) {
-        throw e;
-      }
+      return delete(path, node, deadline);
+    } catch (LockConfigurationException e) {
       // Permission is asked for before it is looked whether there is a node.
       if (session.hasEnded() || !isShown(path, node, deadline)) {
-        refusals.end(claim);
         return false;
       }
-      if (refusals.hasLasted(claim, session, time.nanoTime())) {
-        sessions.giveUp(
-            session, "the servers refuse to delete our node " + path + ": " + e.getMessage());
-      }
-      throw failures.passing("refuses for now to delete our node " + path, e);
+      throw e;
     }
+  }
+
+  /** The servers do not ask for permission when they end a session. */
+  @Override
+  public boolean endSession(Claim claim, LockConfigurationException refusal) {
+    if (!(claim.attachment() instanceof Standing standing)) {
+      return false;
+    }
+    sessions.giveUp(
+        standing.session(),
+        "the servers refuse to delete our node " + standing.path() + ": " + refusal.getMessage());
+    return true;
   }
 
   /** Whether a node is in line; if the servers do not say, it is. */

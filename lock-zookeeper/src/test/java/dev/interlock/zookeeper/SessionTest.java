@@ -14,8 +14,6 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
@@ -25,11 +23,9 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException.NoNodeException;
@@ -205,33 +201,22 @@ class SessionTest {
   @Test
   void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATerm() throws Exception {
     Duration term = Duration.ofSeconds(10);
-    Map<Claim, String> lost = new ConcurrentHashMap<>();
-    try (LockBackend backend =
-        new ZooKeeperProvider()
-            .open(
-                LockUri.parse(Backends.uri(server) + "&sessionTimeout=10s"),
-                Backends.context(Backends.OPTIONS, lost::put))) {
-      Claim bystander = Backends.claim("bystander");
-      Backends.take(backend, bystander);
-      Claim stuck = Backends.claim("stuck", "host/1/test", term);
-      Backends.take(backend, stuck);
+    String uri = Backends.uri(server) + "&sessionTimeout=10s";
+    try (LockClient client = LockClient.open(uri, Backends.OPTIONS.toBuilder().term(term).build());
+        LockClient other = Backends.client(server)) {
+      Lease bystander = client.lock("bystander").acquire();
+      Lease stuck = client.lock("stuck").acquire();
       observer.setACL().withACL(all(Perms.ALL & ~Perms.DELETE)).forPath("/interlock/stuck");
       long refusedAt = System.nanoTime();
-      while (lost.isEmpty()) {
-        assertThrows(LockUnavailableException.class, () -> backend.release(stuck, Backends.soon()));
-        assertTrue(System.nanoTime() - refusedAt < 6 * term.toNanos(), "nothing is done");
-        TimeUnit.MILLISECONDS.sleep(20);
-      }
+      assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
+      LeaseLostException loss = bystander.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       assertTrue(System.nanoTime() - refusedAt >= term.toNanos());
-      assertEquals(Set.of(bystander), lost.keySet());
-      assertTrue(lost.get(bystander).startsWith("SESSION_ENDED: "), lost::toString);
-      assertTrue(lost.get(bystander).contains("the servers refuse to delete"), lost::toString);
+      assertEquals(LossReason.SESSION_ENDED, loss.reason());
+      assertTrue(loss.detail().contains("the servers refuse to delete"), loss::toString);
       Eventually.holds("the nodes are gone", () -> nodesOf("stuck") + nodesOf("bystander") == 0);
-      assertFalse(backend.release(stuck, Backends.soon()));
       observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/stuck");
-      Claim next = Backends.claim("stuck");
-      Backends.take(backend, next);
-      assertTrue(backend.release(next, Backends.soon()));
+      Lease next = other.lock("stuck").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
+      assertEquals(ReleaseOutcome.RELEASED, next.release());
     }
   }
 
