@@ -113,9 +113,10 @@ final class EtcdBackend implements QueueingBackend {
   /** Puts a key in line, and learns in the same transaction who is before it. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     LockKeys keys = LockKeys.of(namespace, claim.name());
+    int number = 0;
     while (true) {
       Session session = sessions.lasting(claim.term(), deadline);
-      Ticket ticket = session.add(claim, keys, new WakeUp(time));
+      Ticket ticket = session.add(claim, keys, new WakeUp(time), number);
       if (ticket != null) {
         claim.attach(ticket);
         Confirmation confirmation = session.confirmation();
@@ -128,6 +129,10 @@ final class EtcdBackend implements QueueingBackend {
           }
           ticket.gone();
         } else {
+          if (Line.found(answer, 1) != null) {
+            // Of a lease of ours that has run out, perhaps, and that etcd has yet to end.
+            number = ticket.number() + 1;
+          }
           refused(ticket, answer);
         }
       }
@@ -158,10 +163,6 @@ final class EtcdBackend implements QueueingBackend {
   private void refused(Ticket ticket, TxnResponse answer) {
     Session session = ticket.session();
     KeyValue sessionKey = Line.found(answer, 0);
-    if (Line.found(answer, 1) != null) {
-      // Left by a ticket of ours that could not be given up, for want of permission perhaps.
-      session.removeForGood(ticket);
-    }
     ticket.gone();
     if (sessionKey == null) {
       sessions.over(session, "its key on etcd is gone");
@@ -332,6 +333,14 @@ final class EtcdBackend implements QueueingBackend {
       session.guardMoved(answer.getHeader().getRevision());
     }
     return answer.isSucceeded();
+  }
+
+  @Override
+  public void forget(Claim claim) {
+    Ticket ticket = Ticket.of(claim);
+    if (ticket != null) {
+      ticket.gone();
+    }
   }
 
   // --- looking and intervening ----------------------------------------------------------------

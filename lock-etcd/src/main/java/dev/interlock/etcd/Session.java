@@ -81,15 +81,19 @@ final class Session {
     }
   }
 
-  /** Makes a ticket, or returns null if the session is over. */
-  synchronized @Nullable Ticket add(Claim claim, LockKeys keys, WakeUp wakeUp) {
+  /**
+   * Makes a ticket, or returns null if the session is over.
+   *
+   * @param from the smallest number that it may have
+   */
+  synchronized @Nullable Ticket add(Claim claim, LockKeys keys, WakeUp wakeUp, int from) {
     if (over) {
       return null;
     }
     idle = false;
     // The smallest that is free: a name's keys are made again and again, and not always new ones,
     // of which etcd would remember every one until it is compacted.
-    int number = numbers.nextClearBit(0);
+    int number = numbers.nextClearBit(from);
     numbers.set(number);
     Ticket ticket = new Ticket(claim, keys, this, number, wakeUp);
     tickets.add(ticket);
@@ -113,11 +117,6 @@ final class Session {
     if (tickets.remove(ticket)) {
       numbers.clear(ticket.number());
     }
-  }
-
-  /** Its number is never used again in this session. */
-  synchronized void removeForGood(Ticket ticket) {
-    tickets.remove(ticket);
   }
 
   synchronized boolean isOver() {

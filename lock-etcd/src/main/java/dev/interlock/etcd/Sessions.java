@@ -11,6 +11,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.options.PutOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -176,6 +177,7 @@ final class Sessions implements AutoCloseable {
       return;
     }
     if (session.endIfIdle()) {
+      forgetSpent();
       revoke(session.lease());
       return;
     }
@@ -198,9 +200,16 @@ final class Sessions implements AutoCloseable {
                 });
   }
 
+  // There is one for each term that was ever asked for.
+  private void forgetSpent() {
+    sessions.values().removeIf(Sessions::isSpent);
+  }
+
   /** The server has ended the session, and every key on its lease with it. */
   void over(Session session, String how) {
-    for (Ticket ticket : session.end()) {
+    List<Ticket> ended = session.end();
+    forgetSpent();
+    for (Ticket ticket : ended) {
       if (!ticket.hasOwnLease()) {
         context.lost(ticket.claim(), LossReason.SESSION_ENDED, how);
       }

@@ -92,7 +92,7 @@ final class Ticket {
     ownLease = lease;
   }
 
-  /** The key is gone for certain, or was never put and never will be. */
+  /** The key is gone for certain or ends with its lease, or was never put and never will be. */
   void gone() {
     session.remove(this);
     claim.attach(null);

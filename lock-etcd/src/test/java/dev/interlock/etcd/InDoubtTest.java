@@ -98,7 +98,8 @@ class InDoubtTest {
       long guard = sent.session().guard();
       assertTrue(backend.release(claim, in(TIMEOUT)));
       place.close();
-      Ticket underWay = sent.session().add(claim, LockKeys.of("interlock", "late"), sent.wakeUp());
+      Ticket underWay =
+          sent.session().add(claim, LockKeys.of("interlock", "late"), sent.wakeUp(), 0);
       claim.attach(underWay);
       assertFalse(backend.release(claim, in(TIMEOUT)));
 
@@ -131,7 +132,7 @@ class InDoubtTest {
       place.close();
       Claim underWay = claim("other");
       LockKeys keys = LockKeys.of("interlock", "other");
-      Ticket ticket = session.add(underWay, keys, new WakeUp(Backends.TIME));
+      Ticket ticket = session.add(underWay, keys, new WakeUp(Backends.TIME), 0);
       underWay.attach(ticket);
 
       server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");

@@ -1,0 +1,78 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.PATIENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/**
+ * What becomes of leases that nobody releases, and of those whose release is refused. Each test has
+ * a server of its own, and waits most of the time, so they run side by side.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class EndsTest {
+
+  private static final LockOptions SHORT = PATIENT.toBuilder().term(Duration.ofSeconds(4)).build();
+  private static final LockOptions FIXED = SHORT.toBuilder().autoRenew(false).build();
+
+  private static LossReason reason(Lease lease) throws Exception {
+    return lease.lost().get(60, TimeUnit.SECONDS).reason();
+  }
+
+  /** A session is given up only when nothing is left on it, so its end shows that nothing is. */
+  @Test
+  void leasesThatRunOutOrAreTakenAwayLeaveNothingBehind() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+        LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+      EtcdServer server = etcd.leader();
+      List<CompletableFuture<Lease>> fixed = new ArrayList<>();
+      for (int i = 0; i < 300; i++) {
+        fixed.add(client.lock("fixed-" + i, FIXED).acquireAsync());
+      }
+      Lease taken = client.lock("taken").acquire();
+      assertTrue(client.forceRelease("taken"));
+      assertEquals(LossReason.TAKEN, reason(taken));
+      for (CompletableFuture<Lease> lease : fixed) {
+        assertEquals(LossReason.EXPIRED, reason(lease.get(60, TimeUnit.SECONDS)));
+      }
+      Eventually.holds("the locks are gone", () -> Backends.keys(server, "interlock/lock/") == 0);
+      Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
+      assertEquals(0, Backends.keys(server, "interlock/"));
+      client.lock("fixed-0", FIXED).acquire().release();
+    }
+  }
+
+  /** Its key may still be there when the name is wanted again. */
+  @Test
+  void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+        LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+      LockOptions fixed = FIXED.toBuilder().term(Duration.ofSeconds(2)).build();
+      long token = 0;
+      for (int i = 0; i < 2; i++) {
+        Lease lease = client.lock("again", fixed).acquire();
+        assertTrue(lease.fencingToken() > token);
+        token = lease.fencingToken();
+        assertEquals(LossReason.EXPIRED, reason(lease));
+      }
+      EtcdServer server = etcd.leader();
+      Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
+    }
+  }
+}
