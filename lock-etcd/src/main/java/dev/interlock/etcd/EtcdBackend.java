@@ -1,6 +1,7 @@
 package dev.interlock.etcd;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
@@ -120,7 +121,7 @@ final class EtcdBackend implements QueueingBackend {
       if (ticket != null) {
         claim.attach(ticket);
         Confirmation confirmation = session.confirmation();
-        TxnResponse answer = put(ticket, deadline);
+        TxnResponse answer = putOrGone(ticket, deadline);
         if (answer.isSucceeded()) {
           List<KeyValue> last = answer.getGetResponses().get(0).getKvs();
           if (session.placed(ticket, last.get(0).getCreateRevision())) {
@@ -139,6 +140,16 @@ final class EtcdBackend implements QueueingBackend {
       if (deadline.hasPassed()) {
         throw failures.passing("no place in line was had in time", null);
       }
+    }
+  }
+
+  /** What is refused was not put, and needs no undoing, which would be refused as well. */
+  private TxnResponse putOrGone(Ticket ticket, Deadline deadline) throws InterruptedException {
+    try {
+      return put(ticket, deadline);
+    } catch (LockConfigurationException e) {
+      ticket.gone();
+      throw e;
     }
   }
 
@@ -186,6 +197,10 @@ final class EtcdBackend implements QueueingBackend {
 
   /** Looks whether a key is still in line, and who is before it. */
   Outlook look(Ticket ticket) throws InterruptedException {
+    if (ticket.session().isOver()) {
+      // Its keys may still be there for a while.
+      throw failures.passing("the session has ended", null);
+    }
     Confirmation confirmation = ticket.session().confirmation();
     TxnResponse answer =
         requests.askAgain(
@@ -333,6 +348,19 @@ final class EtcdBackend implements QueueingBackend {
       session.guardMoved(answer.getHeader().getRevision());
     }
     return answer.isSucceeded();
+  }
+
+  /** Nobody keeps a lease of etcd's alive then, and it ends though it may not be revoked. */
+  @Override
+  public boolean endSession(Claim claim, LockConfigurationException refusal) {
+    Ticket ticket = Ticket.of(claim);
+    // What hung on a session that was over a term ago has ended, be it on a lease of its own.
+    if (ticket == null || ticket.session().isOver()) {
+      return false;
+    }
+    sessions.giveUp(
+        ticket.session(), "etcd refuses to delete " + ticket.key() + ": " + refusal.getMessage());
+    return true;
   }
 
   @Override

@@ -200,6 +200,16 @@ final class Sessions implements AutoCloseable {
                 });
   }
 
+  /**
+   * Ends a session before its time, because that is the only way to get rid of a key. What else
+   * hangs on it is lost.
+   */
+  void giveUp(Session session, String why) {
+    log.warn("{}; the session is ended in place of it, and what is held on it is lost", why);
+    over(session, "it was ended: " + why);
+    revoke(session.lease());
+  }
+
   // There is one for each term that was ever asked for.
   private void forgetSpent() {
     sessions.values().removeIf(Sessions::isSpent);

@@ -7,6 +7,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -62,6 +63,35 @@ final class Backends {
 
   static String base64(String text) {
     return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Adds a user whose password is its name, with a permission for the keys that locks are in. */
+  static void addUser(EtcdServer server, String name, String permission) throws IOException {
+    String named = "{\"name\":\"" + name + "\"";
+    server.call("/v3/auth/user/add", named + ",\"password\":\"" + name + "\"}");
+    server.call("/v3/auth/role/add", named + "}");
+    permit(server, name, permission);
+    server.call("/v3/auth/user/grant", "{\"user\":\"" + name + "\",\"role\":\"" + name + "\"}");
+  }
+
+  /** Gives a user of {@link #addUser} another permission in place of the one that it had. */
+  static void permit(EtcdServer server, String name, String permission) throws IOException {
+    server.call(
+        "/v3/auth/role/grant",
+        "{\"name\":\""
+            + name
+            + "\",\"perm\":{\"permType\":\""
+            + permission
+            + "\",\"key\":\""
+            + base64("interlock/")
+            + "\",\"range_end\":\""
+            + base64("interlock0")
+            + "\"}}");
+  }
+
+  /** The address of a cluster with a password, for a user of {@link #addUser}. */
+  static String as(String name, EtcdCluster etcd) {
+    return etcd.uri().replaceFirst("//[^@]*@", "//" + name + ":" + name + "@");
   }
 
   /** How many leases there are on the server. */

@@ -2,12 +2,16 @@ package dev.interlock.etcd;
 
 import static dev.interlock.etcd.Backends.PATIENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import dev.interlock.testbed.Eventually;
@@ -55,6 +59,49 @@ class EndsTest {
       Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
       assertEquals(0, Backends.keys(server, "interlock/"));
       client.lock("fixed-0", FIXED).acquire().release();
+    }
+  }
+
+  /** Permissions are narrowed and widened by people, who make mistakes and mend them. */
+  @Test
+  void aReleaseThatWasRefusedIsMadeUpForWhenItIsPermittedAgain() throws Exception {
+    LockOptions longTerm = PATIENT.toBuilder().term(Duration.ofMinutes(10)).build();
+    try (EtcdCluster etcd =
+            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+      EtcdServer server = etcd.leader();
+      Backends.addUser(server, "app", "READWRITE");
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), longTerm)) {
+        Lease lease = client.lock("job").acquire();
+        Backends.permit(server, "app", "READ");
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+        assertThrows(LockConfigurationException.class, () -> client.lock("new").tryAcquire());
+        assertTrue(other.lock("job").tryAcquire().isEmpty());
+        Backends.permit(server, "app", "READWRITE");
+        other.lock("job").tryAcquire(Eventually.LIMIT).orElseThrow().release();
+      }
+    }
+  }
+
+  @Test
+  void aLockThatMayNotBeReleasedGoesWithItsSessionAfterATerm() throws Exception {
+    try (EtcdCluster etcd =
+            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+      EtcdServer server = etcd.leader();
+      Backends.addUser(server, "app", "READWRITE");
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), SHORT)) {
+        Lease bystander = client.lock("bystander").acquire();
+        Lease stuck = client.lock("stuck").acquire();
+        Backends.permit(server, "app", "READ");
+        long refusedAt = System.nanoTime();
+        assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
+        LeaseLostException loss = bystander.lost().get(60, TimeUnit.SECONDS);
+        assertTrue(System.nanoTime() - refusedAt >= SHORT.term().toNanos(), "ended early");
+        assertEquals(LossReason.SESSION_ENDED, loss.reason());
+        assertTrue(loss.detail().contains("refuses to delete"), loss::detail);
+        other.lock("stuck").tryAcquire(Eventually.LIMIT).orElseThrow().release();
+      }
     }
   }
 
