@@ -12,6 +12,7 @@ import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** What an operator does: looks at a line, and takes the lock away from whoever is first in it. */
 final class Administration {
@@ -55,24 +56,34 @@ final class Administration {
   }
 
   /**
-   * Moves the first key to a lease that nobody keeps alive, and that lasts as long as the one it
-   * hung on: the holder notices at its next renewal, and nobody else gets in before its last one
-   * has run out.
+   * Moves the first key to a lease that lasts as long as the one it hung on, and that is kept alive
+   * only once, when the key is on it: the holder notices at its next renewal, and nobody else gets
+   * in before its last one has run out.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    return whileFirst(
-        name,
-        deadline,
-        first -> {
-          ByteSequence value = first.getValue();
-          if (value.toString(UTF_8).startsWith(REVOKED)) {
-            return Line.get(first.getKey());
-          }
-          long seconds = Math.max(1, lease(first, deadline).getGrantedTTL());
-          long lease =
-              requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
-          return Line.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
-        });
+    AtomicLong moved = new AtomicLong();
+    boolean revoked =
+        whileFirst(
+            name,
+            deadline,
+            first -> {
+              ByteSequence value = first.getValue();
+              if (value.toString(UTF_8).startsWith(REVOKED)) {
+                moved.set(0);
+                return Line.get(first.getKey());
+              }
+              long seconds = Math.max(1, lease(first, deadline).getGrantedTTL());
+              long lease =
+                  requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
+              moved.set(lease);
+              return Line.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
+            });
+    if (revoked && moved.get() != 0) {
+      // The holder may have renewed until the key was moved, when some of this lease had passed.
+      var unused =
+          requests.askAgain(deadline, client -> client.getLeaseClient().keepAliveOnce(moved.get()));
+    }
+    return revoked;
   }
 
   @FunctionalInterface

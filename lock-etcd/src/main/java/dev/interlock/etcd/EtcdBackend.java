@@ -17,6 +17,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.op.Cmp;
 import java.time.Duration;
 import java.util.List;
 
@@ -134,7 +135,7 @@ final class EtcdBackend implements QueueingBackend {
             // Of a lease of ours that has run out, perhaps, and that etcd has yet to end.
             number = ticket.number() + 1;
           }
-          refused(ticket, answer);
+          refused(ticket, answer, deadline);
         }
       }
       if (deadline.hasPassed()) {
@@ -170,13 +171,14 @@ final class EtcdBackend implements QueueingBackend {
                 .commit());
   }
 
-  /** Nothing was put: the session has ended, or its key was written to undo another ticket. */
-  private void refused(Ticket ticket, TxnResponse answer) {
+  /** Nothing was put: the session's key is gone, or was written to undo another ticket. */
+  private void refused(Ticket ticket, TxnResponse answer, Deadline deadline)
+      throws InterruptedException {
     Session session = ticket.session();
     KeyValue sessionKey = Line.found(answer, 0);
     ticket.gone();
     if (sessionKey == null) {
-      sessions.over(session, "its key on etcd is gone");
+      sessions.writeKey(session, deadline);
     } else {
       session.guardMoved(sessionKey.getModRevision());
     }
@@ -215,6 +217,9 @@ final class EtcdBackend implements QueueingBackend {
     KeyValue own = Line.found(answer, 0);
     if (own == null || own.getCreateRevision() != ticket.revision()) {
       throw failures.passing("the place in line is gone: deleted, or its session has ended", null);
+    }
+    if (own.getLease() != ticket.lease()) {
+      throw failures.passing("the place in line was revoked", null);
     }
     KeyValue before = Line.found(answer, 1);
     return new Outlook(before == null ? null : before.getKey(), answer, confirmation);
@@ -298,7 +303,10 @@ final class EtcdBackend implements QueueingBackend {
     }
     boolean wasThere = false;
     if (ticket.hasOwnLease() || !ticket.session().isOver()) {
-      wasThere = ticket.revision() == 0 ? undo(ticket, deadline) : delete(ticket, deadline);
+      wasThere =
+          ticket.revision() == 0
+              ? undo(ticket, deadline)
+              : delete(ticket, Line.isOf(ticket.key(), ticket.revision()), deadline);
     }
     ticket.gone();
     if (ticket.hasOwnLease()) {
@@ -307,23 +315,23 @@ final class EtcdBackend implements QueueingBackend {
     return wasThere;
   }
 
-  private boolean delete(Ticket ticket, Deadline deadline) throws InterruptedException {
+  private boolean delete(Ticket ticket, Cmp isThere, Deadline deadline)
+      throws InterruptedException {
     return requests
         .ask(
             deadline,
             client ->
-                client
-                    .getKVClient()
-                    .txn()
-                    .If(Line.isOf(ticket.key(), ticket.revision()))
-                    .Then(Line.delete(ticket.key()))
-                    .commit())
+                client.getKVClient().txn().If(isThere).Then(Line.delete(ticket.key())).commit())
         .isSucceeded();
   }
 
   /** Takes a key away that may have been put, or else sees to it that it never will be. */
   private boolean undo(Ticket ticket, Deadline deadline) throws InterruptedException {
     Session session = ticket.session();
+    // First without anything to be written, which an etcd that has reached its quota refuses.
+    if (delete(ticket, Line.holds(ticket.key(), ticket.value()), deadline)) {
+      return true;
+    }
     TxnResponse answer;
     try {
       answer =

@@ -68,6 +68,9 @@ public final class EtcdSettings {
 
     private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
 
+    // Its keys would be taken for places in line for a lock of the namespace before that.
+    private static final Pattern NESTED = Pattern.compile(".+/lock(/.*)?");
+
     private String namespace = "interlock";
 
     private Builder() {}
@@ -75,7 +78,8 @@ public final class EtcdSettings {
     /**
      * Sets {@link EtcdSettings#namespace()}.
      *
-     * @param namespace 1 to 100 ASCII letters, digits, and {@code . _ : / -}
+     * @param namespace 1 to 100 ASCII letters, digits, and {@code . _ : / -}; no part between
+     *     slashes may be {@code lock}, but for the first
      * @return this builder
      * @throws LockConfigurationException if it is anything else
      */
@@ -86,6 +90,12 @@ public final class EtcdSettings {
             "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , not \""
                 + namespace
                 + "\"");
+      }
+      if (NESTED.matcher(namespace).matches()) {
+        throw new LockConfigurationException(
+            "namespace must not have a part \"lock\" after another, as \""
+                + namespace
+                + "\" has: below that are the locks of another namespace");
       }
       this.namespace = namespace;
       return this;

@@ -141,6 +141,28 @@ final class Sessions implements AutoCloseable {
                 });
   }
 
+  /**
+   * Writes a session's key anew, which somebody has deleted. The keys on its lease are not
+   * concerned.
+   */
+  void writeKey(Session session, Deadline deadline) throws InterruptedException {
+    PutOption onLease = PutOption.builder().withLeaseId(session.lease()).build();
+    try {
+      session.guardMoved(
+          requests
+              .ask(
+                  deadline,
+                  client -> client.getKVClient().put(session.key(), ByteSequence.EMPTY, onLease))
+              .getHeader()
+              .getRevision());
+    } catch (LockException e) {
+      if (!Failures.saysLeaseIsGone(e)) {
+        throw e;
+      }
+      over(session, ENDED);
+    }
+  }
+
   /** Keeps a session alive; tries again while there is time. */
   Confirmation confirm(Session session, Deadline deadline) throws InterruptedException {
     try {

@@ -14,6 +14,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
@@ -249,6 +250,22 @@ class EtcdLocksTest {
     }
   }
 
+  /** What is left of its session is enough: it needs no more than to be written again. */
+  @Test
+  void aDeletedSessionKeyCostsNoLock() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+      Lease lease = client.lock("keyless").acquire();
+      ByteSequence key = LockKeys.session("interlock", first("keyless").getLease());
+      assertEquals(1, own.getKVClient().delete(key).get().getDeleted());
+      try (Lease other = client.lock("another").acquire()) {
+        assertEquals(first("keyless").getLease(), first("another").getLease());
+        lease.renew();
+        assertTrue(other.isHeld());
+      }
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
   @Test
   void aWaiterWhoseSessionEndedGetsInLineAgain() throws Exception {
     try (LockClient holder = LockClient.open(etcd.uri(), PATIENT);
@@ -271,7 +288,13 @@ class EtcdLocksTest {
 
   @Test
   void aNamespaceThatCannotWorkIsRefused() {
-    assertThrows(
-        LockConfigurationException.class, () -> EtcdSettings.builder().namespace("white space"));
+    // The locks of "app/lock/a" would be places in line for the lock "a" of "app".
+    for (String namespace : List.of("white space", "app/lock/a", "app/lock")) {
+      assertThrows(
+          LockConfigurationException.class, () -> EtcdSettings.builder().namespace(namespace));
+    }
+    for (String namespace : List.of("lock", "app/locks", "team/app", "lock/app")) {
+      assertEquals(namespace, EtcdSettings.builder().namespace(namespace).build().namespace());
+    }
   }
 }

@@ -13,6 +13,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import dev.interlock.testbed.Testbed;
@@ -190,9 +191,13 @@ class FailuresTest {
   @Test
   void aDatabaseOverItsQuota() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("quota-backend-bytes: 1000000").start();
-        LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT)) {
+        LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT);
+        EtcdBackend doubtful = Backends.open(etcd.uri(), TIMEOUT)) {
       EtcdServer server = etcd.leader();
       Lease before = client.lock("before").acquire();
+      Claim claim = Backends.claim("doubtful");
+      doubtful.join(claim, Backends.in(TIMEOUT)).close();
+      Ticket.of(claim).created(0);
       String value = base64("x".repeat(100_000));
       IOException full =
           assertThrows(
@@ -209,6 +214,9 @@ class FailuresTest {
           inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire()),
           "has reached its quota");
       assertEquals(0, Backends.keys(server, "interlock/lock/job/"));
+      // So can what was put by a transaction whose answer was lost.
+      assertTrue(doubtful.release(claim, Backends.in(TIMEOUT)));
+      assertEquals(0, Backends.keys(server, "interlock/lock/doubtful/"));
       // What is held stays held, and can be given back.
       before.renew();
       assertEquals(ReleaseOutcome.RELEASED, before.release());

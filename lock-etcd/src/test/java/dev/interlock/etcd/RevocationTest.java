@@ -1,0 +1,110 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.claim;
+import static dev.interlock.etcd.Backends.in;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Testbed;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.LeaseOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** A revoked lock keeps everybody out until its holder has certainly lost it. */
+@Execution(ExecutionMode.CONCURRENT)
+class RevocationTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private static EtcdCluster etcd;
+  private static EtcdServer server;
+  private static Client own;
+
+  @BeforeAll
+  static void startServer() {
+    etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    server = etcd.leader();
+    own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    own.close();
+    etcd.close();
+  }
+
+  /** The holder may renew until the moment of the revocation, however long that took. */
+  @Test
+  void aSlowRevocationLastsForAWholeTermFromItsEffect() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+      Lease lease = holder.lock("slow").acquire();
+      long session = first("slow").getLease();
+      long seenUnrevoked = System.nanoTime();
+      try (NetworkFault late = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(1_600))) {
+        CompletableFuture<Boolean> revoked =
+            CompletableFuture.supplyAsync(() -> operator.revoke("slow"));
+        for (long asked = System.nanoTime();
+            first("slow").getLease() == session;
+            asked = System.nanoTime()) {
+          seenUnrevoked = asked;
+          TimeUnit.MILLISECONDS.sleep(10);
+        }
+        assertTrue(revoked.get(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> "with " + late);
+      }
+      long kept = first("slow").getLease();
+      // Whole seconds, of which the last may just have begun.
+      long left = own.getLeaseClient().timeToLive(kept, LeaseOption.DEFAULT).get().getTTL() + 1;
+      long end = System.nanoTime() + Duration.ofSeconds(left).toNanos();
+      Duration keptFor = Duration.ofNanos(end - seenUnrevoked);
+      assertTrue(keptFor.compareTo(lease.effectiveTerm()) >= 0, () -> "kept for " + keptFor);
+    }
+  }
+
+  @Test
+  void aPlaceThatWasRevokedBeforeItsTurnWasSeenIsNotGranted() throws Exception {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
+      Claim holding = claim("turn");
+      Claim waiting = claim("turn");
+      try (Place first = backend.join(holding, in(LIMIT));
+          Place second = backend.join(waiting, in(LIMIT))) {
+        assertInstanceOf(Attempt.Granted.class, first.await(in(LIMIT)));
+        assertTrue(backend.release(holding, in(LIMIT)));
+        assertTrue(backend.revoke("turn", in(LIMIT)));
+        LockUnavailableException e =
+            assertThrows(LockUnavailableException.class, () -> second.await(in(LIMIT)));
+        assertTrue(e.getMessage().contains("revoked"), e::getMessage);
+      }
+      assertTrue(backend.release(waiting, in(LIMIT)));
+    }
+  }
+
+  private static KeyValue first(String name) throws Exception {
+    List<KeyValue> line =
+        own.getKVClient().get(LockKeys.of("interlock", name).prefix(), Line.first()).get().getKvs();
+    return line.get(0);
+  }
+}
