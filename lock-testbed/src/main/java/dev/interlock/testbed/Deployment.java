@@ -58,6 +58,33 @@ public interface Deployment extends AutoCloseable {
    */
   void changeLeader();
 
+  /** Whether {@link #cutOff} can do anything. */
+  default boolean canCutOff() {
+    return false;
+  }
+
+  /**
+   * Cuts one member off from the others, while clients still reach it. Until it is {@linkplain
+   * #reconnect reconnected} nothing arrives that it sends to the others, or they to it; connections
+   * between them are accepted and stay silent. Returns at once: how long it takes the members to
+   * notice is theirs.
+   *
+   * @throws UnsupportedOperationException if {@link #canCutOff()} is false
+   */
+  default void cutOff(DisposableServer member) {
+    throw new UnsupportedOperationException("these servers cannot be cut off from each other");
+  }
+
+  /**
+   * Ends {@link #cutOff}; does nothing for a member that is not cut off. {@link #heal()} does it
+   * for all, and waits until they have found each other.
+   *
+   * @throws UnsupportedOperationException if {@link #canCutOff()} is false
+   */
+  default void reconnect(DisposableServer member) {
+    throw new UnsupportedOperationException("these servers cannot be cut off from each other");
+  }
+
   /** Whether clients have what they have by sessions, which can be ended behind their backs. */
   default boolean hasSessions() {
     return false;

@@ -128,6 +128,9 @@ abstract class ElectedEnsemble<S extends AbstractServer> implements Deployment {
   @Override
   public final void heal() {
     members.forEach(DisposableServer::heal);
+    if (canCutOff()) {
+      members.forEach(this::reconnect);
+    }
     if (!members.isEmpty()) {
       Waiting.demandThat(LIMIT, "the members did not form an ensemble", this::isWhole);
     }

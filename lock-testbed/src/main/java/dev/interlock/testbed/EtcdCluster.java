@@ -18,14 +18,21 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
   private static final String SCHEME = "etcd";
 
   private final @Nullable TlsTrust trust;
+  private final PeerGates gates;
 
   private EtcdCluster(
-      String uri, String how, String version, List<EtcdServer> members, @Nullable TlsTrust trust) {
+      String uri,
+      String how,
+      String version,
+      List<EtcdServer> members,
+      @Nullable TlsTrust trust,
+      PeerGates gates) {
     super(uri, how, version, members);
     this.trust = trust;
+    this.gates = gates;
   }
 
-  private static EtcdCluster of(List<EtcdServer> members, EtcdConfig config) {
+  private static EtcdCluster of(List<EtcdServer> members, EtcdConfig config, PeerGates gates) {
     EtcdServer first = members.get(0);
     TlsTrust trust = config.tls() == null ? null : config.tls().trust();
     StringBuilder uri = new StringBuilder(trust == null ? SCHEME : SCHEME + "s").append("://");
@@ -42,7 +49,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
       uri.append("&clientCert=").append(Uris.encode(tls.certificate().toString()));
       uri.append("&clientKey=").append(Uris.encode(tls.key().toString()));
     }
-    return new EtcdCluster(uri.toString(), first.how(), first.version(), members, trust);
+    return new EtcdCluster(uri.toString(), first.how(), first.version(), members, trust, gates);
   }
 
   private static EtcdCluster named(String text) {
@@ -52,7 +59,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     try {
       String url = (secured ? "https://" : "http://") + uri.firstHost() + ":" + uri.firstPort(2379);
       String version = new EtcdEndpoint(url, trust, null).version(ANSWER);
-      return new EtcdCluster(text, "endpoint " + uri, version, List.of(), trust);
+      return new EtcdCluster(text, "endpoint " + uri, version, List.of(), trust, new PeerGates());
     } catch (IOException | IllegalArgumentException e) {
       throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
     }
@@ -86,6 +93,28 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     return findLeader().isPresent() && leaders.stream().distinct().count() == 1;
   }
 
+  @Override
+  public boolean canCutOff() {
+    return members().stream().anyMatch(member -> member.member().isGated());
+  }
+
+  @Override
+  public void cutOff(DisposableServer member) {
+    gates.cutOff(gateOf(member));
+  }
+
+  @Override
+  public void reconnect(DisposableServer member) {
+    gates.reconnect(gateOf(member));
+  }
+
+  private int gateOf(DisposableServer member) {
+    if (!canCutOff()) {
+      throw new UnsupportedOperationException("the members were not started as separable()");
+    }
+    return ((EtcdServer) member).member().gate();
+  }
+
   /** Hands the lead over to the next member. */
   @Override
   void depose(EtcdServer leader) throws IOException {
@@ -113,6 +142,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     private boolean tls;
     private boolean clientCertificates;
     private @Nullable String password;
+    private boolean separable;
     private Duration electionTimeout = Duration.ofSeconds(1);
     private final List<String> extra = new ArrayList<>();
 
@@ -157,6 +187,12 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
      */
     public Builder password(String password) {
       this.password = password;
+      return this;
+    }
+
+    /** Lets members be {@linkplain Deployment#cutOff cut off} from each other. */
+    public Builder separable() {
+      this.separable = true;
       return this;
     }
 
@@ -210,7 +246,9 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     /** Every member's configuration has all ports, so a conflict of one is a new start of all. */
     private EtcdCluster launch(Installation installation) {
       List<EtcdConfig.Member> places =
-          IntStream.rangeClosed(1, members).mapToObj(EtcdConfig.Member::reserve).toList();
+          IntStream.rangeClosed(1, members)
+              .mapToObj(number -> EtcdConfig.Member.reserve(number, separable))
+              .toList();
       String token = UUID.randomUUID().toString();
       Workspace workspace = Workspace.join(); // until the members keep it open
       try {
@@ -231,11 +269,13 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     private static EtcdCluster launch(Installation installation, EtcdConfig config) {
+      PeerGates gates = new PeerGates();
       List<EtcdServer> started =
           Servers.startAll(
-              config.members().size(), i -> launch(installation, config, config.members().get(i)));
+              config.members().size(),
+              i -> launch(installation, config, config.members().get(i), gates));
       try {
-        EtcdCluster cluster = of(started, config);
+        EtcdCluster cluster = of(started, config, gates);
         cluster.heal();
         if (config.password() != null) {
           started.get(0).enableAuthentication(config.password());
@@ -253,10 +293,10 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     private static EtcdServer launch(
-        Installation installation, EtcdConfig config, EtcdConfig.Member member) {
+        Installation installation, EtcdConfig config, EtcdConfig.Member member, PeerGates gates) {
       return Place.launch(
           member.name(),
-          place -> EtcdServer.launch(installation, place, config, member),
+          place -> EtcdServer.launch(installation, place, config, member, gates),
           member.ports());
     }
 

@@ -28,18 +28,29 @@ record EtcdConfig(
     List<String> extra) {
   private static final String DATA = "data";
 
-  /** The name and ports of one member. */
-  record Member(String name, int client, int peer) {
-    static Member reserve(int number) {
-      return new Member("etcd-" + number, Ports.reserve(), Ports.reserve());
+  /** The name and ports of one member; the others are told that it is at its gate. */
+  record Member(String name, int client, int peer, int gate) {
+    static Member reserve(int number, boolean gated) {
+      int peer = Ports.reserve();
+      return new Member("etcd-" + number, Ports.reserve(), peer, gated ? Ports.reserve() : peer);
+    }
+
+    boolean isGated() {
+      return gate != peer;
     }
 
     int[] ports() {
-      return new int[] {client, peer};
+      return new int[] {client, peer, gate};
     }
 
-    String peerUrl() {
+    /** Where it listens to the others. */
+    String listenUrl() {
       return "http://127.0.0.1:" + peer;
+    }
+
+    /** Where the others are told that it is. */
+    String peerUrl() {
+      return "http://127.0.0.1:" + gate;
     }
   }
 
@@ -79,7 +90,7 @@ record EtcdConfig(
                 "data-dir: '" + directory.resolve(DATA) + "'",
                 "listen-client-urls: " + clientUrl(member),
                 "advertise-client-urls: " + clientUrl(member),
-                "listen-peer-urls: " + member.peerUrl(),
+                "listen-peer-urls: " + member.listenUrl(),
                 "initial-advertise-peer-urls: " + member.peerUrl(),
                 "initial-cluster: " + all,
                 "initial-cluster-state: " + (start == Start.NEW ? "new" : "existing"),

@@ -1,6 +1,8 @@
 package dev.interlock.testbed;
 
+import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -16,18 +18,19 @@ import java.util.List;
 public final class EtcdServer extends AbstractServer {
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
+  private final EtcdConfig.Member member;
   private final EtcdEndpoint endpoint;
   private final String version;
 
   private EtcdServer(
-      String name,
+      EtcdConfig.Member member,
       String how,
-      int port,
       EtcdEndpoint client,
       EtcdEndpoint peer,
       ServerControl control)
       throws IOException {
-    super(name, "127.0.0.1", port, how, peer::ready, control);
+    super(member.name(), "127.0.0.1", member.client(), how, peer::ready, control);
+    this.member = member;
     this.endpoint = client;
     this.version = peer.version(ANSWER);
   }
@@ -37,11 +40,16 @@ public final class EtcdServer extends AbstractServer {
    * one, etcd serves nobody but its peers, on their port.
    */
   static EtcdServer launch(
-      Installation installation, Place place, EtcdConfig config, EtcdConfig.Member member) {
+      Installation installation,
+      Place place,
+      EtcdConfig config,
+      EtcdConfig.Member member,
+      PeerGates gates) {
     String name = member.name();
+    Closeable gate = member.isGated() ? gates.open(member.gate(), member.peer()) : () -> {};
     Path configuration = config.write(place.directory(), member, EtcdConfig.Start.NEW);
     EtcdEndpoint client = config.client(member);
-    EtcdEndpoint peer = new EtcdEndpoint(member.peerUrl(), null, null);
+    EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
     List<String> arguments = List.of("--config-file", configuration.toString());
     ManagedServer managed =
         new ManagedServer(
@@ -49,13 +57,23 @@ public final class EtcdServer extends AbstractServer {
             installation.process(place.workspace(), place.directory(), arguments),
             peer::ready,
             () -> config.forget(place.directory(), member),
-            place::leave);
+            () -> leave(place, gate));
     managed.start();
     try {
-      return new EtcdServer(name, installation.how(), member.client(), client, peer, managed);
+      return new EtcdServer(member, installation.how(), client, peer, managed);
     } catch (IOException e) {
       managed.close();
       throw new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
+    }
+  }
+
+  private static void leave(Place place, Closeable gate) {
+    try {
+      gate.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      place.leave();
     }
   }
 
@@ -80,6 +98,10 @@ public final class EtcdServer extends AbstractServer {
   /** To be called once, on a server that serves. */
   void enableAuthentication(String rootPassword) throws IOException {
     endpoint.enableAuthentication(rootPassword, ANSWER);
+  }
+
+  EtcdConfig.Member member() {
+    return member;
   }
 
   EtcdEndpoint.Status status() throws IOException {

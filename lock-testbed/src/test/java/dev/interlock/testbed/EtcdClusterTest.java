@@ -70,6 +70,38 @@ class EtcdClusterTest {
   }
 
   @Test
+  void aLeaderThatIsCutOffIsReplacedAndFollowsWhenItIsReconnected() throws Exception {
+    try (EtcdCluster etcd =
+        Testbed.etcd()
+            .using(Way.BINARY)
+            .members(3)
+            .separable()
+            .electionTimeout(Duration.ofMillis(300))
+            .start()) {
+      assertTrue(etcd.canCutOff());
+      EtcdServer lost = etcd.leader();
+      etcd.cutOff(lost);
+      Eventually.holds("it leads nobody", () -> lost.status().leader().equals("none"));
+      EtcdServer successor = etcd.awaitLeaderOtherThan(lost);
+      successor.call("/v3/kv/put", KEY_AND_VALUE);
+      // It is still there, and alone.
+      assertTrue(lost.answers(Duration.ofSeconds(30)));
+      assertTrue(lost.status().leader().equals("none"));
+      etcd.heal();
+      assertAllFollowOne(etcd);
+      assertEquals(Optional.of("YmFy"), value(lost));
+    }
+  }
+
+  @Test
+  void membersThatAreNotSeparableCannotBeCutOff() {
+    try (EtcdCluster etcd = start(1)) {
+      assertFalse(etcd.canCutOff());
+      assertThrows(UnsupportedOperationException.class, () -> etcd.cutOff(etcd.members().get(0)));
+    }
+  }
+
+  @Test
   @Tag("extended")
   void theClusterReplacesAPausedLeader() throws Exception {
     try (EtcdCluster etcd = start(3)) {
