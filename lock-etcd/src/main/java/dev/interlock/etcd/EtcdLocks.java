@@ -11,7 +11,8 @@ import java.util.Objects;
  * Locks through a jetcd client that the program already has.
  *
  * <pre>{@code
- * Client etcd = Client.builder().endpoints("http://localhost:2379").waitForReady(false).build();
+ * Client etcd = Client.builder().endpoints("http://localhost:2379").waitForReady(false)
+ *     .header("hasleader", "true").build();
  * try (LockClient locks = EtcdLocks.using(etcd)) {
  *   ...
  * }
@@ -24,6 +25,10 @@ import java.util.Objects;
  * outage it may take as long again to try anew. Terms should outlast that. Requests that are not
  * answered in time are given up here but not there: with {@code waitForReady(false)} none of them
  * is still sent when the connection is back. If it is sent, it does no harm.
+ *
+ * <p>With the header {@code hasleader} a member that is cut off from the others says so at once,
+ * and the next one is asked. Without it the driver goes on sending that member its share of the
+ * requests, and each takes the whole request time-out.
  *
  * <p>A namespace of the jetcd client's own comes before the one of {@link EtcdSettings}.
  */

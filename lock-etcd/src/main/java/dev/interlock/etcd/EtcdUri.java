@@ -140,7 +140,7 @@ final class EtcdUri {
             .retryChronoUnit(ChronoUnit.MILLIS)
             // What the driver does with an answer does not block, and needs no thread of its own.
             .executorService(MoreExecutors.newDirectExecutorService())
-            .interceptor(new RequestDeadline(requestTimeout));
+            .interceptor(new RequestRules(requestTimeout));
     if (ssl != null) {
       builder.sslContext(ssl);
     }

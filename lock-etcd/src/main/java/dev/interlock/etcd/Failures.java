@@ -225,6 +225,17 @@ final class Failures {
     return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
   }
 
+  /**
+   * Whether a member says that it knows no leader, before it does anything with the request.
+   * Another one may know better.
+   */
+  static boolean saysNoLeader(Throwable failure) {
+    return chain(failure).stream()
+        .anyMatch(
+            e ->
+                code(e) == Status.Code.UNAVAILABLE && message(e).contains("etcdserver: no leader"));
+  }
+
   /** Whether nothing was heard in time. */
   static boolean isSilence(Throwable failure) {
     return chain(failure).stream()

@@ -82,7 +82,7 @@ final class Opening {
     Duration half = requestTimeout.dividedBy(2);
     Duration limit = half;
     for (int tries = 1; ; tries++) {
-      boolean loading = !RequestDeadline.oneWasSent();
+      boolean loading = !RequestRules.oneWasSent();
       try {
         read(requests, limit);
         return;

@@ -1,5 +1,6 @@
 package dev.interlock.etcd;
 
+import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
@@ -22,6 +24,9 @@ final class Requests {
 
   private static final int TRIES = 2;
   private static final Duration PAUSE = Duration.ofMillis(50);
+  private static final Executor LATER =
+      CompletableFuture.delayedExecutor(
+          PAUSE.toMillis(), TimeUnit.MILLISECONDS, MoreExecutors.directExecutor());
 
   private final Clients clients;
   private final Failures failures;
@@ -34,18 +39,28 @@ final class Requests {
   }
 
   /**
-   * Asks once. After a failure it is not known whether the request was, or will be, carried out.
+   * Asks once, or until a member takes the request: one that knows no leader does not, and the
+   * driver goes on to the next one. After a failure it is not known whether the request was, or
+   * will be, carried out.
    *
    * @throws dev.interlock.LockException if there was no answer by the deadline, or a bad one
    */
   <T> T ask(Deadline deadline, Function<Client, CompletableFuture<T>> request)
       throws InterruptedException {
-    Clients.Loan loan = clients.borrow();
-    try {
-      return await(start(loan, request), deadline);
-    } catch (TimeoutException | ExecutionException e) {
-      tell(loan, e);
-      throw failures.explain(e);
+    for (int tries = 1; ; tries++) {
+      Clients.Loan loan = clients.borrow();
+      try {
+        return await(start(loan, request), deadline);
+      } catch (TimeoutException | ExecutionException e) {
+        tell(loan, e);
+        if (!Failures.saysNoLeader(e) || deadline.hasPassed()) {
+          throw failures.explain(e);
+        }
+      }
+      if (tries >= TRIES) {
+        // It may be that none of them has one for now.
+        boolean unused = new WakeUp(time).await(deadline.orIn(PAUSE));
+      }
     }
   }
 
@@ -60,14 +75,16 @@ final class Requests {
     CompletableFuture<T> answer = new CompletableFuture<>();
     Duration share = deadline.remaining().dividedBy(TRIES);
     @Nullable Throwable telling = null;
+    int tries = 0;
     while (true) {
       Clients.Loan loan = clients.borrow();
       CompletableFuture<?> attempt = start(loan, request).handle(answering(answer));
       Throwable failure = failure(answer, attempt, deadline.orIn(share));
       if (failure != null && Failures.isOfConnection(failure)) {
         tell(loan, failure);
-        // What fails at once would fail again at once.
-        if (failure(answer, answer, deadline.orIn(PAUSE)) == null) {
+        // What fails at once would fail again at once, but for a member that knows no leader.
+        Duration pause = Failures.saysNoLeader(failure) && ++tries < TRIES ? Duration.ZERO : PAUSE;
+        if (failure(answer, answer, deadline.orIn(pause)) == null) {
           failure = null;
         }
       }
@@ -129,24 +146,36 @@ final class Requests {
   private void tell(Clients.Loan loan, Throwable failure) {
     if (Failures.isSilence(failure)) {
       clients.silent(loan);
-    } else if (Failures.isOfConnection(failure)) {
+    } else if (Failures.isOfConnection(failure) && !Failures.saysNoLeader(failure)) {
       clients.failed(loan);
     }
   }
 
-  /** Asks once, and does not wait for the answer. */
+  /** Asks as {@link #ask} does, and does not wait for the answer. */
   <T> CompletableFuture<T> send(Duration limit, Function<Client, CompletableFuture<T>> request) {
+    return send(Deadline.in(time, limit), request);
+  }
+
+  private <T> CompletableFuture<T> send(
+      Deadline deadline, Function<Client, CompletableFuture<T>> request) {
     Clients.Loan loan = clients.borrow();
     // A copy: its time-out leaves alone the driver's own future, which gives back the client.
     return start(loan, request)
         .copy()
-        .orTimeout(limit.toNanos(), TimeUnit.NANOSECONDS)
-        .whenComplete(
+        .orTimeout(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)
+        .handle(
             (answer, failure) -> {
-              if (failure != null) {
-                tell(loan, failure);
+              if (failure == null) {
+                return CompletableFuture.completedFuture(answer);
               }
-            });
+              tell(loan, failure);
+              if (!Failures.saysNoLeader(failure) || deadline.hasPassed()) {
+                return CompletableFuture.<T>failedFuture(failure);
+              }
+              return CompletableFuture.runAsync(() -> {}, LATER)
+                  .thenCompose(later -> send(deadline, request));
+            })
+        .thenCompose(end -> end);
   }
 
   private static <T> CompletableFuture<T> start(

@@ -6,6 +6,7 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ClientStreamTracer;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import java.time.Duration;
@@ -15,10 +16,13 @@ import java.util.concurrent.TimeUnit;
  * Gives every call an end, but for watches, which are to last. And lets answers be dealt with on
  * the threads that read them: that never blocks, and handing them over costs more than it.
  *
+ * <p>Asks for a member that knows a leader: one that is cut off from the others would keep a
+ * request until its time is over, and says at once that it has none instead.
+ *
  * <p>Notes, too, when the first call of this process has found a connection: until then a process
  * may be busy loading the driver, which on a machine with much to do takes longer than any answer.
  */
-record RequestDeadline(Duration limit) implements ClientInterceptor {
+record RequestRules(Duration limit) implements ClientInterceptor {
 
   private static final ClientStreamTracer.Factory FIRST_SENT =
       new ClientStreamTracer.Factory() {
@@ -33,6 +37,10 @@ record RequestDeadline(Duration limit) implements ClientInterceptor {
           };
         }
       };
+
+  // "hasleader" in etcd's api/v3rpc/rpctypes/md.go, looked at in the interceptors of api/v3rpc.
+  private static final Metadata.Key<String> HAS_LEADER =
+      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
 
   private static volatile boolean oneWasSent;
 
@@ -49,7 +57,16 @@ record RequestDeadline(Duration limit) implements ClientInterceptor {
       direct = direct.withStreamTracerFactory(FIRST_SENT);
     }
     boolean watch = "etcdserverpb.Watch".equals(method.getServiceName());
-    return next.newCall(
-        method, watch ? direct : direct.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS));
+    CallOptions limited =
+        watch ? direct : direct.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS);
+    return new SimpleForwardingClientCall<>(next.newCall(method, limited)) {
+      @Override
+      public void start(Listener<A> listener, Metadata headers) {
+        if (!headers.containsKey(HAS_LEADER)) {
+          headers.put(HAS_LEADER, "true");
+        }
+        super.start(listener, headers);
+      }
+    };
   }
 }

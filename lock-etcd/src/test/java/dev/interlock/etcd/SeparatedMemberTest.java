@@ -1,0 +1,77 @@
+package dev.interlock.etcd;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.testbed.EtcdCluster;
+import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A member that has lost the others takes connections and requests as before, and answers none that
+ * needs the others. The driver goes on sending it its share.
+ */
+class SeparatedMemberTest {
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+  // What waits for the member takes half of the time-out at least, what does not a few
+  // milliseconds.
+  private static final Duration LIMIT = Duration.ofSeconds(8);
+  private static final int ROUNDS = 10;
+
+  private static final LockOptions OPTIONS =
+      LockOptions.builder().requestTimeout(TIMEOUT).term(Duration.ofMinutes(2)).build();
+
+  @Test
+  void nobodyWaitsForAMemberThatHasLostTheOthers() throws Exception {
+    try (EtcdCluster etcd =
+            Testbed.etcd().members(3).separable().config("unsafe-no-fsync: true").start();
+        LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+      Lease held = client.lock("held").acquire();
+      for (EtcdServer member : List.of(etcd.followers().get(0), etcd.leader())) {
+        etcd.cutOff(member);
+        Eventually.holds("it has noticed", () -> !knowsLeader(member));
+        EtcdServer other = etcd.awaitLeaderOtherThan(member);
+        assertTrue(knowsLeader(other));
+        List<Duration> took = new ArrayList<>();
+        for (int i = 0; i < ROUNDS; i++) {
+          String name = "job-" + i;
+          long from = System.nanoTime();
+          Lease lease = client.lock(name).tryAcquire().orElseThrow();
+          took.add(since(from));
+          from = System.nanoTime();
+          lease.renew();
+          took.add(since(from));
+          from = System.nanoTime();
+          assertTrue(client.inspect(name).isHeld());
+          took.add(since(from));
+          from = System.nanoTime();
+          assertEquals(ReleaseOutcome.RELEASED, lease.release());
+          took.add(since(from));
+        }
+        System.out.println("without " + member.name() + ": " + took);
+        assertTrue(Collections.max(took).compareTo(LIMIT) < 0, took::toString);
+        etcd.heal();
+      }
+      assertTrue(held.isHeld());
+    }
+  }
+
+  private static Duration since(long from) {
+    return Duration.ofNanos(System.nanoTime() - from);
+  }
+
+  private static boolean knowsLeader(EtcdServer member) throws Exception {
+    return member.call("/v3/maintenance/status", "{}").contains("\"leader\"");
+  }
+}
