@@ -5,16 +5,17 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
+import java.io.IOException;
 
-/** One etcd keeps the contract. */
+/** One etcd keeps the contract, with a user who may read and write locks' keys and nothing else. */
 class EtcdContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
     return new Harness() {
       @Override
-      public Server start() throws InterruptedException {
-        return EtcdUnderTest.start(1);
+      public Server start() throws IOException, InterruptedException {
+        return EtcdUnderTest.startForUser();
       }
 
       @Override

@@ -32,9 +32,11 @@ final class EtcdUnderTest implements Server, StoreView {
           "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
 
   private final EtcdCluster etcd;
+  private final String uri;
 
-  private EtcdUnderTest(EtcdCluster etcd) {
+  private EtcdUnderTest(EtcdCluster etcd, String uri) {
     this.etcd = etcd;
+    this.uri = uri;
   }
 
   /**
@@ -43,9 +45,17 @@ final class EtcdUnderTest implements Server, StoreView {
    * answer.
    */
   static EtcdUnderTest start(int members) throws InterruptedException {
-    return new EtcdUnderTest(
-            Testbed.etcd().members(members).forFaults().config("unsafe-no-fsync: true").start())
-        .warmedUp();
+    EtcdCluster etcd =
+        Testbed.etcd().members(members).forFaults().config("unsafe-no-fsync: true").start();
+    return new EtcdUnderTest(etcd, etcd.uri()).warmedUp();
+  }
+
+  /** The same, one member, for clients who may do what the documents say that they need. */
+  static EtcdUnderTest startForUser() throws IOException, InterruptedException {
+    EtcdCluster etcd =
+        Testbed.etcd().password("s3cret").forFaults().config("unsafe-no-fsync: true").start();
+    Backends.addUser(etcd.leader(), "app", "READWRITE");
+    return new EtcdUnderTest(etcd, Backends.as("app", etcd)).warmedUp();
   }
 
   /**
@@ -87,7 +97,7 @@ final class EtcdUnderTest implements Server, StoreView {
 
   @Override
   public String uri() {
-    return etcd.uri();
+    return uri;
   }
 
   @Override
