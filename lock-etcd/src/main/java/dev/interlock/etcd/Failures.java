@@ -38,6 +38,13 @@ final class Failures {
           "fatal alert: (certificate|bad_certificate|unsupported_certificate|unknown_ca"
               + "|access_denied)");
 
+  // What does not change by itself. Whatever else may end a handshake may pass: the connection
+  // breaks, or the server has no certificate for a moment.
+  private static final Pattern NO_TLS =
+      Pattern.compile(
+          "not an SSL/TLS record|fatal alert: (handshake_failure|protocol_version"
+              + "|insufficient_security|no_application_protocol|unrecognized_name)");
+
   private final String endpoint;
 
   Failures(String endpoint) {
@@ -115,7 +122,7 @@ final class Failures {
       return closedInHandshake(failure);
     }
     Optional<SSLException> tls = find(failure, SSLException.class);
-    if (tls.isPresent()) {
+    if (tls.isPresent() && NO_TLS.matcher(message(tls.get())).find()) {
       return noTls(tls.get(), failure);
     }
     if (message.contains("unresolved address")) {
