@@ -7,10 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.EtcdCluster;
@@ -19,6 +24,8 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -62,6 +69,44 @@ class InDoubtTest {
       Eventually.holds("the claim is given up", () -> givenUp(backend, claim));
       assertEquals(0, Backends.keys(server, "interlock/lock/answer/"));
       assertTrue(released(backend, claim("answer")));
+    }
+  }
+
+  /**
+   * Whichever request it was that was carried out and not answered: one that is repeated and finds
+   * its work done must not take that for a loss.
+   */
+  @Test
+  void whicheverAnswerIsLostNoLeaseIsReportedLost() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.PATIENT)) {
+      LockOptions fixed = Backends.PATIENT.toBuilder().autoRenew(false).build();
+      EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
+      for (int bytes = 0; bytes <= 900; bytes += 30) {
+        for (LockOptions options : List.of(Backends.PATIENT, fixed)) {
+          client.lock("answers", options).acquire().release();
+          try (NetworkFault fault = proxy.dropAfter(Direction.SERVER_TO_CLIENT, bytes)) {
+            Lease lease = client.lock("answers", options).acquire();
+            renewed(lease);
+            assertTrue(lease.isHeld());
+            outcomes.add(lease.release());
+            assertFalse(lease.lost().isDone(), fault::toString);
+          }
+        }
+      }
+      assertFalse(outcomes.contains(ReleaseOutcome.ALREADY_LOST), outcomes::toString);
+      assertTrue(outcomes.contains(ReleaseOutcome.UNKNOWN), "no answer to a release was lost");
+      client.lock("answers").acquire().release();
+    }
+    Eventually.holds(
+        "all is given back", () -> Backends.keys(server, "interlock/lock/answers/") == 0);
+  }
+
+  private static void renewed(Lease lease) throws InterruptedException {
+    try {
+      lease.renew();
+    } catch (LockUnavailableException e) {
+      // As good as renewed.
     }
   }
 
