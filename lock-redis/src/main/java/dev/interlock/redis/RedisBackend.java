@@ -55,7 +55,6 @@ final class RedisBackend implements LockBackend {
   private final TimeSource time;
   private final Failures failures;
   private final @Nullable Subscriber subscriber;
-  private final byte[] retention;
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
 
   /** What a claim is on Redis. */
@@ -87,7 +86,6 @@ final class RedisBackend implements LockBackend {
             ? new Subscriber(
                 nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS)
             : null;
-    this.retention = number(settings.fenceRetention().toMillis());
   }
 
   @Override
@@ -104,20 +102,15 @@ final class RedisBackend implements LockBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     long sentAt = time.nanoTime();
+    Duration term = effectiveTerm(claim);
     Call acquire =
-        new Call(
-            Script.ACQUIRE,
-            entry.keys,
-            entry.value,
-            number(effectiveTerm(claim).toMillis()),
-            retention);
+        new Call(Script.ACQUIRE, entry.keys, entry.value, number(term.toMillis()), retention(term));
     Object reply =
         settings.waitReplicas() == 0
             ? run(acquire, deadline)
             : acquireOnReplicas(acquire, deadline);
     if (reply instanceof Long token) {
-      return new Attempt.Granted(
-          Grant.lapsing(claim, token, validUntil(claim, sentAt), effectiveTerm(claim)));
+      return new Attempt.Granted(Grant.lapsing(claim, token, validUntil(claim, sentAt), term));
     }
     List<?> words = ours((List<?>) reply);
     expect("busy", words);
@@ -192,8 +185,14 @@ final class RedisBackend implements LockBackend {
 
   private Call renewal(Grant grant) {
     Entry entry = entry(grant.claim());
+    Duration term = grant.effectiveTerm();
     return new Call(
-        Script.RENEW, entry.keys, entry.value, number(grant.effectiveTerm().toMillis()));
+        Script.RENEW, entry.keys, entry.value, number(term.toMillis()), retention(term));
+  }
+
+  /** The fence outlives the lease that it is the token of. */
+  private byte[] retention(Duration term) {
+    return number(term.plus(settings.fenceRetention()).toMillis());
   }
 
   private Renewal outcome(Grant grant, Object reply, long sentAt) {

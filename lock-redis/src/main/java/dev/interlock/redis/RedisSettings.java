@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * How locks are kept on Redis. Immutable. Clients that share locks must share these settings.
  *
- * <p>By default keys begin with {@code interlock:}, the fencing tokens of a name are remembered for
- * 7 days after its last acquisition, and no replica is waited for.
+ * <p>By default keys begin with {@code interlock:}, the last fencing token of a name is remembered
+ * for an hour after its last lease, and no replica is waited for.
  */
 public final class RedisSettings {
 
@@ -56,9 +56,11 @@ public final class RedisSettings {
   }
 
   /**
-   * For how long the last fencing token of a name is remembered. Default 7 days. Tokens are also
-   * bound from below by the server's clock, so one that was forgotten is never repeated, unless the
-   * clock is set back by more than this time.
+   * For how long the last fencing token of a name is remembered after the end of its last lease,
+   * counted by the server's clock. Default 1 hour. That long, and while the lock is held, tokens
+   * rise wherever that clock is set. Later they rise because they are no lower than the clock, so
+   * that one which was forgotten is never repeated unless the clock is set back by more than this
+   * time.
    *
    * @return the retention
    */
@@ -109,7 +111,7 @@ public final class RedisSettings {
     private static final Duration LONGEST = Duration.ofDays(3650);
 
     private String namespace = "interlock";
-    private Duration fenceRetention = Duration.ofDays(7);
+    private Duration fenceRetention = Duration.ofHours(1);
     private int waitReplicas;
 
     private Builder() {}

@@ -84,10 +84,32 @@ class RedisBackendTest {
   }
 
   @Test
-  void theFenceIsRememberedForAWeek() throws Exception {
-    take(backend, claim("job"));
-    long week = Duration.ofDays(7).toMillis();
-    assertTrue(pttl(FENCE) > week - 10_000 && pttl(FENCE) <= week);
+  void theFenceIsRememberedForAnHourAfterTheLeaseCanHaveEnded() throws Exception {
+    for (Duration term : List.of(Duration.ofSeconds(30), Duration.ofHours(5))) {
+      redis.call("FLUSHALL");
+      Grant grant = take(backend, claim("job", term));
+      long rest = term.plus(Duration.ofHours(1)).toMillis();
+      assertTrue(pttl(FENCE) > rest - 10_000 && pttl(FENCE) <= rest);
+
+      redis.call("PEXPIRE", FENCE, "20000");
+      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+      assertTrue(pttl(FENCE) > rest - 10_000 && pttl(FENCE) <= rest);
+    }
+  }
+
+  /** The fence goes by the same clock as the tokens, so it is there for as long as it is needed. */
+  @Test
+  void tokensRiseWhereverTheClockIsSetWhileTheLockIsHeldAndAnHourLater() throws Exception {
+    try (RedisServer moved = Testbed.redis().clockAhead(Duration.ZERO).start();
+        LockBackend there = Backends.open(moved.uri())) {
+      moved.setClock(Duration.ofHours(9));
+      long token = take(there, claim("job", Duration.ofHours(2))).token();
+      // Past an hour after the grant, and not past an hour after the end of the lease.
+      moved.setClock(Duration.ofMinutes(9 * 60 + 170));
+      assertFalse(there.inspect("job", soon()).isHeld());
+      moved.setClock(Duration.ZERO);
+      assertTrue(take(there, claim("job")).token() > token);
+    }
   }
 
   @Test

@@ -98,9 +98,9 @@ final class NodeScripts {
       """);
 
   /**
-   * Extends the term if the claim has the lock here; and if there is none and the claim is known to
-   * have a majority, gives it the lock here, too, unless the node has seen a later token. ARGV:
-   * value, term, token, retention, run, longest term, and 1 to restore.
+   * Extends the term, and the fence with it, if the claim has the lock here; and if there is none
+   * and the claim is known to have a majority, gives it the lock here, too, unless the node has
+   * seen a later token. ARGV: value, term, token, retention, run, longest term, and 1 to restore.
    *
    * <p>Replies {@code renewed}, {@code restored}, or {@code gone} and why.
    */
@@ -116,6 +116,7 @@ final class NodeScripts {
       local token = tonumber(ARGV[3])
       if value == ARGV[1] then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        redis.call('PEXPIRE', KEYS[2], ARGV[4])
         if at.last and at.last < token then raise(token, ARGV[4]) end
         return {'renewed'}
       end

@@ -73,14 +73,12 @@ final class RedlockBackend implements LockBackend {
   private final Cluster cluster;
   private final RedlockSettings settings;
   private final TimeSource time;
-  private final byte[] retention;
 
   /** Works on nodes that have been connected to. */
   RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
     this.cluster = cluster;
     this.settings = settings;
     this.time = time;
-    this.retention = number(settings.fenceRetention().toMillis());
   }
 
   /**
@@ -152,11 +150,16 @@ final class RedlockBackend implements LockBackend {
             cluster,
             entry,
             term.toMillis(),
-            retention,
+            retention(term),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
     return acquisition;
+  }
+
+  /** The fence outlives the lease that counts on it. */
+  private byte[] retention(Duration term) {
+    return number(term.plus(settings.fenceRetention()).toMillis());
   }
 
   /**
@@ -229,6 +232,7 @@ final class RedlockBackend implements LockBackend {
     Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
     byte[] term = number(grant.effectiveTerm().toMillis());
     byte[] token = number(grant.token());
+    byte[] retention = retention(grant.effectiveTerm());
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
     for (int each = 0; each < cluster.size(); each++) {

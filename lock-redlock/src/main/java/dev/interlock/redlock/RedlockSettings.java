@@ -61,9 +61,10 @@ public final class RedlockSettings {
   }
 
   /**
-   * For how long a node remembers the last fence of a name. Default 7 days. It may be short: after
-   * that the node goes on from its floor, the highest fence of all names, which never expires; only
-   * the first acquisition of the name may then take a round trip more.
+   * For how long a node remembers the last fence of a name after the end of its last lease. Default
+   * 1 hour. It may be short: after that the node goes on from its floor, the highest fence of all
+   * names, which never expires; only the first acquisition of the name may then take a round trip
+   * more.
    *
    * @return the retention
    */

@@ -116,6 +116,27 @@ class RedlockBackendTest {
   }
 
   @Test
+  void fencesAreRememberedForAnHourAfterTheLeaseCanHaveEnded() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    long rest = Backends.TERM.plusHours(1).toMillis();
+    for (RedisServer node : nodes) {
+      eventually("a fence", () -> pttl(node, FENCE) > 0);
+      long left = pttl(node, FENCE);
+      assertTrue(left > rest - 10_000 && left <= rest, () -> left + " ms");
+      node.call("PEXPIRE", FENCE, "20000");
+    }
+    assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+    for (RedisServer node : nodes) {
+      eventually("renewed", () -> pttl(node, FENCE) > rest - 10_000);
+    }
+  }
+
+  private static long pttl(RedisServer node, String key) throws IOException {
+    return (Long) node.call("PTTL", key);
+  }
+
+  @Test
   void inspectionShowsTheTokenThatAMajorityHas() throws Exception {
     Claim claim = claim("job");
     Grant grant = take(backend, claim);

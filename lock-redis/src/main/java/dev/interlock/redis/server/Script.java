@@ -133,7 +133,11 @@ public final class Script {
       """);
 
   /**
-   * Extends the term if the lock is still held by this value. ARGV: value, term in ms.
+   * Extends the term if the lock is still held by this value, and the fence with it. ARGV: value,
+   * term in ms, retention of the fence in ms.
+   *
+   * <p>The fence is not declared as a key: while a cluster moves the slot, it refuses what names
+   * two keys and finds one of them, and no renewal must fail because of the fence.
    *
    * <p>Replies {@code renewed}; or {@code gone} and {@code absent}, {@code revoked} or {@code
    * taken}.
@@ -145,6 +149,7 @@ public final class Script {
               + """
       if value == ARGV[1] then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        redis.pcall('PEXPIRE', KEYS[1] .. ':fence', ARGV[3])
         return {'renewed'}
       end
       """
