@@ -46,6 +46,8 @@ final class RedisBackend implements LockBackend {
   /** Below this, what is left for drift and rounding would be most of the term. */
   static final Duration MIN_TERM = Duration.ofMillis(20);
 
+  private static final byte[] LISTENING = {'1'};
+
   private static final List<?> UNCONFIRMED = List.of("unconfirmed".getBytes(UTF_8));
 
   private final BackendInfo info;
@@ -103,8 +105,12 @@ final class RedisBackend implements LockBackend {
     Entry entry = entry(claim);
     long sentAt = time.nanoTime();
     Duration term = effectiveTerm(claim);
+    byte[] millis = number(term.toMillis());
+    boolean listening = subscriber != null && subscriber.isWatching(entry.keys);
     Call acquire =
-        new Call(Script.ACQUIRE, entry.keys, entry.value, number(term.toMillis()), retention(term));
+        listening
+            ? new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(term), LISTENING)
+            : new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(term));
     Object reply =
         settings.waitReplicas() == 0
             ? run(acquire, deadline)

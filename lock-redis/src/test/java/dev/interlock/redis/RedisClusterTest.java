@@ -131,6 +131,7 @@ class RedisClusterTest {
         WakeUp waiter = new WakeUp(Backends.TIME);
         try (Watch watch = backend.watch(claim.name(), waiter)) {
           assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
+          assertTrue(isBusy(backend, claim.name()));
           backend.release(claim, soon());
           assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
         }
@@ -261,6 +262,7 @@ class RedisClusterTest {
       Claim claim = claim(watched);
       take(backend, claim);
       Eventually.holds("listening", () -> waiters("interlock:{" + watched + "}") > 0);
+      assertTrue(isBusy(backend, watched));
       backend.release(claim, soon());
       assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
       watch.close();

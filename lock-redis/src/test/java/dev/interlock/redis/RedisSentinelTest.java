@@ -119,6 +119,7 @@ class RedisSentinelTest {
       // Whoever waited before still hears of releases, now from the new master.
       Eventually.holds(
           "listening", () -> next.call("PUBSUB", "CHANNELS").toString().contains("{job}"));
+      assertTrue(isBusy(backend, "job"));
       backend.release(second.claim(), soon());
       assertTrue(waiter.await(Deadline.in(Backends.TIME, LIMIT)));
       watch.close();

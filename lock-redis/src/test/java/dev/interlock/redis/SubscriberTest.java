@@ -1,6 +1,7 @@
 package dev.interlock.redis;
 
 import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.isBusy;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -93,14 +94,14 @@ class SubscriberTest {
   void aReleaseSignalsThoseWhoWaitForThatLock() throws Exception {
     Claim claim = claim("job");
     take(backend, claim);
-    WakeUp waiter = watching("job");
-    WakeUp other = watching("another job");
+    Claim second = claim("another job");
+    take(backend, second);
+    WakeUp waiter = waiting("job");
+    WakeUp other = waiting("another job");
 
     backend.release(claim, Backends.soon());
     assertTrue(signalled(waiter));
     // What is published later arrives later: the other's first signal is from its own release.
-    Claim second = claim("another job");
-    take(backend, second);
     assertFalse(other.await(Deadline.in(Backends.TIME, Duration.ZERO)));
     backend.release(second, Backends.soon());
     assertTrue(signalled(other));
@@ -109,7 +110,7 @@ class SubscriberTest {
   @Test
   void aForcedReleaseSignalsToo() throws Exception {
     take(backend, claim("job"));
-    WakeUp waiter = watching("job");
+    WakeUp waiter = waiting("job");
     backend.forceRelease("job", Backends.soon());
     assertTrue(signalled(waiter));
   }
@@ -244,6 +245,7 @@ class SubscriberTest {
         assertTrue(signalled(waiter));
         Claim claim = claim("job");
         take(narrow, claim);
+        assertTrue(isBusy(narrow, "job"));
         narrow.release(claim, Backends.soon());
         assertTrue(signalled(waiter));
       }
@@ -321,6 +323,7 @@ class SubscriberTest {
       Watch watch = mute.watch("job", new WakeUp(Backends.TIME));
       Claim claim = claim("job");
       take(mute, claim);
+      assertTrue(isBusy(mute, "job"));
       assertTrue(mute.release(claim, Backends.soon()));
       assertFalse(mute.inspect("job", Backends.soon()).isHeld());
       watch.close();
@@ -334,6 +337,15 @@ class SubscriberTest {
     WakeUp waiter = new WakeUp(Backends.TIME);
     Watch unused = subscriber.watch(keys(name), waiter);
     assertTrue(signalled(waiter));
+    return waiter;
+  }
+
+  /** One who has looked at the lock since then, as waiters do, and has found it busy. */
+  private WakeUp waiting(String name) throws InterruptedException {
+    WakeUp waiter = new WakeUp(Backends.TIME);
+    Watch unused = backend.watch(name, waiter);
+    assertTrue(signalled(waiter));
+    assertTrue(isBusy(backend, name));
     return waiter;
   }
 

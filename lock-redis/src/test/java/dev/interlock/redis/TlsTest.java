@@ -1,6 +1,7 @@
 package dev.interlock.redis;
 
 import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.isBusy;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -66,6 +67,7 @@ class TlsTest {
         assertTrue(waiter.await(limit));
         Claim claim = claim("job");
         take(backend, claim);
+        assertTrue(isBusy(backend, "job"));
         assertTrue(backend.release(claim, soon()));
         assertTrue(waiter.await(limit));
       }

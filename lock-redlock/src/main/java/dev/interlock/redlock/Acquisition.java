@@ -59,10 +59,18 @@ final class Acquisition {
           new Question(node, this::voted) {
             @Override
             Lane.Call ask(byte[] run) {
+              boolean listening = cluster.subscriber(node).isWatching(entry.keys);
               return new Lane.Call(
                   NodeScripts.ACQUIRE,
                   keys(),
-                  List.of(entry.value, term, retention, hint, run, cluster.longest()));
+                  List.of(
+                      entry.value,
+                      term,
+                      retention,
+                      hint,
+                      run,
+                      cluster.longest(),
+                      number(listening ? 1 : 0)));
             }
           });
     }
@@ -200,7 +208,7 @@ final class Acquisition {
 
   /** Something that is asked on behalf of this attempt, as long as it is wanted. */
   private abstract class Question implements Lane.Request {
-    private final int node;
+    final int node;
     private final BiConsumer<Integer, Answer> then;
 
     Question(int node, BiConsumer<Integer, Answer> then) {

@@ -50,7 +50,8 @@ final class NodeScripts {
 
   /**
    * Votes for the claim if the lock is free, with a fence above all that the node may have had for
-   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term.
+   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term, and 1
+   * from those who listen for releases, for whom a lock is marked as {@link Script#ACQUIRE} does.
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again.
    *
@@ -64,12 +65,16 @@ final class NodeScripts {
       local no = refused(ARGV[5], ARGV[6])
       if no then return no end
       if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-        local value = redis.pcall('GET', KEYS[1])
-        if type(value) == 'table' then return foreign(KEYS[1], value) end
+      """
+              + Script.VALUE
+              + """
         if value ~= ARGV[1] then
           local left = redis.call('PTTL', KEYS[1])
           if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
           if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
+          if ARGV[7] == '1' and not awaited and left > 0 then
+            redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+          end
           return {'busy', left, string.sub(value, 1, 27)}
         end
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -90,8 +95,9 @@ final class NodeScripts {
               + """
       local no = refused(ARGV[4], ARGV[5])
       if no then return no end
-      local value = redis.pcall('GET', KEYS[1])
-      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      """
+              + Script.VALUE
+              + """
       if value ~= ARGV[1] then return {'gone'} end
       raise(math.max(at.last or at.floor, tonumber(ARGV[2])), ARGV[3])
       return {'confirmed'}
@@ -111,8 +117,9 @@ final class NodeScripts {
               + """
       local no = refused(ARGV[5], ARGV[6])
       if no then return no end
-      local value = redis.pcall('GET', KEYS[1])
-      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      """
+              + Script.VALUE
+              + """
       local token = tonumber(ARGV[3])
       if value == ARGV[1] then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -144,8 +151,9 @@ final class NodeScripts {
               + """
       local no = refused(ARGV[1], ARGV[2])
       if no then return no end
-      local value = redis.pcall('GET', KEYS[1])
-      if type(value) == 'table' then return foreign(KEYS[1], value) end
+      """
+              + Script.VALUE
+              + """
       if not value then return {'free'} end
       local left = redis.call('PTTL', KEYS[1])
       if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end

@@ -18,7 +18,9 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
@@ -178,6 +180,45 @@ class RedlockBackendTest {
     assertTrue(left <= 101, () -> left + " ms");
     // Two busy answers decide; the third node's grant may come later, and is given back then.
     eventually("the third node is free", () -> nodes.get(2).call("GET", LOCK) == null);
+  }
+
+  /** Each node tells those whom it has refused since they listen, and nobody else. */
+  @Test
+  void aReleaseIsPublishedByNodesThatSomebodyListensTo() throws Exception {
+    for (RedisServer node : nodes) {
+      node.call("CONFIG", "RESETSTAT");
+    }
+    Claim first = claim("job");
+    take(backend, first);
+    assertTrue(tryTake(backend, claim("job")).isEmpty());
+    backend.release(first, soon());
+    everywhere("nothing", LOCK, null);
+
+    Claim second = claim("job");
+    Grant grant = take(backend, second);
+    everywhere("the lock", LOCK, second.id() + "|host/1/test");
+    for (RedisServer node : nodes) {
+      assertFalse(((String) node.call("INFO", "commandstats")).contains("cmdstat_publish"));
+    }
+
+    try (LockBackend waiter = Backends.open(redlock.uri() + QUERY)) {
+      WakeUp news = new WakeUp(Backends.TIME);
+      try (Watch watch = waiter.watch("job", news)) {
+        for (RedisServer node : nodes) {
+          eventually("listening", () -> node.call("PUBSUB", "CHANNELS").toString().contains("job"));
+        }
+        assertTrue(tryTake(waiter, claim("job")).isEmpty());
+        everywhere("the lock, marked", LOCK, "awaited|" + second.id() + "|host/1/test");
+        assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+        assertTrue(backend.release(second, soon()));
+        for (RedisServer node : nodes) {
+          eventually(
+              "published by " + node.name(),
+              () -> ((String) node.call("INFO", "commandstats")).contains("cmdstat_publish"));
+        }
+        assertTrue(news.await(soon()));
+      }
+    }
   }
 
   @Test

@@ -10,7 +10,8 @@ import java.util.HexFormat;
  *
  * <p>{@code KEYS[1]} is the lock, {@code KEYS[2]} the fence, {@code ARGV[1]} the value that the
  * claim writes: its id, a bar, and the holder's label. A claim is compared by this whole value. The
- * value of a revoked lock is {@code revoked|} before the value that it had.
+ * value of a revoked lock is {@code revoked|} before the value that it had, and that of a lock
+ * whose release somebody listens for is {@code awaited|} before that.
  *
  * <p>The reply to what happens nearly always is one value: the token of an acquisition, the word
  * {@code released}. Every other reply is an array that begins with a word, so that no number can be
@@ -50,8 +51,8 @@ public final class Script {
       end
       """;
 
-  /** Reads the lock's value. */
-  private static final String VALUE =
+  /** Reads the lock's {@code value}, and whether it is {@code awaited}. */
+  public static final String VALUE =
       """
       local value = redis.pcall('GET', KEYS[1])
       if type(value) == 'table' then
@@ -60,6 +61,8 @@ public final class Script {
           + """
         return foreign(KEYS[1], value)
       end
+      local awaited = value and string.sub(value, 1, 8) == 'awaited|'
+      if awaited then value = string.sub(value, 9) end
       """;
 
   /**
@@ -72,20 +75,27 @@ public final class Script {
       """;
 
   /**
-   * Publishes a release, and ends the script. A user without permission for the channel must not
-   * fail half-way, as the lock is gone by then.
+   * Publishes a release if somebody listens, and ends the script. A user without permission for the
+   * channel must not fail half-way, as the lock is gone by then.
    */
   private static final String ANNOUNCED =
       """
-      local told = redis.pcall('PUBLISH', KEYS[1], '')
-      if type(told) == 'table' then return {'released', told.err} end
+      if awaited then
+        local told = redis.pcall('PUBLISH', KEYS[1], '')
+        if type(told) == 'table' then return {'released', told.err} end
+      end
       return 'released'
       """;
 
   /**
    * Takes the lock if it is free, and its next token: one more than the last, or the server's time
    * in sixteenths of a millisecond if that is higher, so that tokens go on rising when the fence
-   * key has expired or was lost. ARGV: value, term in ms, retention of the fence in ms.
+   * key has expired or was lost. ARGV: value, term in ms, retention of the fence in ms, and
+   * anything at all from those who listen for releases.
+   *
+   * <p>A lock that one of them is refused is marked, and for as long as it is held: nothing is
+   * published of one that nobody has listened for. This is no matter of subscriptions, as in a
+   * cluster these are elsewhere.
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again
    * after its reply was lost: it is granted anew.
@@ -122,6 +132,9 @@ public final class Script {
               + OURS
               + """
           if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
+          if ARGV[4] and not awaited and left > 0 then
+            redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+          end
           return {'busy', left}
         end
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -161,8 +174,8 @@ public final class Script {
       """);
 
   /**
-   * Gives the lock up if it is held by this value, or was until it was revoked, and tells the
-   * waiters. ARGV: value.
+   * Gives the lock up if it is held by this value, or was until it was revoked, and tells those who
+   * listen. ARGV: value.
    *
    * <p>Replies {@code released}, alone, or in an array with the error if the waiters could not be
    * told; or {@code not held}.
@@ -220,7 +233,8 @@ public final class Script {
       if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
       if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
       if string.sub(value, 1, 8) ~= 'revoked|' then
-        redis.call('SET', KEYS[1], 'revoked|' .. value, 'PX', math.max(left, 1))
+        value = (awaited and 'awaited|' or '') .. 'revoked|' .. value
+        redis.call('SET', KEYS[1], value, 'PX', math.max(left, 1))
       end
       return {'revoked'}
       """);
@@ -234,9 +248,8 @@ public final class Script {
           2,
           OURS
               + FOREIGN
+              + VALUE
               + """
-      local value = redis.pcall('GET', KEYS[1])
-      if type(value) == 'table' then return foreign(KEYS[1], value) end
       if not value then return {'free'} end
       local left = redis.call('PTTL', KEYS[1])
       if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end

@@ -4,11 +4,11 @@ import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -53,7 +53,9 @@ public final class Subscriber implements AutoCloseable {
 
   // All that follows is guarded by the lock.
 
-  private final Map<String, Set<Waiter>> waiters = new HashMap<>();
+  /** Its keys are read without the lock, too. */
+  private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
+
   private final Set<String> confirmed = new HashSet<>();
   private @Nullable Subscription subscription;
   private boolean updateIsDue;
@@ -146,7 +148,8 @@ public final class Subscriber implements AutoCloseable {
   }
 
   /**
-   * Signals at every release of the lock, until closed. Does not block on the store.
+   * Signals at every release that is published of the lock, until closed; see {@link #isWatching}.
+   * Does not block on the store.
    *
    * @param keys the lock
    * @param wakeUp to be signalled
@@ -169,6 +172,18 @@ public final class Subscriber implements AutoCloseable {
       lock.unlock();
     }
     return waiter;
+  }
+
+  /**
+   * Returns whether somebody waits for the lock here. Releases are published only of locks that
+   * somebody has looked at while this was true; and everybody is signalled to look once more when
+   * that has become useful. Does not block.
+   *
+   * @param keys the lock
+   * @return whether there is a watch
+   */
+  public boolean isWatching(LockKeys keys) {
+    return waiters.containsKey(keys.channel());
   }
 
   private void remove(Waiter waiter) {
