@@ -53,8 +53,11 @@ import redis.clients.jedis.exceptions.JedisException;
  */
 final class JoinedRequests {
 
-  /** So many may ask at the same time without being joined. */
-  static final int FEW = 32;
+  /** So many may ask at the same time without being joined, if there are connections for them. */
+  private static final int FEW = 32;
+
+  /** One leader may still have replies to read when the next one begins. */
+  private static final int LEADERS = 2;
 
   /** As {@code few}: requests are never joined. */
   static final int NEVER = Integer.MAX_VALUE;
@@ -132,6 +135,11 @@ final class JoinedRequests {
     } finally {
       asking.decrementAndGet();
     }
+  }
+
+  /** Returns how many threads may go alone, so that none has to wait for a connection as a rule. */
+  static int few(int connections) {
+    return Math.max(1, Math.min(FEW, connections - LEADERS));
   }
 
   /** Returns how many requests lie in the queue. */

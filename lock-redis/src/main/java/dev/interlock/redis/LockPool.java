@@ -14,13 +14,13 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * The connections to one server, where they are ours. No thread looks after them, so that an idle
- * client costs nothing; a connection that has lain in the pool for long is replaced when it is
- * wanted, as something on the way may have forgotten it without telling either end.
+ * The connections to one server, where they are ours. One that has lain in the pool for long is
+ * replaced when it is wanted, if nobody has closed it yet, as something on the way may have
+ * forgotten it without telling either end.
  */
 final class LockPool extends ConnectionPool {
 
-  private static final Duration LONGEST_REST = Duration.ofMinutes(1);
+  static final Duration LONGEST_REST = Duration.ofMinutes(1);
 
   /** A pool makes a connection on the thread that borrows it. */
   private static final ThreadLocal<Deadline> LIMIT = new ThreadLocal<>();

@@ -42,7 +42,7 @@ final class PooledNodes implements Nodes {
 
   /** One server, through a pool of our own. */
   static PooledNodes of(LockPool pool) {
-    return of(pool, JoinedRequests.FEW);
+    return of(pool, JoinedRequests.few(pool.getMaxTotal()));
   }
 
   /**
@@ -56,7 +56,8 @@ final class PooledNodes implements Nodes {
 
   /** The master that the sentinels tell, through a pool of our own. */
   static PooledNodes of(SentinelMaster master) {
-    return new PooledNodes(master, null, JoinedRequests.FEW, master::close);
+    int few = JoinedRequests.few(master.get().getMaxTotal());
+    return new PooledNodes(master, null, few, master::close);
   }
 
   /**

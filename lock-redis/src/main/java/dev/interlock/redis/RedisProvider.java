@@ -18,7 +18,9 @@ import redis.clients.jedis.HostAndPort;
  * <ul>
  *   <li>{@code namespace}, {@code fenceRetention}, {@code waitReplicas}: see {@link RedisSettings};
  *   <li>{@code connectTimeout}: how long connecting may take; default: the request time-out;
- *   <li>{@code maxConnections}: per server, default 64; made when needed, and kept;
+ *   <li>{@code maxConnections}: per server, default 16; made when needed, and closed when they have
+ *       not been used for a minute or so. One more, to any one of the servers, is there while
+ *       somebody waits;
  *   <li>{@code caCert}: with TLS, a PEM file with the authorities to be trusted in place of the
  *       JVM's.
  * </ul>

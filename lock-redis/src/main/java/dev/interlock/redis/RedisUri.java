@@ -17,6 +17,7 @@ import redis.clients.jedis.HostAndPort;
 final class RedisUri {
 
   private static final int SENTINEL_PORT = 26379;
+  private static final int MAX_CONNECTIONS = 16;
 
   private final LockUri uri;
   private final ServerUri servers;
@@ -27,7 +28,7 @@ final class RedisUri {
   RedisUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
     this.requestTimeout = requestTimeout;
-    this.maxConnections = uri.integer("maxConnections", 1, 10_000).orElse(64);
+    this.maxConnections = uri.integer("maxConnections", 1, 10_000).orElse(MAX_CONNECTIONS);
     RedisSettings.Builder settings = RedisSettings.builder();
     uri.text("namespace").ifPresent(settings::namespace);
     uri.duration("fenceRetention").ifPresent(settings::fenceRetention);
@@ -116,14 +117,17 @@ final class RedisUri {
   }
 
   /**
-   * A pool without a thread that looks after it: an idle client costs nothing. As many connections
-   * as threads may want at once; those who want more wait for one.
+   * A pool of as many connections as threads want at once, up to a limit; those who want more wait
+   * for one. What has lain there for long would not be used again, and is closed.
    */
   GenericObjectPoolConfig<Connection> poolConfig() {
     GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
     config.setMaxTotal(maxConnections);
     config.setMaxIdle(maxConnections);
     config.setMaxWait(requestTimeout);
+    config.setMinEvictableIdleDuration(LockPool.LONGEST_REST);
+    config.setTimeBetweenEvictionRuns(LockPool.LONGEST_REST.dividedBy(2));
+    config.setNumTestsPerEvictionRun(-1); // all that are idle
     config.setJmxEnabled(false);
     return config;
   }
