@@ -3,25 +3,30 @@ package dev.interlock.redis;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.RedisCluster;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.Testbed;
+import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A Redis Cluster keeps the contract. Its servers tell clients where they are, past the kit's
- * proxies: what a broken network does to the client is tested on a single Redis.
+ * A Redis Cluster keeps the contract, for a user with the documented rights. Its servers tell
+ * clients where they are, past the kit's proxies: what a broken network does to the client is
+ * tested on a single Redis.
  */
 @Tag("extended")
 class RedisClusterContractTest extends LockTck {
 
+  private static RedisRights rights;
   private static RedisCluster servers;
 
   @BeforeAll
-  static void start() {
+  static void start() throws IOException {
+    rights = EveryRight.documented("redis-cluster");
     // Longer than any server stands still on a busy machine: a fail-over may lose locks.
-    servers = Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(10)).start();
+    servers = rights.grantOn(Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(10))).start();
   }
 
   @AfterAll
@@ -31,6 +36,6 @@ class RedisClusterContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
-    return Harness.at(servers.uri());
+    return Harness.at(servers.uri().replace("://", "://" + rights.userInfo()));
   }
 }

@@ -5,6 +5,7 @@ import static dev.interlock.redis.Backends.isBusy;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
@@ -23,6 +24,7 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.DisposableServer.State;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisCluster;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.IOException;
@@ -117,6 +119,31 @@ class RedisClusterTest {
       }
       for (RedisServer master : cluster.masters()) {
         assertTrue((Long) master.call("DBSIZE") > 10);
+      }
+    }
+  }
+
+  @Test
+  void theDocumentedRightsAreEnoughAndNoneIsOneTooMany() throws Exception {
+    RedisRights rights = EveryRight.documented("redis-cluster");
+    String uri = cluster.uri().replace("://", "://" + rights.userInfo());
+    String slot = Integer.toString(LockKeys.of("interlock", "moving").slot());
+    RedisServer from = masterOf("moving");
+    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+    try {
+      rights.requireExact(
+          cluster.members(),
+          () -> {
+            EveryRight.use(uri, "job", masterOf("job"), cluster.members());
+            to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
+            from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
+            try (LockBackend backend = Backends.open(uri)) {
+              assertFalse(backend.release(claim("moving"), soon()));
+            }
+          });
+    } finally {
+      for (RedisServer each : List.of(from, to)) {
+        each.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }

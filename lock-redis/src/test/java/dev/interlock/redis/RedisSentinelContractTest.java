@@ -2,26 +2,34 @@ package dev.interlock.redis;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.Testbed;
+import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A Redis that sentinels watch keeps the contract. Its servers tell clients where they are, past
- * the kit's proxies: what a broken network does to the client is tested on a single Redis.
+ * A Redis that sentinels watch keeps the contract, for a user with the documented rights. Its
+ * servers tell clients where they are, past the kit's proxies: what a broken network does to the
+ * client is tested on a single Redis.
  */
 @Tag("extended")
 class RedisSentinelContractTest extends LockTck {
 
+  private static RedisRights rights;
+  private static RedisRights sentinelRights;
   private static RedisSentinels servers;
 
   @BeforeAll
-  static void start() {
+  static void start() throws IOException {
+    rights = EveryRight.documented("redis");
+    sentinelRights = EveryRight.documented("sentinel");
     // Longer than any server stands still on a busy machine: a fail-over may lose locks.
-    servers = Testbed.redisSentinels().downAfter(Duration.ofSeconds(30)).start();
+    servers = rights.grantOn(Testbed.redisSentinels().downAfter(Duration.ofSeconds(30))).start();
+    sentinelRights.grantOn(servers.sentinels());
   }
 
   @AfterAll
@@ -31,6 +39,11 @@ class RedisSentinelContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
-    return Harness.at(servers.uri());
+    return Harness.at(
+        servers.uri().replace("://", "://" + rights.userInfo())
+            + "?sentinelUser="
+            + sentinelRights.user()
+            + "&sentinelPassword="
+            + sentinelRights.password());
   }
 }

@@ -22,6 +22,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisReplyException;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
@@ -100,6 +101,35 @@ class RedisSentinelTest {
       assertEquals(claim.id() + "|host/1/test", group.master().call("GET", "interlock:{job}"));
       assertTrue(backend.release(claim, soon()));
     }
+  }
+
+  @Test
+  void theDocumentedRightsAreEnoughAndNoneIsOneTooMany() throws Exception {
+    RedisRights rights = EveryRight.documented("redis").and(EveryRight.documented("waitReplicas"));
+    RedisRights sentinelRights = EveryRight.documented("sentinel");
+    String uri =
+        group.uri().replace("://", "://" + rights.userInfo())
+            + "?waitReplicas=1&sentinelUser="
+            + sentinelRights.user()
+            + "&sentinelPassword="
+            + sentinelRights.password();
+    sentinelRights.grantOn(group.sentinels());
+    List<RedisServer> members = group.members();
+    rights.requireExact(members, () -> EveryRight.use(uri, "job", group.master(), members));
+    sentinelRights.requireExact(
+        group.sentinels(),
+        () -> {
+          try (LockBackend unused = Backends.open(uri)) {
+            for (RedisServer sentinel : group.sentinels()) {
+              EveryRight.await(
+                  "listening to " + sentinel.name(),
+                  group.sentinels(),
+                  () ->
+                      ((String) sentinel.call("CLIENT", "LIST", "TYPE", "pubsub"))
+                          .contains("user=" + sentinelRights.user()));
+            }
+          }
+        });
   }
 
   @ParameterizedTest

@@ -6,6 +6,8 @@ import dev.interlock.redis.server.LockKeys;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.DisposableServer.State;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.RedisServer;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -17,14 +19,21 @@ import org.jspecify.annotations.Nullable;
 final class RedisUnderTest implements Server, ServerNode, StoreView {
 
   private final RedisServer redis;
+  private final String userInfo;
 
   RedisUnderTest(RedisServer redis) {
+    this(redis, "");
+  }
+
+  /** To be used as a user who must be refused nothing. */
+  RedisUnderTest(RedisServer redis, String userInfo) {
     this.redis = redis;
+    this.userInfo = userInfo;
   }
 
   @Override
   public String uri() {
-    return redis.uri();
+    return redis.uri().replace("://", "://" + userInfo);
   }
 
   @Override
@@ -91,6 +100,16 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
 
   @Override
   public void close() {
-    redis.close();
+    List<String> refusals = List.of();
+    try (redis) {
+      if (redis.state() == State.RUNNING && !userInfo.isEmpty()) {
+        refusals = RedisRights.refusals(List.of(redis));
+      }
+    } catch (IOException e) {
+      // A server that was hurt.
+    }
+    if (!refusals.isEmpty()) {
+      throw new IllegalStateException("refused: " + refusals);
+    }
   }
 }

@@ -4,20 +4,28 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.testbed.RedisBuilder.AppendOnly;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.nio.file.Path;
 
-/** Five nodes that write every change to their disks keep the contract. */
+/**
+ * Five nodes that write every change to their disks keep the contract, for a user with the
+ * documented rights.
+ */
 class RedlockContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
     return new Harness() {
       @Override
-      public Server start() {
+      public Server start() throws IOException {
+        RedisRights rights = RedisRights.read(Path.of("..", "docs", "operating.md"), "redlock");
         // The kit delays answers by half a second, which must not use up a node's time.
         return new RedlockUnderTest(
-            Testbed.redlockNodes().appendOnly(AppendOnly.ALWAYS).start(),
-            "?durable=true&nodeTimeout=1500ms");
+            rights.grantOn(Testbed.redlockNodes().appendOnly(AppendOnly.ALWAYS)).start(),
+            "?durable=true&nodeTimeout=1500ms",
+            rights.userInfo());
       }
 
       @Override

@@ -6,6 +6,8 @@ import dev.interlock.redis.server.LockKeys;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.DisposableServer.State;
+import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.RedlockNodes;
 import java.io.IOException;
@@ -20,15 +22,22 @@ final class RedlockUnderTest implements Server, StoreView {
 
   private final RedlockNodes redlock;
   private final String query;
+  private final String userInfo;
 
   RedlockUnderTest(RedlockNodes redlock, String query) {
+    this(redlock, query, "");
+  }
+
+  /** To be used as a user who must be refused nothing. */
+  RedlockUnderTest(RedlockNodes redlock, String query, String userInfo) {
     this.redlock = redlock;
     this.query = query;
+    this.userInfo = userInfo;
   }
 
   @Override
   public String uri() {
-    return redlock.uri() + query;
+    return redlock.uri().replace("://", "://" + userInfo) + query;
   }
 
   @Override
@@ -80,7 +89,19 @@ final class RedlockUnderTest implements Server, StoreView {
 
   @Override
   public void close() {
-    redlock.close();
+    List<String> refusals = new ArrayList<>();
+    try (redlock) {
+      for (RedisServer node : redlock.members()) {
+        if (node.state() == State.RUNNING && !userInfo.isEmpty()) {
+          refusals.addAll(RedisRights.refusals(List.of(node)));
+        }
+      }
+    } catch (IOException e) {
+      // A server that was hurt.
+    }
+    if (!refusals.isEmpty()) {
+      throw new IllegalStateException("refused: " + refusals);
+    }
   }
 
   private record Node(RedisServer redis) implements ServerNode {

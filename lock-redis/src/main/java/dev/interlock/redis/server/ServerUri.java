@@ -20,6 +20,7 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.SslOptions;
@@ -143,6 +144,8 @@ public final class ServerUri {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .clientName("interlock")
+            // It would be one more right, by a name that servers before 7.2 do not take.
+            .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
             .connectionTimeoutMillis(millis(connectTimeout))
             .socketTimeoutMillis(millis(requestTimeout));
     if (tls) {
