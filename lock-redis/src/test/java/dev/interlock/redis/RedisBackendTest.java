@@ -107,6 +107,7 @@ class RedisBackendTest {
       // Past an hour after the grant, and not past an hour after the end of the lease.
       moved.setClock(Duration.ofMinutes(9 * 60 + 170));
       assertFalse(there.inspect("job", soon()).isHeld());
+      assertEquals(Long.toString(token), moved.call("GET", FENCE));
       moved.setClock(Duration.ZERO);
       assertTrue(take(there, claim("job")).token() > token);
     }
