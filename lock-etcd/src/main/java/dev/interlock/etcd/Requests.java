@@ -163,19 +163,14 @@ final class Requests {
     return start(loan, request)
         .copy()
         .orTimeout(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)
-        .handle(
-            (answer, failure) -> {
-              if (failure == null) {
-                return CompletableFuture.completedFuture(answer);
-              }
+        .exceptionallyCompose(
+            failure -> {
               tell(loan, failure);
-              if (!Failures.saysNoLeader(failure) || deadline.hasPassed()) {
-                return CompletableFuture.<T>failedFuture(failure);
-              }
-              return CompletableFuture.runAsync(() -> {}, LATER)
-                  .thenCompose(later -> send(deadline, request));
-            })
-        .thenCompose(end -> end);
+              return Failures.saysNoLeader(failure) && !deadline.hasPassed()
+                  ? CompletableFuture.runAsync(() -> {}, LATER)
+                      .thenCompose(later -> send(deadline, request))
+                  : CompletableFuture.failedFuture(failure);
+            });
   }
 
   private static <T> CompletableFuture<T> start(
