@@ -103,7 +103,31 @@ final class RedisMutants {
             .fault("The locks of a Redis that writes nothing are promised to survive its restart.")
             .harness(WithoutDisk::new)
             .refusedBy("FAULT-03", "LeaseLostException")
+            .build(),
+        mutant("release sent twice", "REL-*", "FAULT-04", "LOSS-03")
+            .fault(
+                "A release without an answer is sent again, and what the second one does not find"
+                    + " is taken for lost.")
+            .harness(ReleaseSentTwice::new)
+            .refusedBy("FAULT-04", "<ALREADY_LOST>")
+            .refusedBy("LOSS-03", "<ALREADY_LOST>")
             .build());
+  }
+
+  static final class ReleaseSentTwice extends RedisSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new ForwardingBackend(right(uri, context)) {
+        @Override
+        public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+          try {
+            return super.release(claim, deadline);
+          } catch (LockUnavailableException e) {
+            return super.release(claim, deadline);
+          }
+        }
+      };
+    }
   }
 
   static final class CountedFromReply extends RedisSpecimen {

@@ -1,6 +1,7 @@
 package dev.interlock.tck.fault;
 
 import java.nio.ByteBuffer;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -150,6 +151,35 @@ interface Behaviour {
     @Override
     public int bytesBeforeCut() {
       return pass;
+    }
+
+    @Override
+    public boolean spent() {
+      return done;
+    }
+  }
+
+  /** Cuts the connection that carries one answer, instead of that answer. Once. */
+  final class LoseAnswer implements Behaviour {
+    private final Set<Link> asked = Collections.newSetFromMap(new WeakHashMap<>());
+    private int earlier;
+    private boolean done;
+
+    LoseAnswer(int earlier) {
+      this.earlier = earlier;
+    }
+
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      if (direction == Direction.CLIENT_TO_SERVER) {
+        asked.add(link);
+        return Fate.FORWARD;
+      }
+      if (done || !asked.remove(link) || earlier-- > 0) {
+        return Fate.FORWARD;
+      }
+      done = true;
+      return Fate.CUT;
     }
 
     @Override

@@ -255,8 +255,7 @@ public final class FaultProxy implements AutoCloseable {
   /**
    * Lets a number of bytes pass in one direction, counted over all connections from now on, and
    * then closes the connection that carries the next byte. That byte and those behind it are
-   * swallowed. Strikes once; after that the proxy works again. With zero bytes from the server it
-   * loses the next reply.
+   * swallowed. Strikes once; after that the proxy works again.
    *
    * @param direction which bytes are counted
    * @param bytes how many of them pass, zero or more
@@ -288,6 +287,25 @@ public final class FaultProxy implements AutoCloseable {
     String description = "lose replies to requests with '" + requestText + "'";
     byte[] pattern = requestText.getBytes(StandardCharsets.UTF_8);
     return begin(new NetworkFault(this, description, new Behaviour.LoseReplies(pattern)), () -> {});
+  }
+
+  /**
+   * Lets a number of answers pass, and closes the connection that carries the next one before its
+   * first byte: the server has done what it was asked to, or may yet do it, and its client knows
+   * that it will not hear of it. An answer is what the server sends first after its client has sent
+   * something on the same connection, counted over all connections from now on; what a server sends
+   * unasked passes. Strikes once; after that the proxy works again.
+   *
+   * @param earlier how many answers pass before, zero or more
+   * @return the fault, in force
+   * @throws IllegalArgumentException if the number is negative
+   */
+  public NetworkFault loseAnswer(int earlier) {
+    if (earlier < 0) {
+      throw new IllegalArgumentException("earlier must not be negative: " + earlier);
+    }
+    String description = "lose the answer after " + earlier + " others";
+    return begin(new NetworkFault(this, description, new Behaviour.LoseAnswer(earlier)), () -> {});
   }
 
   /** Ends all faults, as {@link NetworkFault#close()} does for one. */

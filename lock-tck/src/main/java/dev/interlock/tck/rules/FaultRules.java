@@ -246,4 +246,43 @@ public abstract class FaultRules extends RuleTest {
     }
     lease.release();
   }
+
+  // --- FAULT-04 ---
+
+  @Test
+  @Rule({"FAULT-04", "EXCL-05"})
+  void theAnswerToAnAttemptMayBeLost() throws Exception {
+    eachAnswerLost(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
+  }
+
+  @Test
+  @Rule({"FAULT-04", "EXCL-05"})
+  void anAnswerToAWaiterMayBeLost() throws Exception {
+    eachAnswerLost(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
+  }
+
+  @Test
+  @Rule("FAULT-04")
+  void theAnswerToARenewalMayBeLost() throws Exception {
+    eachAnswerLost(SpoiledAnswers::renewal, SpoiledAnswers::renewalInTheBackground);
+  }
+
+  @Test
+  @Rule({"FAULT-04", "LOSS-03"})
+  void theAnswerToAReleaseMayBeLost() throws Exception {
+    eachAnswerLost(SpoiledAnswers::release, SpoiledAnswers::closing);
+  }
+
+  @Test
+  @Rule("FAULT-04")
+  void theAnswerToAnOperatorMayBeLost() throws Exception {
+    eachAnswerLost(
+        SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
+  }
+
+  private void eachAnswerLost(SpoiledAnswers.Scenario... scenarios) throws Exception {
+    for (SpoiledAnswers.Scenario scenario : scenarios) {
+      SpoiledAnswers.each(this, List.of(Spoiler.losing(network())), scenario);
+    }
+  }
 }

@@ -424,6 +424,39 @@ class FaultProxyTest {
   }
 
   @Test
+  void loseAnswerLetsSoManyAnswersPassAndCutsTheConnectionOfTheNext() throws Exception {
+    Socket first = connect();
+    Socket second = connect();
+    assertWorks(first);
+    assertWorks(second);
+    try (NetworkFault lost = proxy.loseAnswer(2)) {
+      assertWorks(first);
+      assertWorks(second);
+      assertEquals(0, lost.hits());
+      send(first, "commit");
+      assertEquals(-1, first.getInputStream().read());
+      assertTrue(lost.awaitHit(SOON));
+      assertEquals(26, server.received(), "the server got the whole request");
+      assertWorks(second);
+    }
+  }
+
+  @Test
+  void loseAnswerPassesWhatAServerSendsUnasked() throws Exception {
+    Socket client = connect();
+    NetworkFault hold = proxy.hold(SERVER_TO_CLIENT);
+    send(client, "news");
+    assertTrue(hold.awaitHit(SOON)); // it has left the server, which was asked before the fault
+    try (NetworkFault lost = proxy.loseAnswer(0)) {
+      hold.close();
+      assertEquals("news", receive(client, 4));
+      assertEquals(0, lost.hits());
+      send(client, "commit");
+      assertEquals(-1, client.getInputStream().read());
+    }
+  }
+
+  @Test
   void loseRepliesStrikesOnlyConnectionsThatCarriedTheText() throws Exception {
     Socket other = connect();
     assertWorks(other);
