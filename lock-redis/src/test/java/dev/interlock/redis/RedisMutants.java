@@ -32,7 +32,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisPubSub;
+import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** The right lock on Redis with one fault that needs a network, other processes or a server. */
@@ -111,7 +113,32 @@ final class RedisMutants {
             .harness(ReleaseSentTwice::new)
             .refusedBy("FAULT-04", "<ALREADY_LOST>")
             .refusedBy("LOSS-03", "<ALREADY_LOST>")
+            .build(),
+        mutant("reply left unread", "EXCL-*", "FAULT-05")
+            .fault(
+                "Two commands are sent together. When the first is refused, the second one's reply"
+                    + " is left to whoever uses the connection next.")
+            .harness(ReplyLeftUnread::new)
+            .refusedBy("FAULT-05", "replaced by")
             .build());
+  }
+
+  static final class ReplyLeftUnread extends RedisSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new TextbookLock(uri, context) {
+        @Override
+        boolean take(String key, Claim claim) {
+          try (Connection connection = redis.getPool().getResource()) {
+            String millis = "" + millis(claim.term());
+            connection.sendCommand(Command.SET, key + ":tried", claim.id(), "PX", millis);
+            connection.sendCommand(Command.SET, key, claim.id(), "NX", "PX", millis);
+            connection.getOne();
+            return "OK".equals(connection.getBulkReply());
+          }
+        }
+      };
+    }
   }
 
   static final class ReleaseSentTwice extends RedisSpecimen {

@@ -9,6 +9,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.RedisErrors;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
@@ -166,6 +167,17 @@ public final class Kit implements AutoCloseable {
    */
   public Optional<Network> network(String uri) throws IOException {
     return Network.inFrontOf(uri, defaultPort(uri));
+  }
+
+  /**
+   * Puts proxies in front of a server that can answer commands of the Redis protocol by errors.
+   *
+   * @param uri the server's URI
+   * @return the way through them, or empty if the URI has no addresses
+   * @throws IOException if a proxy cannot listen
+   */
+  public Optional<RedisErrors> redisErrors(String uri) throws IOException {
+    return RedisErrors.inFrontOf(uri, defaultPort(uri));
   }
 
   /**

@@ -19,6 +19,7 @@ import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.RedisError;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -284,5 +285,58 @@ public abstract class FaultRules extends RuleTest {
     for (SpoiledAnswers.Scenario scenario : scenarios) {
       SpoiledAnswers.each(this, List.of(Spoiler.losing(network())), scenario);
     }
+  }
+
+  // --- FAULT-05 ---
+
+  @Test
+  @Rule("FAULT-05")
+  void anAttemptMayBeRefused() throws Exception {
+    eachCommandRefused(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
+  }
+
+  @Test
+  @Rule("FAULT-05")
+  void aWaiterMayBeRefused() throws Exception {
+    eachCommandRefused(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
+  }
+
+  @Test
+  @Rule("FAULT-05")
+  void aRenewalMayBeRefused() throws Exception {
+    eachCommandRefused(SpoiledAnswers::renewal, SpoiledAnswers::renewalInTheBackground);
+  }
+
+  @Test
+  @Rule({"FAULT-05", "LOSS-03"})
+  void aReleaseMayBeRefused() throws Exception {
+    eachCommandRefused(SpoiledAnswers::release, SpoiledAnswers::closing);
+  }
+
+  @Test
+  @Rule("FAULT-05")
+  void anOperatorMayBeRefused() throws Exception {
+    eachCommandRefused(
+        SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
+  }
+
+  @Test
+  @Rule("FAULT-05")
+  void everythingMayBeRefusedForAWhile() throws Exception {
+    SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::aWhile);
+  }
+
+  private void eachCommandRefused(SpoiledAnswers.Scenario... scenarios) throws Exception {
+    for (SpoiledAnswers.Scenario scenario : scenarios) {
+      SpoiledAnswers.each(this, refusals(1), scenario);
+    }
+  }
+
+  private List<Spoiler> refusals(int count) throws Exception {
+    List<Spoiler> refusals = new ArrayList<>();
+    for (RedisError error : RedisError.values()) {
+      refusals.add(Spoiler.refusing(redisErrors(), error, count));
+    }
+    return refusals;
   }
 }

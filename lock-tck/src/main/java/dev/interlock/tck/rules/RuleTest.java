@@ -23,6 +23,7 @@ import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.RedisErrors;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
@@ -202,18 +203,39 @@ public abstract class RuleTest {
     if (cannotHappen(Fault.PARTITION)) {
       throw new NotApplicableException(info().name() + " has no network");
     }
-    Optional<Network> network = kit().network(server.uri());
-    if (network.isEmpty()) {
+    Network network = throughProxies(kit().network(server.uri()));
+    networks.add(network);
+    return network;
+  }
+
+  /** Clients that are sent through proxies have to stay behind them. */
+  private <T extends AutoCloseable> T throughProxies(Optional<T> way) throws Exception {
+    if (way.isEmpty()) {
       throw new NotTestedException(
           "the URI has no host and port that a proxy could be put in front of");
     }
+    closing(way.get());
     if (!kit().staysBehindProxies()) {
-      network.get().close();
       throw new NotTestedException(
           "the servers lead clients past the kit's proxies, to the addresses that they know");
     }
-    networks.add(network.get());
-    return closing(network.get());
+    return way.get();
+  }
+
+  /** A way to the shared server on which commands of the Redis protocol can be refused. */
+  final RedisErrors redisErrors() throws Exception {
+    if (cannotHappen(Fault.PARTITION)) {
+      throw new NotApplicableException(info().name() + " has no network");
+    }
+    RedisErrors way = throughProxies(kit().redisErrors(kit().server().uri()));
+    acquireNow(client(way.uri(), lasting()).lock(newName())).release();
+    if (way.encrypted()) {
+      throw new NotTestedException("what is encrypted cannot be answered by the kit's proxies");
+    }
+    if (!way.speaksRedis()) {
+      throw new NotApplicableException(info().name() + " does not speak the Redis protocol");
+    }
+    return way;
   }
 
   /** A server that nobody else uses. */

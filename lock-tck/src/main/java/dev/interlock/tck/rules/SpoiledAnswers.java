@@ -343,4 +343,48 @@ final class SpoiledAnswers {
     assertFalse(revoked.isHeld(), "the successor was let in while the lease was still valid");
     next.release();
   }
+
+  /** Every answer is spoiled for a while. */
+  void aWhile() throws Exception {
+    if (earlier > 0) {
+      return;
+    }
+    Lease held = test.acquireNow(client.lock(name, test.lasting()));
+    String second = test.newName();
+    Lease given = test.acquireNow(client.lock(second, test.lasting()));
+    released.add(given.lost());
+    String third = test.newName();
+    Lease others = test.acquireNow(other.lock(third));
+    CompletableFuture<Optional<Lease>> waiter =
+        client.lock(third).tryAcquireAsync(untilLapsed().multipliedBy(2));
+    ReleaseOutcome outcome;
+    try (Spoil spoil = spoil()) {
+      outcome = given.release();
+      for (String each : List.of(name, third, test.newName())) {
+        try {
+          assertTrue(client.lock(each).tryAcquire().isEmpty(), "granted without the store");
+        } catch (LockException e) {
+          // as it has to be
+        }
+      }
+      RuleTest.letPass(PATIENCE);
+      assertTrue(held.isHeld(), "a lease was lost before its validity was over");
+      struck(spoil);
+    }
+    assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
+    RuleTest.assertReleased(others, "a lease was gone because somebody else was waiting");
+    try {
+      test.within(untilLapsed(), waiter, "the waiter was not served").ifPresent(Lease::release);
+    } catch (LockException e) {
+      // What a person has to put right ends a wait at once.
+    }
+    test.acquireWithin(
+            test.lasting().term().dividedBy(2),
+            other.lock(second),
+            "a release that was refused was not made up for")
+        .release();
+    RuleTest.renewNow(held, test.bound());
+    RuleTest.assertReleased(held, "the lease was gone");
+    assertFreeInTime(untilLapsed());
+  }
 }

@@ -2,6 +2,8 @@ package dev.interlock.tck.rules;
 
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.fault.RedisError;
+import dev.interlock.tck.fault.RedisErrors;
 import java.time.Duration;
 
 /** What stands between a client and the store, and spoils an answer when it is told to. */
@@ -50,6 +52,37 @@ interface Spoiler {
       @Override
       public String toString() {
         return "lost";
+      }
+    };
+  }
+
+  /** Answers by an error, and does not let the request pass. */
+  static Spoiler refusing(RedisErrors way, RedisError error, int count) {
+    return new Spoiler() {
+      @Override
+      public String uri() {
+        return way.uri();
+      }
+
+      @Override
+      public Spoil spoil(int earlier) {
+        RedisErrors.Spoiled spoiled = way.answer(error, earlier, count);
+        return new Spoil() {
+          @Override
+          public boolean awaitHit(Duration limit) throws InterruptedException {
+            return spoiled.awaitHit(limit);
+          }
+
+          @Override
+          public void close() {
+            spoiled.close();
+          }
+        };
+      }
+
+      @Override
+      public String toString() {
+        return "replaced by " + error;
       }
     };
   }

@@ -1,0 +1,238 @@
+package dev.interlock.tck.fault;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * A proxy in front of one Redis server that answers commands by errors and does not pass them on,
+ * as the server would. All other commands of the same connection are executed, and requests and
+ * replies stay in step: an error waits until what was asked before has been answered.
+ *
+ * <p>Left alone are commands within a transaction, and a connection on which how many replies there
+ * will be cannot be known. What is not of the Redis protocol passes as it is.
+ */
+final class RedisErrorProxy implements AutoCloseable {
+  private static final int CONNECT_MILLIS = 5_000;
+  private static final int TLS_HANDSHAKE = 22;
+  private static final Set<String> CONFIRMED_EACH =
+      Set.of(
+          "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE");
+  private static final Set<String> MESSAGES =
+      Set.of("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE");
+
+  private final InetSocketAddress upstream;
+  private final ServerSocket listener;
+  private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+  private final List<RedisErrors.Answers> active = new CopyOnWriteArrayList<>();
+  private volatile boolean speaksRedis;
+  private volatile boolean encrypted;
+
+  RedisErrorProxy(InetSocketAddress upstream) throws IOException {
+    this.upstream = upstream;
+    this.listener = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+    start("accept", this::accept);
+  }
+
+  InetSocketAddress address() {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), listener.getLocalPort());
+  }
+
+  /** Whether a client has sent something, and it was of the Redis protocol. */
+  boolean speaksRedis() {
+    return speaksRedis;
+  }
+
+  /** Whether a client has begun to speak TLS. */
+  boolean encrypted() {
+    return encrypted;
+  }
+
+  void begin(RedisErrors.Answers answers) {
+    active.add(answers);
+  }
+
+  void end(RedisErrors.Answers answers) {
+    active.remove(answers);
+  }
+
+  private void start(String what, Runnable work) {
+    Thread thread = new Thread(work, "redis-errors-" + what + "-" + listener.getLocalPort());
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void accept() {
+    while (!listener.isClosed()) {
+      try {
+        Socket client = listener.accept();
+        sockets.add(client);
+        start("requests", () -> serve(client));
+      } catch (IOException e) {
+        // Closed, or a client that has left already.
+      }
+    }
+  }
+
+  private void serve(Socket client) {
+    try (client;
+        Socket server = new Socket()) {
+      sockets.add(server);
+      client.setTcpNoDelay(true);
+      server.setTcpNoDelay(true);
+      server.connect(upstream, CONNECT_MILLIS);
+      new Conversation(client, server).carryRequests();
+    } catch (IOException e) {
+      // One of the two has closed the connection; so the other one's is closed as well.
+    }
+  }
+
+  /** One connection. Replies are written by whoever has the monitor. */
+  private final class Conversation {
+    private final Socket client;
+    private final Socket server;
+    private final InputStream requests;
+    private final InputStream replies;
+    private final OutputStream toClient;
+    private final OutputStream toServer;
+
+    /** What is to come next: a number of replies from the server, or an error of ours. */
+    private final Deque<Object> due = new ArrayDeque<>();
+
+    private boolean subscribed;
+    private boolean inTransaction;
+    private boolean leftAlone;
+
+    Conversation(Socket client, Socket server) throws IOException {
+      this.client = client;
+      this.server = server;
+      this.requests = new BufferedInputStream(client.getInputStream());
+      this.replies = new BufferedInputStream(server.getInputStream());
+      this.toClient = client.getOutputStream();
+      this.toServer = server.getOutputStream();
+    }
+
+    void carryRequests() throws IOException {
+      requests.mark(1);
+      int first = requests.read();
+      requests.reset();
+      if (first != '*') {
+        encrypted |= first == TLS_HANDSHAKE;
+        start("bytes", () -> carry(replies, toClient));
+        requests.transferTo(toServer);
+        return;
+      }
+      speaksRedis = true;
+      start("replies", this::carryReplies);
+      while (true) {
+        RespFrame request = RespFrame.read(requests);
+        if (passes(request)) {
+          request.writeTo(toServer);
+        }
+      }
+    }
+
+    private synchronized boolean passes(RespFrame request) throws IOException {
+      String command = request.command();
+      switch (command) {
+        case "MULTI" -> inTransaction = true;
+        case "EXEC", "DISCARD" -> inTransaction = false;
+        default -> {}
+      }
+      int expected = 1;
+      if (CONFIRMED_EACH.contains(command)) {
+        expected = request.words().size() - 1;
+      }
+      leftAlone |= expected == 0 || command.equals("MONITOR") || isClientReply(request);
+      if (!leftAlone && !inTransaction) {
+        for (RedisErrors.Answers answers : active) {
+          if (answers.isNext()) {
+            due.add(answers.error().answerTo(request.words().get(0), address()));
+            sayWhatIsDue();
+            return false;
+          }
+        }
+      }
+      subscribed |= CONFIRMED_EACH.contains(command);
+      due.add(expected);
+      return true;
+    }
+
+    private static boolean isClientReply(RespFrame request) {
+      return request.command().equals("CLIENT")
+          && request.words().size() > 1
+          && request.words().get(1).equalsIgnoreCase("REPLY");
+    }
+
+    private void carryReplies() {
+      try {
+        while (true) {
+          pass(RespFrame.read(replies));
+        }
+      } catch (IOException e) {
+        closeBoth();
+      }
+    }
+
+    private synchronized void pass(RespFrame reply) throws IOException {
+      reply.writeTo(toClient);
+      boolean unasked = subscribed && reply.isArrayOrPush() && MESSAGES.contains(reply.command());
+      if (unasked || leftAlone || !(due.peek() instanceof Integer expected)) {
+        return;
+      }
+      due.remove();
+      if (expected > 1) {
+        due.addFirst(expected - 1);
+      }
+      sayWhatIsDue();
+    }
+
+    private void sayWhatIsDue() throws IOException {
+      while (due.peek() instanceof String error) {
+        due.remove();
+        toClient.write(("-" + error + "\r\n").getBytes(UTF_8));
+      }
+    }
+
+    private void carry(InputStream from, OutputStream to) {
+      try {
+        from.transferTo(to);
+      } catch (IOException e) {
+        // The other side is told below.
+      }
+      closeBoth();
+    }
+
+    private void closeBoth() {
+      RedisErrorProxy.close(client);
+      RedisErrorProxy.close(server);
+    }
+  }
+
+  private static void close(AutoCloseable resource) {
+    try {
+      resource.close();
+    } catch (Exception e) {
+      // A socket whose close fails is closed none the less.
+    }
+  }
+
+  @Override
+  public void close() {
+    close(listener);
+    sockets.forEach(RedisErrorProxy::close);
+  }
+}

@@ -1,0 +1,172 @@
+package dev.interlock.tck.fault;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The way from clients to a store whose servers speak the Redis protocol, on which commands are
+ * answered by errors and not executed:
+ *
+ * <pre>{@code
+ * try (RedisErrors way = RedisErrors.inFrontOf("redis://127.0.0.1:6379", 6379).orElseThrow();
+ *     LockClient client = LockClient.open(way.uri());
+ *     RedisErrors.Spoiled second = way.answer(RedisError.LOADING, 1, 1)) {
+ *   client.lock("a").tryAcquire();
+ * }
+ * }</pre>
+ *
+ * <p>All methods may be called from any thread.
+ */
+public final class RedisErrors implements AutoCloseable {
+  private final String uri;
+  private final List<RedisErrorProxy> proxies;
+
+  private RedisErrors(String uri, List<RedisErrorProxy> proxies) {
+    this.uri = uri;
+    this.proxies = List.copyOf(proxies);
+  }
+
+  /**
+   * Puts a proxy in front of every address of a store. One that does not speak the Redis protocol,
+   * or speaks it through TLS, is served as well, but gives no errors.
+   *
+   * @param uri where the store is
+   * @param defaultPort the port of an address without one, or 0 if there is no such port
+   * @return the way, or empty if the URI has no addresses
+   * @throws IOException if a proxy cannot listen
+   */
+  public static Optional<RedisErrors> inFrontOf(String uri, int defaultPort) throws IOException {
+    Optional<StoreUri> parsed = StoreUri.parse(uri, defaultPort);
+    if (parsed.isEmpty()) {
+      return Optional.empty();
+    }
+    List<RedisErrorProxy> proxies = new ArrayList<>();
+    List<StoreUri.Address> local = new ArrayList<>();
+    try {
+      for (StoreUri.Address address : parsed.get().addresses()) {
+        RedisErrorProxy proxy =
+            new RedisErrorProxy(new InetSocketAddress(address.host(), address.port()));
+        proxies.add(proxy);
+        local.add(new StoreUri.Address("127.0.0.1", proxy.address().getPort()));
+      }
+    } catch (IOException e) {
+      proxies.forEach(RedisErrorProxy::close);
+      throw e;
+    }
+    return Optional.of(new RedisErrors(parsed.get().withAddresses(local), proxies));
+  }
+
+  /**
+   * Returns the URI that leads to the store.
+   *
+   * @return the URI
+   */
+  public String uri() {
+    return uri;
+  }
+
+  /**
+   * Returns whether clients have sent something by this way, and it was of the Redis protocol.
+   *
+   * @return false also if nothing has been sent yet
+   */
+  public boolean speaksRedis() {
+    return proxies.stream().anyMatch(RedisErrorProxy::speaksRedis);
+  }
+
+  /**
+   * Returns whether clients speak TLS on this way, so that nothing can be read or answered here.
+   *
+   * @return false also if nothing has been sent yet
+   */
+  public boolean encrypted() {
+    return proxies.stream().anyMatch(RedisErrorProxy::encrypted);
+  }
+
+  /**
+   * Answers some commands on the way to each server by an error, counted over all of its
+   * connections from now on.
+   *
+   * @param error which
+   * @param earlier how many commands are executed before, zero or more
+   * @param count how many are not, at least one
+   * @return what can be waited for, and closed when it shall end before that
+   */
+  public Spoiled answer(RedisError error, int earlier, int count) {
+    Spoiled spoiled = new Spoiled();
+    for (RedisErrorProxy proxy : proxies) {
+      Answers answers = new Answers(error, earlier, count, spoiled);
+      spoiled.parts.add(() -> proxy.end(answers));
+      proxy.begin(answers);
+    }
+    return spoiled;
+  }
+
+  /** Closes all connections and stops listening. */
+  @Override
+  public void close() {
+    proxies.forEach(RedisErrorProxy::close);
+  }
+
+  /** Commands that are answered by errors, on all ways. */
+  public static final class Spoiled implements AutoCloseable {
+    private final CountDownLatch struck = new CountDownLatch(1);
+    private final List<Runnable> parts = new ArrayList<>();
+
+    private Spoiled() {}
+
+    /**
+     * Waits until a command was answered by the error.
+     *
+     * @param limit how long to wait at most
+     * @return whether one was in time
+     * @throws InterruptedException if the thread is interrupted while it waits
+     */
+    public boolean awaitHit(Duration limit) throws InterruptedException {
+      return struck.await(limit.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** From now on commands are executed again. */
+    @Override
+    public void close() {
+      parts.forEach(Runnable::run);
+    }
+  }
+
+  /** Those on one way. */
+  static final class Answers {
+    private final RedisError error;
+    private final int first;
+    private final int count;
+    private final Spoiled spoiled;
+    private final AtomicInteger seen = new AtomicInteger();
+
+    Answers(RedisError error, int earlier, int count, Spoiled spoiled) {
+      this.error = error;
+      this.first = earlier;
+      this.count = count;
+      this.spoiled = spoiled;
+    }
+
+    RedisError error() {
+      return error;
+    }
+
+    /** Counts a command, and tells whether it is one of them. */
+    boolean isNext() {
+      int number = seen.getAndIncrement() - first;
+      boolean next = number >= 0 && number < count;
+      if (next) {
+        spoiled.struck.countDown();
+      }
+      return next;
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package dev.interlock.tck.fault;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** One request or reply of the Redis protocol, version 2 or 3, as it came over the wire. */
+final class RespFrame {
+  private static final int LONGEST_LINE = 64 << 10;
+
+  private final byte[] bytes;
+  private final List<String> words;
+
+  private RespFrame(byte[] bytes, List<String> words) {
+    this.bytes = bytes;
+    this.words = words;
+  }
+
+  /** Writes all of it. */
+  void writeTo(OutputStream out) throws IOException {
+    out.write(bytes);
+  }
+
+  /** The texts at its top level: of a request, the command and its arguments. */
+  List<String> words() {
+    return words;
+  }
+
+  /** The command of a request, or the kind of a push, in upper case; empty if there is none. */
+  String command() {
+    return words.isEmpty() ? "" : words.get(0).toUpperCase(Locale.ROOT);
+  }
+
+  /** Whether this is, or may be, something that the server sends unasked. */
+  boolean isArrayOrPush() {
+    return bytes[0] == '*' || bytes[0] == '>';
+  }
+
+  /**
+   * Reads the next one. Attributes are part of the reply that they precede.
+   *
+   * @throws EOFException if there is no other one
+   * @throws IOException if it is not of this protocol
+   */
+  static RespFrame read(InputStream in) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    List<String> words = new ArrayList<>();
+    copy(in, bytes, words, 0);
+    return new RespFrame(bytes.toByteArray(), words);
+  }
+
+  private static void copy(
+      InputStream in, ByteArrayOutputStream bytes, List<String> words, int depth)
+      throws IOException {
+    String line = line(in, bytes);
+    char type = line.charAt(0);
+    switch (type) {
+      case '+', '-', ':', '_', '#', ',', '(' -> note(words, depth, line.substring(1));
+      case '$', '=', '!' -> {
+        int length = length(line);
+        if (length >= 0) {
+          byte[] text = in.readNBytes(length + 2);
+          if (text.length < length + 2) {
+            throw new EOFException();
+          }
+          bytes.writeBytes(text);
+          note(words, depth, new String(text, 0, length, UTF_8));
+        }
+      }
+      case '*', '~', '>' -> elements(in, bytes, words, depth, length(line));
+      case '%' -> elements(in, bytes, words, depth, 2 * length(line));
+      case '|' -> {
+        elements(in, bytes, words, depth + 1, 2 * length(line));
+        copy(in, bytes, words, depth);
+      }
+      default -> throw new IOException("not of the Redis protocol: " + (int) type);
+    }
+  }
+
+  private static void elements(
+      InputStream in, ByteArrayOutputStream bytes, List<String> words, int depth, int count)
+      throws IOException {
+    for (int i = 0; i < count; i++) {
+      copy(in, bytes, words, depth + 1);
+    }
+  }
+
+  private static void note(List<String> words, int depth, String text) {
+    if (depth <= 1) {
+      words.add(text);
+    }
+  }
+
+  private static int length(String line) throws IOException {
+    try {
+      return Integer.parseInt(line.substring(1));
+    } catch (NumberFormatException e) {
+      throw new IOException("not a length: " + line, e);
+    }
+  }
+
+  private static String line(InputStream in, ByteArrayOutputStream bytes) throws IOException {
+    ByteArrayOutputStream line = new ByteArrayOutputStream();
+    for (int last = 0, next = in.read(); ; last = next, next = in.read()) {
+      if (next < 0) {
+        throw new EOFException();
+      }
+      bytes.write(next);
+      line.write(next);
+      if (last == '\r' && next == '\n' && line.size() > 2) {
+        return line.toString(UTF_8).substring(0, line.size() - 2);
+      }
+      if (line.size() > LONGEST_LINE) {
+        throw new IOException("a line that does not end");
+      }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+package dev.interlock.tck.fault;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Commands are answered by errors, and all others stay in step. */
+@Timeout(60)
+class RedisErrorsTest {
+  private static final Duration NOW = Duration.ofMillis(1);
+
+  private final Queue<String> executed = new ConcurrentLinkedQueue<>();
+  private ServerSocket listener;
+  private RedisErrors way;
+  private Socket client;
+
+  @BeforeEach
+  void start() throws IOException {
+    listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    Thread server = new Thread(this::serve, "redis-of-the-test");
+    server.setDaemon(true);
+    server.start();
+    way = RedisErrors.inFrontOf("redis://127.0.0.1:" + listener.getLocalPort(), 0).orElseThrow();
+    InetAddress local = InetAddress.getLoopbackAddress();
+    client = new Socket(local, Integer.parseInt(way.uri().replaceAll(".*:", "")));
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    client.close();
+    way.close();
+    listener.close();
+  }
+
+  /** Answers a command by its last word; a subscription also by a message. */
+  private void serve() {
+    try (Socket socket = listener.accept()) {
+      while (true) {
+        RespFrame request = RespFrame.read(socket.getInputStream());
+        executed.add(String.join(" ", request.words()));
+        StringBuilder answer = new StringBuilder();
+        if (request.command().equals("SUBSCRIBE")) {
+          for (String channel : request.words().subList(1, request.words().size())) {
+            answer.append(array("message", "early", "news"));
+            answer.append(array("subscribe", channel, "1"));
+          }
+        } else {
+          answer.append("+").append(request.words().get(request.words().size() - 1)).append("\r\n");
+        }
+        socket.getOutputStream().write(answer.toString().getBytes(UTF_8));
+      }
+    } catch (IOException e) {
+      // the end
+    }
+  }
+
+  private static String array(String... words) {
+    StringBuilder array = new StringBuilder("*" + words.length + "\r\n");
+    for (String word : words) {
+      array.append("$").append(word.length()).append("\r\n").append(word).append("\r\n");
+    }
+    return array.toString();
+  }
+
+  private void send(String... commands) throws IOException {
+    StringBuilder all = new StringBuilder();
+    for (String command : commands) {
+      all.append(array(command.split(" ")));
+    }
+    client.getOutputStream().write(all.toString().getBytes(UTF_8));
+  }
+
+  private String reply() throws IOException {
+    return String.join(" ", RespFrame.read(client.getInputStream()).words());
+  }
+
+  @Test
+  void aCommandInAPipelineIsRefusedInItsTurnAndNotExecuted() throws Exception {
+    send("ECHO before");
+    assertEquals("before", reply());
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 1, 1)) {
+      assertFalse(spoiled.awaitHit(NOW));
+      send("ECHO a", "ECHO b", "ECHO c");
+      assertEquals("a", reply());
+      assertTrue(reply().startsWith("LOADING Redis is"));
+      assertEquals("c", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+      send("ECHO d");
+      assertEquals("d", reply());
+    }
+    assertEquals(List.of("ECHO before", "ECHO a", "ECHO c", "ECHO d"), List.copyOf(executed));
+    assertTrue(way.speaksRedis());
+    assertFalse(way.encrypted());
+  }
+
+  @Test
+  void everythingIsRefusedUntilItEnds() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.NOPERM, 0, Integer.MAX_VALUE)) {
+      send("ECHO a", "GET b");
+      assertEquals("NOPERM this user has no permissions to run the 'ECHO' command", reply());
+      assertEquals("NOPERM this user has no permissions to run the 'GET' command", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+    send("ECHO c");
+    assertEquals("c", reply());
+  }
+
+  @Test
+  void messagesAreNoReplies() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 2, 1)) {
+      send("SUBSCRIBE one two", "ECHO a", "ECHO b", "ECHO c");
+      for (String channel : List.of("one", "two")) {
+        assertEquals("message early news", reply());
+        assertEquals("subscribe " + channel + " 1", reply());
+      }
+      assertEquals("a", reply());
+      assertTrue(reply().startsWith("BUSY "));
+      assertEquals("c", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void aTransactionIsLeftAlone() throws Exception {
+    send("MULTI", "ECHO a");
+    assertEquals("MULTI", reply());
+    assertEquals("a", reply());
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+      send("ECHO b", "ECHO EXEC");
+      assertEquals("b", reply());
+      assertEquals("EXEC", reply());
+      assertFalse(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void framesOfBothVersionsAreReadWhole() throws Exception {
+    String frames =
+        String.join(
+            "\r\n",
+            List.of(
+                "$-1", "*-1", "_", "#t", ",1.5", "%1", "+a", "*1", ":1", "|1", "+ttl", ":5", "$2",
+                "", "", ">2", "+push", "~1", "(12", "=5", "txt:a", ""));
+    InputStream in = new ByteArrayInputStream(frames.getBytes(UTF_8));
+    ByteArrayOutputStream read = new ByteArrayOutputStream();
+    for (int i = 0; i < 9; i++) {
+      RespFrame.read(in).writeTo(read);
+    }
+    assertEquals(frames, read.toString(UTF_8));
+    assertThrows(EOFException.class, () -> RespFrame.read(in));
+    assertArrayEquals(new byte[0], in.readAllBytes());
+  }
+}
