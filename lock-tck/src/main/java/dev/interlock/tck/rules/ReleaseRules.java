@@ -20,15 +20,11 @@ import dev.interlock.tck.StoreView.Entry;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.RemoteTask;
-import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -225,71 +221,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-04 ---
 
-  /** Uses many names and answers how much heap and how many threads there are more afterwards. */
-  static final class UseManyNames implements RemoteTask {
-    private static final int THREADS = 16;
-    private static final int MORE_THREADS = 10;
-
-    @Override
-    public String run(Worker worker, List<String> arguments) throws Exception {
-      String prefix = arguments.get(0);
-      int names = Integer.parseInt(arguments.get(1));
-      use(worker.client(), prefix + "-warm", names / 10);
-      long heapBefore = usedHeap();
-      int threadsBefore = Thread.getAllStackTraces().size();
-      use(worker.client(), prefix, names);
-      long heap = usedHeap() - heapBefore;
-      int threads = threadsAtRest(threadsBefore + MORE_THREADS) - threadsBefore;
-      return heap + " " + threads;
-    }
-
-    private static void use(LockClient client, String prefix, int names) throws Exception {
-      ExecutorService executor = Executors.newFixedThreadPool(THREADS);
-      List<Future<?>> parts = new ArrayList<>();
-      for (int t = 0; t < THREADS; t++) {
-        int first = t;
-        parts.add(
-            executor.submit(
-                () -> {
-                  for (int i = first; i < names; i += THREADS) {
-                    client.lock(prefix + "-" + i).acquire().release();
-                  }
-                  return null;
-                }));
-      }
-      for (Future<?> part : parts) {
-        part.get();
-      }
-      executor.shutdown();
-      assertTrue(executor.awaitTermination(1, TimeUnit.MINUTES), "the threads do not end");
-    }
-
-    /**
-     * How many there are, once those have ended that a client keeps for a while in case of need.
-     */
-    private static int threadsAtRest(int most) throws InterruptedException {
-      long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-      int threads = Thread.getAllStackTraces().size();
-      while (threads > most && System.nanoTime() - end < 0) {
-        letPass(Duration.ofMillis(50));
-        threads = Thread.getAllStackTraces().size();
-      }
-      return threads;
-    }
-
-    /** The least of several measurements, since collections run when they like. */
-    private static long usedHeap() throws InterruptedException {
-      long least = Long.MAX_VALUE;
-      for (int i = 0; i < 5; i++) {
-        System.gc();
-        Thread.sleep(50);
-        Runtime runtime = Runtime.getRuntime();
-        least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
-      }
-      return least;
-    }
-  }
-
   @Test
   @Rule("REL-04")
   @Timeout(value = 8, unit = TimeUnit.MINUTES)
@@ -386,5 +317,34 @@ public abstract class ReleaseRules extends RuleTest {
     lease.release();
     acquireWithin(bound(), other.lock(busy), "a wait of the closed client became the holder")
         .release();
+  }
+
+  // --- REL-06 ---
+
+  @Test
+  @Rule("REL-06")
+  void leasesThatExpireLeaveNothingInTheClientOrOnTheStore() throws Exception {
+    String prefix = newName();
+    Optional<StoreView> view = kit().server().view();
+    OtherProcess user = separateProcess(passing());
+    String[] answer =
+        user.call(
+                Duration.ofMinutes(4),
+                ManyLeasesThatExpire.class,
+                prefix,
+                Long.toString(bound().toMillis()))
+            .split(" ", 2);
+    assertEquals(
+        "{}",
+        answer[1],
+        () ->
+            ManyLeasesThatExpire.LEASES
+                + " leases that expired have left objects in the client, each time");
+    assertTrue(
+        Integer.parseInt(answer[0]) <= UseManyNames.MORE_THREADS,
+        () -> "and " + answer[0] + " threads more than before");
+    if (view.isPresent()) {
+      awaitNothing(view.get(), prefix, "leases that expired left something on the store");
+    }
   }
 }

@@ -65,6 +65,14 @@ final class LeaseMutants {
             .harness(ThreadPerLease::new)
             .refusedBy("LEASE-08", "threads more than one")
             .build(),
+        Specimen.mutant("expired lease remembered")
+            .fault("The client notes every lease that it gives out until that is released.")
+            .harness(ExpiredLeaseRemembered::new)
+            .exceptRules(
+                "what the client keeps comes and goes with the leases that a rule lets expire",
+                "LEASE-08")
+            .refusedBy("REL-06", "have left objects in the client")
+            .build(),
         Specimen.mutant("forgotten lease kept")
             .fault("The client refers to its leases, so that a forgotten one is renewed for ever.")
             .harness(ForgottenLeaseKept::new)
@@ -267,6 +275,32 @@ final class LeaseMutants {
         if (end != null) {
           end.countDown();
         }
+        return super.release(claim, deadline);
+      }
+    }
+  }
+
+  static final class ExpiredLeaseRemembered extends MemoryMutant {
+    ExpiredLeaseRemembered() {
+      super(Noting::new, UnaryOperator.identity());
+    }
+
+    private static final class Noting extends AlteredClaims {
+      private final Map<String, Grant> given = new ConcurrentHashMap<>();
+
+      Noting(QueueingBackend right) {
+        super(right);
+      }
+
+      @Override
+      Grant told(Grant grant) {
+        given.put(grant.claim().id(), grant);
+        return grant;
+      }
+
+      @Override
+      public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+        given.remove(claim.id());
         return super.release(claim, deadline);
       }
     }

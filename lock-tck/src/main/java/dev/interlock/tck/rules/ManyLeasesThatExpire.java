@@ -1,0 +1,127 @@
+package dev.interlock.tck.rules;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+/**
+ * Lets leases of many names run out, in three rounds, and answers with the classes of which each
+ * round has left about as many objects more as there were leases, or with nothing.
+ *
+ * <p>The first round is there to load and to fill what is filled once. Objects are counted instead
+ * of bytes: a client's heap goes up and down by more than what so few leases can leave there.
+ */
+final class ManyLeasesThatExpire implements RemoteTask {
+  static final int LEASES = 300;
+
+  private static final int ROUNDS = 3;
+  private static final int THREADS = 16;
+  private static final Pattern BLANKS = Pattern.compile("\\s+");
+
+  /** How many objects of each class there were after each round. */
+  private final Map<String, long[]> objects = new TreeMap<>();
+
+  @Override
+  public String run(Worker worker, List<String> arguments) throws Exception {
+    String prefix = arguments.get(0);
+    Duration limit = Duration.ofMillis(Long.parseLong(arguments.get(1)));
+    letExpire(worker, prefix);
+    int threads = Thread.getAllStackTraces().size();
+    count(0);
+    count(0); // the table itself is there now
+    for (int round = 1; round < ROUNDS; round++) {
+      letExpire(worker, prefix);
+      // What is on its way out for longer than a moment is in the count before, too.
+      countAtRest(round, round == ROUNDS - 1 ? limit : Duration.ofSeconds(1));
+    }
+    Map<String, Long> left = grownSinceTheFirst(ROUNDS - 1);
+    int more = UseManyNames.threadsAtRest(threads + UseManyNames.MORE_THREADS) - threads;
+    return more + " " + left;
+  }
+
+  private static void letExpire(Worker worker, String prefix) throws Exception {
+    ExecutorService executor = Executors.newFixedThreadPool(THREADS);
+    List<Future<Lease>> leases = new ArrayList<>();
+    for (int i = 0; i < LEASES; i++) {
+      DistributedLock lock = worker.client().lock(prefix + "-" + i);
+      leases.add(executor.submit(() -> lock.acquire()));
+    }
+    for (Future<Lease> lease : leases) {
+      var unused = lease.get().lost().get(1, TimeUnit.MINUTES);
+    }
+    executor.shutdown();
+    if (!executor.awaitTermination(1, TimeUnit.MINUTES)) {
+      throw new IllegalStateException("the threads do not end");
+    }
+  }
+
+  /** Counts when nothing has grown, or will not change that any more. */
+  private void countAtRest(int round, Duration limit) throws Exception {
+    long end = System.nanoTime() + limit.toNanos();
+    count(round);
+    while (!grownSinceTheFirst(round).isEmpty() && System.nanoTime() - end < 0) {
+      RuleTest.letPass(Duration.ofMillis(200));
+      count(round);
+    }
+  }
+
+  /** In each of the rounds. */
+  private Map<String, Long> grownSinceTheFirst(int last) {
+    Map<String, Long> grown = grownIn(last);
+    for (int round = 1; round < last; round++) {
+      grown.keySet().retainAll(grownIn(round).keySet());
+    }
+    return grown;
+  }
+
+  private Map<String, Long> grownIn(int round) {
+    Map<String, Long> grown = new TreeMap<>();
+    objects.forEach(
+        (type, counts) -> {
+          long more = counts[round] - counts[round - 1];
+          if (more >= LEASES * 3 / 4) {
+            grown.put(type, more);
+          }
+        });
+    return grown;
+  }
+
+  /** Counts what can be reached; nothing if this JVM does not tell. */
+  private void count(int round) {
+    try {
+      String histogram =
+          (String)
+              ManagementFactory.getPlatformMBeanServer()
+                  .invoke(
+                      new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                      "gcClassHistogram",
+                      new Object[] {new String[0]},
+                      new String[] {String[].class.getName()});
+      objects.values().forEach(counts -> counts[round] = 0);
+      for (String line : histogram.lines().toList()) {
+        // "   1:   26217   2214024  [B (java.base@17.0.15)"
+        String[] columns = BLANKS.split(line.strip());
+        if (columns.length >= 4 && columns[0].endsWith(":")) {
+          objects.computeIfAbsent(columns[3], type -> new long[ROUNDS])[round] +=
+              Long.parseLong(columns[1]);
+        }
+      }
+    } catch (JMException e) {
+      // Another kind of JVM.
+    }
+  }
+}
