@@ -6,6 +6,7 @@ import dev.interlock.BackendInfo;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
@@ -149,6 +150,11 @@ final class EtcdUnderTest implements Server, StoreView {
   @Override
   public void close() {
     etcd.close();
+  }
+
+  @Override
+  public Optional<Permissions> permissions() throws IOException, InterruptedException {
+    return Optional.of(EtcdPermissions.of(etcd));
   }
 
   private final class Node implements ServerNode {

@@ -6,6 +6,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
@@ -120,7 +121,34 @@ final class RedisMutants {
                     + " is left to whoever uses the connection next.")
             .harness(ReplyLeftUnread::new)
             .refusedBy("FAULT-05", "replaced by")
+            .build(),
+        mutant("refusal taken for a loss", "FAULT-05", "FAULT-06")
+            .fault("A renewal that the server refuses to execute loses the lease.")
+            .harness(RefusalTakenForALoss::new)
+            .refusedBy("FAULT-05", "was said to be lost")
+            .refusedBy("FAULT-06", "was refused, with validity left")
             .build());
+  }
+
+  static final class RefusalTakenForALoss extends RedisSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new ForwardingBackend(right(uri, context)) {
+        @Override
+        public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+          try {
+            Renewal renewal = super.renew(grant, deadline);
+            return renewal instanceof Renewal.Failed ? gone() : renewal;
+          } catch (LockException e) {
+            return gone();
+          }
+        }
+
+        private Renewal gone() {
+          return new Renewal.Gone(LossReason.TAKEN, "the server does not want it");
+        }
+      };
+    }
   }
 
   static final class ReplyLeftUnread extends RedisSpecimen {

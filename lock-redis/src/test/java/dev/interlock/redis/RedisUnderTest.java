@@ -3,6 +3,7 @@ package dev.interlock.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
@@ -66,6 +67,28 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
       entries.add(new Entry(Kind.WAITER, "subscription " + channel, false));
     }
     return entries;
+  }
+
+  @Override
+  public Optional<Permissions> permissions() throws IOException {
+    redis.call("ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all");
+    return Optional.of(
+        new Permissions() {
+          @Override
+          public String uri() {
+            return redis.uri().replace("://", "://locker:secret@");
+          }
+
+          @Override
+          public void take() throws IOException {
+            redis.call("ACL", "SETUSER", "locker", "-@all");
+          }
+
+          @Override
+          public void giveBack() throws IOException {
+            redis.call("ACL", "SETUSER", "locker", "+@all");
+          }
+        });
   }
 
   private static List<String> strings(@Nullable Object reply) {

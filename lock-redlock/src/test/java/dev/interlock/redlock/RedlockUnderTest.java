@@ -3,6 +3,7 @@ package dev.interlock.redlock;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
@@ -75,6 +76,36 @@ final class RedlockUnderTest implements Server, StoreView {
       }
     }
     return entries;
+  }
+
+  @Override
+  public Optional<Permissions> permissions() throws IOException {
+    setUser("on", ">secret", "~*", "&*", "+@all");
+    return Optional.of(
+        new Permissions() {
+          @Override
+          public String uri() {
+            return RedlockUnderTest.this.uri().replace("://", "://locker:secret@");
+          }
+
+          @Override
+          public void take() throws IOException {
+            setUser("-@all");
+          }
+
+          @Override
+          public void giveBack() throws IOException {
+            setUser("+@all");
+          }
+        });
+  }
+
+  private void setUser(String... rules) throws IOException {
+    List<String> command = new ArrayList<>(List.of("ACL", "SETUSER", "locker"));
+    command.addAll(List.of(rules));
+    for (RedisServer node : redlock.members()) {
+      node.call(command.toArray(String[]::new));
+    }
   }
 
   private static List<String> strings(@Nullable Object reply) {

@@ -35,6 +35,17 @@ public interface Server extends AutoCloseable {
   }
 
   /**
+   * Returns the permissions that lock clients have here, if the kit may take them away for a while.
+   * It does so on a server of which it is the only user.
+   *
+   * @return the permissions, or empty if they must be left alone, or there are none
+   * @throws Exception if they cannot be set up
+   */
+  default Optional<Permissions> permissions() throws Exception {
+    return Optional.empty();
+  }
+
+  /**
    * Takes a lock out of the store behind its holder's back, as a person with the store's own tools
    * would.
    *

@@ -1,6 +1,7 @@
 package dev.interlock.zookeeper;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
@@ -13,11 +14,15 @@ import dev.interlock.testbed.ZooKeeperServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Op;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 
 /** A disposable ensemble as the kit wants to see it. */
 final class ZooKeeperUnderTest implements Server, StoreView {
@@ -114,6 +119,42 @@ final class ZooKeeperUnderTest implements Server, StoreView {
       }
     }
     return entries;
+  }
+
+  @Override
+  public Optional<Permissions> permissions() {
+    return Optional.of(
+        new Permissions() {
+          @Override
+          public String uri() {
+            return ZooKeeperUnderTest.this.uri();
+          }
+
+          @Override
+          public void take() throws KeeperException, InterruptedException {
+            allowEverywhere("/interlock", Perms.READ | Perms.ADMIN);
+          }
+
+          @Override
+          public void giveBack() throws KeeperException, InterruptedException {
+            allowEverywhere("/interlock", Perms.ALL);
+          }
+        });
+  }
+
+  /** To everybody, from the given node on. */
+  private void allowEverywhere(String path, int permissions)
+      throws KeeperException, InterruptedException {
+    catchUp();
+    try {
+      observer.setACL(
+          path, Collections.singletonList(new ACL(permissions, Ids.ANYONE_ID_UNSAFE)), -1);
+    } catch (KeeperException.NoNodeException e) {
+      return;
+    }
+    for (String child : childrenOf(path)) {
+      allowEverywhere(path + "/" + child, permissions);
+    }
   }
 
   /** Lets the reads that follow see what any client knows to be done, whoever serves us. */

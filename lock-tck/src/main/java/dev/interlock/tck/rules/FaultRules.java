@@ -1,5 +1,7 @@
 package dev.interlock.tck.rules;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -8,13 +10,16 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
@@ -27,6 +32,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -338,5 +345,65 @@ public abstract class FaultRules extends RuleTest {
       refusals.add(Spoiler.refusing(redisErrors(), error, count));
     }
     return refusals;
+  }
+
+  // --- FAULT-06 ---
+
+  @Test
+  @Rule({"FAULT-06", "REL-02", "LOSS-03"})
+  void permissionsMayBeTakenAwayAndGivenBack() throws Exception {
+    Server server = ownServer();
+    Permissions permissions =
+        server
+            .permissions()
+            .orElseThrow(() -> new NotTestedException("the harness cannot take permissions away"));
+    // Long enough for what a session must make certain, and short enough to be waited for.
+    LockOptions options = options(timing().renewedTerm().multipliedBy(2), true);
+    LockClient client = client(permissions.uri(), options);
+    LockClient other = client(permissions.uri(), options);
+    Lease given = acquireNow(client.lock(newName()));
+    CompletableFuture<LeaseLostException> lost = given.lost();
+    Lease kept = acquireNow(client.lock(newName(), lasting()));
+    Lease renewed = acquireNow(client.lock(newName(), renewed()));
+    CompletableFuture<Optional<Lease>> waiter =
+        other.lock(kept.name()).tryAcquireAsync(timing().longTerm());
+    awaitInLine(client, kept.name(), 1);
+    long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
+    permissions.take();
+    ReleaseOutcome outcome;
+    try {
+      outcome = given.release();
+      for (String name : List.of(given.name(), kept.name(), newName())) {
+        try {
+          assertTrue(
+              other.lock(name).tryAcquire().isEmpty(), "a lock was had without the permission");
+        } catch (LockException e) {
+          // as it has to be
+        }
+      }
+      letPass(renewed().term().dividedBy(2)); // one renewal at least is refused
+      assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
+      boolean held = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
+      assertTrue(held, "a lease was lost by a renewal that was refused, with validity left");
+    } finally {
+      permissions.giveBack();
+    }
+    assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
+    acquireWithin(
+            given.effectiveTerm().plus(bound()),
+            other.lock(given.name()),
+            "a release that was refused was not made up for when it was allowed again")
+        .release();
+    assertFalse(lost.isDone(), "lost() completed for a lease that was released");
+    renewNow(kept, bound());
+    assertReleased(kept, "a lease was gone after the permissions had been taken for a while");
+    try {
+      within(bound(), waiter, "a waiter was not served").ifPresent(Lease::release);
+    } catch (LockException e) {
+      // Refused for good, as far as it knew.
+    }
+    acquireWithin(kept.effectiveTerm(), other.lock(kept.name()), "not free").release();
+    renewed.release();
+    acquireUndoubted(client).release();
   }
 }
