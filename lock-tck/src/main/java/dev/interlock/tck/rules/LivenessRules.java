@@ -15,6 +15,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
@@ -45,6 +46,7 @@ import org.junit.jupiter.api.Test;
 
 /** WAIT: whoever waits is served, or told in time that it is not. */
 public abstract class LivenessRules extends RuleTest {
+  private static final int WAITERS = 6;
 
   /** Long enough for a waiter to be in line, or to look again; too short to be worth more. */
   private static final Duration MOMENT = Duration.ofMillis(200);
@@ -616,10 +618,9 @@ public abstract class LivenessRules extends RuleTest {
   void waitersDoNotPollAndAllAreServed() throws Exception {
     String name = newName();
     Lease held = acquireNow(client().lock(name));
-    int count = 6;
-    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     List<Network> networks = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    for (int i = 0; i < WAITERS; i++) {
       if (!cannotHappen(Fault.PARTITION)) {
         networks.add(network());
         waiters.add(client(networks.get(i), lasting()).lock(name).acquireAsync());
@@ -627,7 +628,69 @@ public abstract class LivenessRules extends RuleTest {
         waiters.add(client().lock(name).acquireAsync());
       }
     }
+    assertQuiet(networks);
+    held.release();
+    assertAllServed(waiters);
+  }
+
+  @Test
+  @Rule("WAIT-10")
+  void waitersDoNotPollWhereTheHolderHasNotEveryNode() throws Exception {
+    String name = newName();
+    Network holders = networkOfSeveral();
+    loseMinority(holders);
+    Lease held =
+        acquireWithin(
+            bound(),
+            client(holders, lasting()).lock(name),
+            "no lock was had with a minority of the nodes out of reach");
+    List<Network> networks = new ArrayList<>();
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    for (int i = 0; i < WAITERS; i++) {
+      networks.add(network());
+      waiters.add(client(networks.get(i), lasting()).lock(name).acquireAsync());
+    }
+    assertQuiet(networks);
+    held.release();
+    assertAllServed(waiters);
+  }
+
+  @Test
+  @Rule("WAIT-10")
+  void waitersDoNotPollWithAMinorityOutOfReach() throws Exception {
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    List<Network> networks = new ArrayList<>();
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    for (int i = 0; i < WAITERS; i++) {
+      Network network = networkOfSeveral();
+      networks.add(network);
+      LockClient waiting = client(network, lasting());
+      loseMinority(network);
+      waiters.add(waiting.lock(name).acquireAsync());
+    }
+    assertQuiet(networks);
+    held.release();
+    assertAllServed(waiters);
+  }
+
+  private Network networkOfSeveral() throws Exception {
+    Network network = network();
+    if (network.proxies().size() < 3) {
+      throw new NotApplicableException("the URI has fewer than three addresses");
+    }
+    return network;
+  }
+
+  private static void loseMinority(Network network) {
+    List<FaultProxy> proxies = network.proxies();
+    proxies.subList(0, (proxies.size() - 1) / 2).forEach(FaultProxy::cut);
+  }
+
+  /** Between look-agains waiting clients send nothing but their sessions' signs of life. */
+  private void assertQuiet(List<Network> networks) throws InterruptedException {
     letPass(Duration.ofSeconds(1)); // until they are connected and in line
+    int ways = networks.stream().mapToInt(network -> network.proxies().size()).sum();
     for (int again = 0; ; again++) {
       long start = System.nanoTime();
       long before = requests(networks);
@@ -635,16 +698,18 @@ public abstract class LivenessRules extends RuleTest {
       long sent = requests(networks) - before;
       Duration watched = Duration.ofNanos(System.nanoTime() - start);
       long lookAgains = 1 + watched.toMillis() / lasting().lookAgain().toMillis();
-      if (sent <= 4L * count * (lookAgains + 1)) {
-        break;
+      if (sent <= 4L * ways * (lookAgains + 1)) {
+        return;
       }
       // What a slow client still sends to begin to wait it sends once; who polls goes on.
       assertTrue(
           again < 2,
-          () -> count + " waiting clients sent " + sent + " requests in " + text(watched));
+          () -> WAITERS + " waiting clients sent " + sent + " requests in " + text(watched));
     }
-    held.release();
-    for (int i = 0; i < count; i++) {
+  }
+
+  private void assertAllServed(List<CompletableFuture<Lease>> waiters) throws Exception {
+    for (int i = 0; i < waiters.size(); i++) {
       List<CompletableFuture<Lease>> left =
           waiters.stream().filter(waiter -> !waiter.isDone() || stillHeld(waiter)).toList();
       Lease lease =
