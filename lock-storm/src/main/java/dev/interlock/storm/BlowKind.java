@@ -34,6 +34,8 @@ public enum BlowKind {
 
   /** A server stands still. */
   STOP_SERVER(Fault.SERVER_STOPPED, Victim.STORE, 3, 200, 4_000),
+  /** A server becomes a replica at its own address, and refuses to write; then a primary again. */
+  DEMOTE_SERVER(Fault.SERVER_STOPPED, Victim.STORE, 3, 200, 4_000),
   /** A server is killed, and started again with its data. */
   RESTART_SERVER(Fault.SERVER_RESTARTED, Victim.STORE, 2, 0, 2_000),
   /** As many servers are killed for a while as a majority can do without. */

@@ -65,6 +65,7 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
     Deployment servers = deployment.get();
     boolean byVote = model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
     return switch (kind) {
+      case DEMOTE_SERVER -> StoreHarms.canBeDemoted(servers);
       case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;
       case LOSE_LEADER -> byVote && servers.canChangeLeader();
       case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();

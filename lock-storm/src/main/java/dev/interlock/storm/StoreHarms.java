@@ -49,6 +49,12 @@ final class StoreHarms {
     return server instanceof RedisServer redis && redis.canSetClock();
   }
 
+  /** One that is nobody's replica, and that nobody watches who would put another in its place. */
+  static boolean canBeDemoted(Deployment servers) {
+    return !servers.canChangeLeader()
+        && servers.members().stream().allMatch(RedisServer.class::isInstance);
+  }
+
   Harm deal(BlowKind kind, int choice) throws Exception {
     return switch (kind) {
       case STOP_SERVER -> {
@@ -56,6 +62,7 @@ final class StoreHarms {
         server.pause();
         yield new Broken(server.name(), "");
       }
+      case DEMOTE_SERVER -> demote(choice);
       case RESTART_SERVER -> {
         DisposableServer server = member(choice);
         server.kill();
@@ -180,6 +187,22 @@ final class StoreHarms {
       public void close() throws InterruptedException {
         server.setClock(before);
         TimeUnit.SECONDS.sleep(seconds);
+      }
+    };
+  }
+
+  private Harm demote(int choice) throws IOException {
+    RedisServer server = (RedisServer) member(choice);
+    server.demote();
+    return new Harm() {
+      @Override
+      public String target() {
+        return server.name();
+      }
+
+      @Override
+      public void close() throws IOException {
+        server.promote();
       }
     };
   }

@@ -97,6 +97,7 @@ class RepertoireTest {
       assertEquals(
           EnumSet.of(
               BlowKind.STOP_SERVER,
+              BlowKind.DEMOTE_SERVER,
               BlowKind.RESTART_SERVER,
               BlowKind.EMPTY_SERVER,
               BlowKind.DELETE),
@@ -130,7 +131,8 @@ class RepertoireTest {
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
       Repertoire repertoire = Repertoire.of(model, Optional.of(redis), true, clients);
-      assertEquals(List.of(BlowKind.STOP_SERVER), repertoire.within(Plan.STORE));
+      assertEquals(
+          List.of(BlowKind.STOP_SERVER, BlowKind.DEMOTE_SERVER), repertoire.within(Plan.STORE));
       assertEquals(List.of(BlowKind.DELETE), repertoire.beyond(Plan.STORE));
       assertEquals(List.of(), repertoire.lanes().get(0), "nothing is promised there");
       assertFalse(repertoire.withinModel().hasBeyond());

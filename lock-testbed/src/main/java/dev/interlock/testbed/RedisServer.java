@@ -152,6 +152,34 @@ public final class RedisServer extends AbstractServer implements Deployment {
     return RedisEndpoint.field(call("INFO", section), field);
   }
 
+  /**
+   * Makes a replica of the server that has nobody to follow: it keeps its data and its connections,
+   * and answers whatever would change something by {@code READONLY}, as a primary does that has
+   * been replaced behind an address which still leads to it. Returns when the server says so.
+   *
+   * @throws IOException if the server does not do it
+   */
+  public void demote() throws IOException {
+    call("REPLICAOF", "127.0.0.1", "1");
+    requireRole("slave");
+  }
+
+  /**
+   * Makes it a primary again, after {@link #demote()}. Returns when the server says so.
+   *
+   * @throws IOException if the server does not do it
+   */
+  public void promote() throws IOException {
+    call("REPLICAOF", "NO", "ONE");
+    requireRole("master");
+  }
+
+  private void requireRole(String role) throws IOException {
+    if (!info("replication", "role").equals(role)) {
+      throw new IOException(name() + " has not become a " + role);
+    }
+  }
+
   /** Whether the server's time of day can be set: if it was started with a clock of its own. */
   public boolean canSetClock() {
     return clock != null;

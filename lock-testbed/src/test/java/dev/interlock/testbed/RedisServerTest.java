@@ -131,4 +131,19 @@ class RedisServerTest {
       assertEquals("PONG", redis.call("PING"));
     }
   }
+
+  @Test
+  void aDemotedServerKeepsItsDataAndRefusesToWrite() throws Exception {
+    try (RedisServer redis = Testbed.redis().forFaults().start()) {
+      redis.call("SET", "key", "value");
+      redis.demote();
+      assertEquals("value", redis.call("GET", "key"));
+      RedisReplyException refused =
+          assertThrows(RedisReplyException.class, () -> redis.call("SET", "key", "other"));
+      assertTrue(String.valueOf(refused.getMessage()).contains("READONLY"), refused::toString);
+      redis.promote();
+      assertEquals("value", redis.call("GET", "key"));
+      assertEquals("OK", redis.call("SET", "key", "other"));
+    }
+  }
 }
