@@ -317,7 +317,7 @@ final class Cluster implements AutoCloseable {
       Thread.currentThread().interrupt();
     } catch (LockException e) {
       log.warn("nodes that came back cannot be admitted: {}", e.getMessage());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("nodes that came back will not vote, because of a bug", e);
     }
   }

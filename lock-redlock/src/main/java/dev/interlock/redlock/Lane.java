@@ -128,7 +128,7 @@ final class Lane implements AutoCloseable {
     this.timeoutMillis = timeoutMillis;
     this.connected = connected;
     this.nextTry = System.nanoTime();
-    this.thread = new Thread(this::work, "interlock-redlock-" + name);
+    this.thread = new Thread(this::workUntilClosed, "interlock-redlock-" + name);
     thread.setDaemon(true);
     thread.start();
   }
@@ -155,17 +155,37 @@ final class Lane implements AutoCloseable {
 
   // --- the thread -------------------------------------------------------------------------------
 
+  private void workUntilClosed() {
+    while (true) {
+      try {
+        work();
+        return;
+      } catch (Error e) {
+        // There was no memory even to say so; whoever waits for an answer will time out.
+        problem = null;
+      }
+    }
+  }
+
   private void work() {
     while (!closed || !queue.isEmpty()) {
+      List<Request> batch = List.of();
       try {
-        serve(next());
-      } catch (RuntimeException e) {
-        log.error("answers of {} were lost because of a bug", name, e);
-        down(failures.passing("a bug: " + e, e));
+        batch = next();
+        serve(batch);
+      } catch (RuntimeException | Error e) {
+        // The thread goes on: nobody else would ever deliver what is owed to this node.
+        down(bug(e));
+        failAsKnown(batch);
       }
     }
     disconnect();
     fail(drained(), failures.passing("the client is closed", null), false);
+  }
+
+  private LockException bug(Throwable e) {
+    log.error("answers of {} were lost because of a bug, or for want of memory", name, e);
+    return failures.passing("a bug: " + e, e);
   }
 
   private List<Request> next() {
@@ -331,7 +351,12 @@ final class Lane implements AutoCloseable {
     }
     for (int i = 0; i < sent.size(); i++) {
       forget(sent.get(i));
-      sent.get(i).answered(replies.get(i));
+      try {
+        sent.get(i).answered(replies.get(i));
+      } catch (RuntimeException | Error e) {
+        // The others have been answered all the same.
+        sent.get(i).failed(bug(e), false);
+      }
     }
     return true;
   }

@@ -1,0 +1,126 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Backends.TIME;
+import static dev.interlock.redlock.Backends.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockException;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.Script;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/** The thread of a lane ends when it is closed, and at nothing else. */
+class LaneTest {
+
+  private static final Script PING = new Script(0, "return 'pong'");
+
+  private static RedisServer server;
+
+  private final AtomicInteger mishaps = new AtomicInteger();
+  private final LinkedBlockingQueue<Object> answers = new LinkedBlockingQueue<>();
+
+  @BeforeAll
+  static void startServer() {
+    server = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    server.close();
+  }
+
+  private static Connection connect() {
+    return new Connection(
+        new HostAndPort("127.0.0.1", server.port()),
+        DefaultJedisClientConfig.builder().socketTimeoutMillis(5_000).build());
+  }
+
+  private Lane lane(Supplier<Connection> connections) {
+    Failures failures = new Failures("redis", "node", false);
+    return new Lane(
+        "node",
+        new NodeConnections("node", connections, failures, new ConcurrentHashMap<>()),
+        failures,
+        TIME,
+        5_000,
+        run -> {});
+  }
+
+  /** Whoever is asked has its answer or its failure; the next one may be served again. */
+  private Object ask(Lane lane, boolean failing) throws InterruptedException {
+    lane.send(
+        new Lane.Request() {
+          @Override
+          public Lane.Call call(String run) {
+            return new Lane.Call(PING, List.of(), List.of());
+          }
+
+          @Override
+          public void answered(Object reply) {
+            if (failing) {
+              mishaps.incrementAndGet();
+              throw new OutOfMemoryError("as in a test");
+            }
+            answers.add(reply);
+          }
+
+          @Override
+          public void failed(LockException problem, boolean timedOut) {
+            answers.add(problem);
+          }
+
+          @Override
+          public long sendBefore() {
+            return TIME.nanoTime() + Duration.ofMinutes(1).toNanos();
+          }
+        });
+    Object answer = answers.poll(60, TimeUnit.SECONDS);
+    assertTrue(answer != null, "no answer, and no failure");
+    return answer;
+  }
+
+  private void awaitAnswer(Lane lane) throws Exception {
+    eventually("served again", () -> ask(lane, false) instanceof byte[]);
+  }
+
+  @Test
+  void anErrorWhileConnectingFailsTheRequestAndNoMore() throws Exception {
+    Supplier<Connection> connections =
+        () -> {
+          if (mishaps.incrementAndGet() == 1) {
+            throw new NoClassDefFoundError("as in a test");
+          }
+          return connect();
+        };
+    try (Lane lane = lane(connections)) {
+      LockException failure = assertInstanceOf(LockException.class, ask(lane, false));
+      assertTrue(failure.getMessage().contains("NoClassDefFoundError"), failure::getMessage);
+      awaitAnswer(lane);
+    }
+  }
+
+  @Test
+  void anErrorInTheHandlingOfAnAnswerFailsTheRequestAndNoMore() throws Exception {
+    try (Lane lane = lane(LaneTest::connect)) {
+      assertInstanceOf(LockException.class, ask(lane, true));
+      assertEquals(1, mishaps.get());
+      awaitAnswer(lane);
+    }
+  }
+}
