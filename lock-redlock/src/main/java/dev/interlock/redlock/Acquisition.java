@@ -83,6 +83,9 @@ final class Acquisition {
   private void voted(int node, Answer answer) {
     Vote vote = vote(node, answer);
     entry.missingOn(node, vote instanceof Vote.Busy);
+    if (vote instanceof Vote.Granted granted) {
+      entry.grantedBy(node, granted);
+    }
     List<Integer> toBeTold;
     long token;
     IntConsumer giveBack;
@@ -132,7 +135,7 @@ final class Acquisition {
     }
     List<?> words = answer.reply();
     return answer.is("granted")
-        ? new Vote.Granted((Long) words.get(1))
+        ? new Vote.Granted((Long) words.get(1), (Long) words.get(2))
         : new Vote.Busy(Round.text(words.get(2)), (Long) words.get(1));
   }
 

@@ -26,8 +26,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Candidacy {
 
-  private static final long DOUBT_MILLIS = 100;
-
   /** How far the count is. */
   enum Outcome {
     /** Votes that are still out may elect it, or tell why not. */
@@ -159,33 +157,26 @@ final class Candidacy {
   }
 
   /**
-   * Returns after how many milliseconds enough of the busy nodes may be free, or -1 if nobody can
-   * have a majority of them: then several attempts have split the vote, and will give up.
+   * Returns after how many milliseconds enough of the busy nodes may be free, or -1 if nobody is
+   * known to have a majority of them: several attempts may have split the vote, and will give up.
    */
   long busyMillis() {
     Map<String, Integer> holders = new HashMap<>();
     List<Long> lefts = new ArrayList<>();
     int granted = 0;
-    int silent = 0;
     for (Vote vote : votes) {
       if (vote instanceof Busy busy) {
         holders.merge(busy.holder(), 1, Integer::sum);
         lefts.add(busy.leftMillis());
       } else if (vote instanceof Granted) {
         granted++;
-      } else {
-        silent++;
       }
     }
-    int most = holders.values().stream().mapToInt(Integer::intValue).max().orElse(0);
-    if (most + silent < majority()) {
+    if (holders.values().stream().noneMatch(nodes -> nodes >= majority())) {
       return -1;
     }
     lefts.sort(null);
-    int needed = Math.min(Math.max(1, majority() - granted), lefts.size());
-    long left = lefts.get(needed - 1);
-    // Without a majority that is known to be one holder's, it may be a split vote all the same.
-    return most < majority() ? Math.min(left, DOUBT_MILLIS) : left;
+    return lefts.get(Math.max(1, majority() - granted) - 1);
   }
 
   /** Returns the nodes that have granted and may hold the lock for this attempt. */

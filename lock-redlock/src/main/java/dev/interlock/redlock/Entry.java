@@ -23,8 +23,14 @@ final class Entry {
   /** The nodes that had refused the lock, or had lost it when it was renewed last. */
   private final AtomicIntegerArray missing;
 
-  /** Whether a majority confirmed what was asked last, the election or a renewal. */
-  private volatile boolean confirmed;
+  /** What nodes have granted, as far as they have answered. */
+  private final AtomicReferenceArray<Vote.@Nullable Granted> grants;
+
+  /** Until when the lease is certain, as far as is known. */
+  private volatile @Nullable Long certainUntil;
+
+  /** Whether a lease may have come of it, so that others count on being told of its end. */
+  private volatile boolean elected;
 
   /** Given up: what has not been sent by now must not be. */
   private volatile boolean withdrawn;
@@ -34,6 +40,7 @@ final class Entry {
     this.value = value;
     this.runs = new AtomicReferenceArray<>(nodes);
     this.missing = new AtomicIntegerArray(nodes);
+    this.grants = new AtomicReferenceArray<>(nodes);
   }
 
   /** The entry of a claim that has been nowhere yet. */
@@ -56,6 +63,7 @@ final class Entry {
     for (int node = 0; node < nodes; node++) {
       entry.runs.set(node, "");
     }
+    entry.elected = true;
     return entry;
   }
 
@@ -86,19 +94,55 @@ final class Entry {
     return before != null && !before.isEmpty() && !before.equals(run);
   }
 
+  void grantedBy(int node, Vote.Granted grant) {
+    grants.set(node, grant);
+  }
+
+  /**
+   * Returns the grant of a node that may be taken back without telling anybody, or null. Nobody
+   * waits for the end of an attempt that was not elected and has the votes of a minority: whoever
+   * was in its way looks again soon. If waiters were told, an attempt that finds the lock busy on a
+   * majority would wake itself by giving up the rest, and all others with it.
+   *
+   * <p>Of a vote that is in doubt others may know more than we do; so its end is told.
+   */
+  Vote.@Nullable Granted quietlyLeaving(int node) {
+    int known = 0;
+    for (int each = 0; each < grants.length(); each++) {
+      known += grants.get(each) == null ? 0 : 1;
+    }
+    return elected || known >= Candidacy.majorityOf(grants.length()) ? null : grants.get(node);
+  }
+
   void missingOn(int node, boolean is) {
     missing.set(node, is ? 1 : 0);
   }
 
-  void confirmed(boolean byMajority) {
-    confirmed = byMajority;
+  /**
+   * A majority has confirmed the election or a renewal.
+   *
+   * @param until the end of validity that follows
+   */
+  void confirmed(long until) {
+    certainUntil = until;
+    elected = true;
   }
 
   /**
-   * Whether the lock may be put on a node that does not have it: only while a majority has it, so
-   * that a lease that is lost never comes back.
+   * Whether the lock may be put on a node that does not have it: only while the lease is certain,
+   * as nobody else can be elected then, and while a majority is not known to lack the lock; so a
+   * lease that is lost never comes back. A renewal that failed since does not matter: it may be
+   * that there is no majority without this node.
    */
-  boolean isToBeRestoredOn(int node) {
-    return confirmed && missing.get(node) == 1;
+  boolean isToBeRestoredOn(int node, long now) {
+    int lacking = 0;
+    for (int each = 0; each < missing.length(); each++) {
+      lacking += missing.get(each);
+    }
+    Long until = certainUntil;
+    return missing.get(node) == 1
+        && lacking <= missing.length() - Candidacy.majorityOf(missing.length())
+        && until != null
+        && until - now > 0;
   }
 }

@@ -55,7 +55,8 @@ final class NodeScripts {
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again.
    *
-   * <p>Replies {@code granted} and the fence; or {@code busy}, the remaining term in ms, and who.
+   * <p>Replies {@code granted}, the fence, and what it was before, or 0; or {@code busy}, the
+   * remaining term in ms, and who.
    */
   static final Script ACQUIRE =
       new Script(
@@ -81,7 +82,7 @@ final class NodeScripts {
       end
       local fence = math.max((at.last or at.floor) + 1, at.base + 1, tonumber(ARGV[4]))
       raise(fence, ARGV[3])
-      return {'granted', fence}
+      return {'granted', fence, at.last or 0}
       """);
 
   /**
@@ -101,6 +102,31 @@ final class NodeScripts {
       if value ~= ARGV[1] then return {'gone'} end
       raise(math.max(at.last or at.floor, tonumber(ARGV[2])), ARGV[3])
       return {'confirmed'}
+      """);
+
+  /**
+   * Takes back the vote for a claim that has not been elected, and tells nobody. If nothing has
+   * been granted since, the fence is what it was before: no token has come of it, and a holder that
+   * lacks the lock here can still be given it. ARGV: value, fence, what it was before or 0,
+   * retention.
+   *
+   * <p>Replies as {@link Script#RELEASE} does.
+   */
+  static final Script WITHDRAW =
+      new Script(
+          2,
+          Script.VALUE
+              + """
+      if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then return {'not held'} end
+      redis.call('DEL', KEYS[1])
+      if redis.pcall('GET', KEYS[2]) == ARGV[2] then
+        if ARGV[3] == '0' then
+          redis.call('DEL', KEYS[2])
+        else
+          redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
+        end
+      end
+      return 'released'
       """);
 
   /**

@@ -31,6 +31,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -55,6 +56,10 @@ final class RedlockBackend implements LockBackend {
 
   private static final int MOST_REPEATS = 2;
 
+  private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
+  private static final long LONGEST_PAUSE = Duration.ofMillis(100).toNanos();
+  private static final int MOST_SPLITS = 1_000;
+
   private static final Answer GONE_BEFORE =
       new Answer(
           null,
@@ -73,6 +78,9 @@ final class RedlockBackend implements LockBackend {
   private final Cluster cluster;
   private final RedlockSettings settings;
   private final TimeSource time;
+
+  /** How many attempts in a row have found no majority, neither for themselves nor for another. */
+  private final Map<String, Integer> splits = new ConcurrentHashMap<>();
 
   /** Works on nodes that have been connected to. */
   RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
@@ -129,13 +137,14 @@ final class RedlockBackend implements LockBackend {
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ELECTED) {
-      entry.confirmed(true);
-      return new Attempt.Granted(
-          Grant.lapsing(claim, acquisition.token(), validUntil(claim, sentAt), term));
+      long until = validUntil(claim, sentAt);
+      entry.confirmed(until);
+      splits.remove(claim.name());
+      return new Attempt.Granted(Grant.lapsing(claim, acquisition.token(), until, term));
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);
-      return new Attempt.Busy(lookAgain(acquisition.busyMillis(), time.nanoTime() - sentAt));
+      return new Attempt.Busy(lookAgain(claim.name(), acquisition.busyMillis()));
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
@@ -189,14 +198,23 @@ final class RedlockBackend implements LockBackend {
         () -> holders.stream().allMatch(node -> round.answer(node) != null));
   }
 
-  /** After a split vote at random, and soon: there is no holder whose end could be waited for. */
-  private static Duration lookAgain(long busyMillis, long tookNanos) {
+  /**
+   * Says when to look again. Without a holder that is known to have a majority the vote may have
+   * been split, and others will withdraw: so soon, at random, and later each time, as it may also
+   * be that a majority of the holder's cannot be seen.
+   */
+  private Duration lookAgain(String name, long busyMillis) {
     if (busyMillis >= 0) {
+      splits.remove(name);
       // Rounded up: the last fraction of a millisecond is the holder's.
       return Duration.ofMillis(busyMillis + 1);
     }
-    long most = Math.max(2_000_000, Math.min(tookNanos * 4, 100_000_000));
-    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(most));
+    if (splits.size() > MOST_SPLITS) {
+      splits.clear(); // names that nobody asks for any more; they begin anew
+    }
+    int inRow = splits.merge(name, 1, (before, one) -> Math.min(before + one, 10));
+    long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
+    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most));
   }
 
   // --- renewing ---------------------------------------------------------------------------------
@@ -224,9 +242,9 @@ final class RedlockBackend implements LockBackend {
 
   /**
    * Asks all nodes to renew. A node that refused its vote, as a release that was late had not freed
-   * it yet, or that did not have the lock at the last renewal is given it now: a majority has
-   * confirmed the lease since. It does not count for this renewal, so that what a majority has lost
-   * is never brought back.
+   * it yet, or that did not have the lock at the last renewal is given it now, as long as the lease
+   * is certain. It does not count for this renewal, so that what a majority has lost is never
+   * brought back.
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
@@ -241,7 +259,7 @@ final class RedlockBackend implements LockBackend {
           round.new Question(each, sendBefore) {
             @Override
             public Lane.@Nullable Call call(String run) {
-              boolean restore = entry.isToBeRestoredOn(node);
+              boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
               if (restore && !entry.touch(node, run)) {
                 return null;
               }
@@ -262,8 +280,10 @@ final class RedlockBackend implements LockBackend {
             public void answered(Object reply) {
               Answer answer = cluster.answer(node, reply);
               if (answer.words() != null && cluster.refusal(node, answer) == null) {
+                // Also if it is taken, maybe by an attempt that will find no majority.
                 entry.missingOn(
-                    node, answer.is("gone") && Round.text(answer.reply().get(1)).equals("absent"));
+                    node,
+                    answer.is("gone") && !Round.text(answer.reply().get(1)).equals("revoked"));
               }
               super.answered(reply);
             }
@@ -273,10 +293,10 @@ final class RedlockBackend implements LockBackend {
   }
 
   private Renewal outcome(Grant grant, Round round, long sentAt) {
-    boolean renewed = round.count("renewed") >= cluster.majority();
-    Entry.of(grant.claim(), settings.namespace(), cluster.size()).confirmed(renewed);
-    if (renewed) {
-      return new Renewal.Renewed(validUntil(grant.claim(), sentAt));
+    if (round.count("renewed") >= cluster.majority()) {
+      long until = validUntil(grant.claim(), sentAt);
+      Entry.of(grant.claim(), settings.namespace(), cluster.size()).confirmed(until);
+      return new Renewal.Renewed(until);
     }
     if (round.count("gone") > cluster.size() - cluster.majority()) {
       Map<String, Integer> reasons = new HashMap<>();
@@ -346,7 +366,19 @@ final class RedlockBackend implements LockBackend {
           public Lane.Call call(String run) {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
-            return new Lane.Call(Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
+            Vote.Granted grant = entry.quietlyLeaving(node);
+            if (grant == null) {
+              return new Lane.Call(
+                  Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
+            }
+            return new Lane.Call(
+                NodeScripts.WITHDRAW,
+                List.of(entry.keys.lock(), entry.keys.fence()),
+                List.of(
+                    entry.value,
+                    number(grant.fence()),
+                    number(grant.before()),
+                    retention(effectiveTerm(claim))));
           }
 
           /** That it is not there says nothing if it was released before, or is forgotten. */

@@ -7,9 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Listens to releases on all nodes. A release is many messages, one from each node, and so is what
- * an attempt leaves that was not elected. Any of them wakes the waiter: one that looks too early
- * finds the lock busy and is woken by the next message.
+ * Listens to releases on all nodes. A release is many messages, one from each node. Any of them
+ * wakes the waiter: one that looks too early finds the lock busy and is woken by the next message.
  */
 final class ReleaseWatch implements Watch {
 

@@ -9,8 +9,9 @@ sealed interface Vote {
    * The node holds the lock for this attempt.
    *
    * @param fence the node's fence, as it was left by this grant
+   * @param before what it was before, or 0 if there was none
    */
-  record Granted(long fence) implements Vote {}
+  record Granted(long fence, long before) implements Vote {}
 
   /**
    * The node holds the lock for another attempt.

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CandidacyTest {
 
   private static final List<Vote> VOTES =
-      List.of(new Granted(7), new Granted(8), new Busy("other", 100), new TimedOut());
+      List.of(new Granted(7, 0), new Granted(8, 0), new Busy("other", 100), new TimedOut());
 
   /** Every combination of votes of five nodes, and every number of them that has come. */
   @Test
@@ -59,7 +59,7 @@ class CandidacyTest {
     Candidacy candidacy = new Candidacy(nodes);
     for (int node = 0; node < Candidacy.majorityOf(nodes); node++) {
       assertEquals(Outcome.OPEN, candidacy.outcome());
-      candidacy.vote(node, new Granted(42));
+      candidacy.vote(node, new Granted(42, 0));
     }
     assertEquals(Outcome.ELECTED, candidacy.outcome());
     assertEquals(42, candidacy.token());
@@ -69,8 +69,8 @@ class CandidacyTest {
   @Test
   void nodesBelowTheTokenAreToldOnceAndHaveToConfirm() {
     Candidacy candidacy = new Candidacy(3);
-    candidacy.vote(0, new Granted(5));
-    candidacy.vote(1, new Granted(9));
+    candidacy.vote(0, new Granted(5, 0));
+    candidacy.vote(1, new Granted(9, 0));
     assertEquals(9, candidacy.token());
     assertEquals(List.of(0), candidacy.toBeTold());
     assertEquals(List.of(), candidacy.toBeTold());
@@ -82,9 +82,9 @@ class CandidacyTest {
   @Test
   void aLateGrantAboveTheTokenDoesNotCountAndIsStillAHolder() {
     Candidacy candidacy = new Candidacy(3);
-    candidacy.vote(0, new Granted(5));
-    candidacy.vote(1, new Granted(9));
-    candidacy.vote(2, new Granted(10));
+    candidacy.vote(0, new Granted(5, 0));
+    candidacy.vote(1, new Granted(9, 0));
+    candidacy.vote(2, new Granted(10, 0));
     assertEquals(9, candidacy.token());
     assertEquals(Outcome.OPEN, candidacy.outcome());
     assertEquals(List.of(0), candidacy.toBeTold());
@@ -96,7 +96,7 @@ class CandidacyTest {
   @Test
   void aSplitVoteHasNoHolderWhoseEndCouldBeWaitedFor() {
     Candidacy candidacy = new Candidacy(5);
-    candidacy.vote(0, new Granted(5));
+    candidacy.vote(0, new Granted(5, 0));
     candidacy.vote(1, new Busy("one", 900));
     candidacy.vote(2, new Busy("one", 900));
     candidacy.vote(3, new Busy("two", 800));

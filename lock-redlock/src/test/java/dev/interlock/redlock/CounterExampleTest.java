@@ -64,6 +64,7 @@ class CounterExampleTest {
     final int hint;
     final long seen;
     boolean elected;
+    boolean isOver;
 
     Try(int hint, long seen) {
       this.hint = hint;
@@ -75,9 +76,10 @@ class CounterExampleTest {
   @EnumSource(Rule.class)
   void tokensRiseWhereTheyDoNotWithoutTheRule(Rule rule) throws Exception {
     Bounds bounds =
-        rule == Rule.FLOOR_TAKEN_OVER || rule == Rule.QUARANTINE
-            ? ProtocolModelTest.TOKENS
-            : ProtocolModelTest.SLOW;
+        switch (rule) {
+          case FLOOR_TAKEN_OVER, QUARANTINE -> ProtocolModelTest.TOKENS;
+          default -> ProtocolModelTest.SLOW;
+        };
     Result broken = ProtocolModelTest.explore(Property.TOKENS_RISE, bounds, rule);
     // Where the model lets the quarantine end, it has to end here, too.
     longest = rule == Rule.QUARANTINE ? "60000" : "1";
@@ -103,7 +105,7 @@ class CounterExampleTest {
       Try attempt = tries.get(step.attempt());
       happen(step, attempt, tries, highest);
       for (Try each : tries.values()) {
-        if (!each.elected && each.candidacy.outcome() == Outcome.ELECTED) {
+        if (!each.elected && !each.isOver && each.candidacy.outcome() == Outcome.ELECTED) {
           long token = each.candidacy.token();
           each.elected = true;
           assertTrue(tokens.add(token), () -> token + " was granted twice by " + steps);
@@ -134,7 +136,7 @@ class CounterExampleTest {
         attempt.replies.put(
             n,
             word(reply).equals("granted")
-                ? new Vote.Granted((Long) reply.get(1))
+                ? new Vote.Granted((Long) reply.get(1), (Long) reply.get(2))
                 : new Vote.Refused(word(reply)));
       }
       case HEARS_OF_GRANT -> {
@@ -161,7 +163,20 @@ class CounterExampleTest {
           attempt.candidacy.confirmed(n);
         }
       }
-      case GIVES_UP, ENDS -> tries.remove(step.attempt());
+      case GIVES_UP -> attempt.isOver = true;
+      case ENDS -> tries.remove(step.attempt());
+      case EXECUTES_WITHDRAW -> {
+        if (attempt.replies.get(n) instanceof Vote.Granted granted) {
+          eval(
+              n,
+              NodeScripts.WITHDRAW,
+              List.of(LOCK, FENCE),
+              value(step.attempt()),
+              "" + granted.fence(),
+              "" + granted.before(),
+              "60000");
+        }
+      }
       case KEY_VANISHES -> nodes.get(n).call("DEL", LOCK);
       case FENCE_VANISHES -> nodes.get(n).call("DEL", FENCE);
       case RESTARTS_EMPTY -> {
@@ -217,7 +232,8 @@ class CounterExampleTest {
     assertEquals("" + keys.size(), new String(script.keyCount(), UTF_8));
     command.addAll(keys);
     command.addAll(Arrays.asList(arguments));
-    return (List<?>) nodes.get(node).call(command.toArray(String[]::new));
+    Object reply = nodes.get(node).call(command.toArray(String[]::new));
+    return reply instanceof List<?> words ? words : List.of(String.valueOf(reply));
   }
 
   private static String word(List<?> reply) {

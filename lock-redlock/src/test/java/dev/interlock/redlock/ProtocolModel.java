@@ -23,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * restarted with nothing. Keys may vanish at any moment (expiry, a clock that was set, a person),
  * unless it is exclusion that is asked about: then they stay until their attempt has ended.
  *
- * <p>What arrives on behalf of an attempt after it was elected or given up is left out: it can only
- * raise fences, which makes tokens higher.
+ * <p>An attempt that was given up takes its votes back, at any time after that. What else arrives
+ * on behalf of an attempt after it was elected or given up is left out: it can only raise fences,
+ * which makes tokens higher.
  *
  * <p>The bounds: attempts and faults are few, and fences begin at 0 to 2 on each node. States are
  * told apart by 64 bits of hash; among ten million the chance that two are taken for one is less
@@ -43,6 +44,8 @@ final class ProtocolModel {
     CONFIRMED_BY_MAJORITY,
     /** A grant whose fence is above the token does not count. */
     NO_GRANT_ABOVE_THE_TOKEN,
+    /** A fence is lowered by an attempt that gives up only if nothing has been granted since. */
+    NO_FENCE_OF_OTHERS_LOWERED,
     /** A node that lost everything takes over the highest floor of the others. */
     FLOOR_TAKEN_OVER,
     /** A node that lost everything waits until what it forgot has ended. */
@@ -63,6 +66,7 @@ final class ProtocolModel {
     EXECUTES_CONFIRM,
     HEARS_OF_CONFIRM,
     GIVES_UP,
+    EXECUTES_WITHDRAW,
     ENDS,
     KEY_VANISHES,
     FENCE_VANISHES,
@@ -117,7 +121,8 @@ final class ProtocolModel {
   private static final int GRANT = 4;
   private static final int HEARD = 5;
   private static final int CONFIRM = 6;
-  private static final int TALK_SIZE = 3;
+  private static final int LAST = 7;
+  private static final int TALK_SIZE = 4;
   private static final int ATTEMPT_SIZE = 4 + NODES * TALK_SIZE;
 
   private static final int NEW = 0;
@@ -184,6 +189,7 @@ final class ProtocolModel {
       for (Step step : steps(state)) {
         byte[] next = state.clone();
         boolean sound = happen(next, step);
+        forgetIdleWithdrawals(next);
         long mark = mark(next, trails);
         boolean isNew = seen.add(mark);
         if (isNew && trails != null) {
@@ -264,6 +270,13 @@ final class ProtocolModel {
           }
         }
       }
+      if (phase == OVER) {
+        for (int n = 0; n < NODES; n++) {
+          if (s[of(a, n, GRANT)] != 0) {
+            steps.add(new Step(Happening.EXECUTES_WITHDRAW, a, n, 0));
+          }
+        }
+      }
       if (phase == HELD && property == Property.EXCLUSION) {
         steps.add(new Step(Happening.ENDS, a, -1, 0));
       }
@@ -338,6 +351,7 @@ final class ProtocolModel {
         s[at(n, OWNER)] = (byte) (a + 1);
         raise(s, n, next);
         s[of(a, n, GRANT)] = (byte) next;
+        s[of(a, n, LAST)] = (byte) fence;
       }
       case HEARS_OF_GRANT -> {
         s[of(a, n, HEARD)] = 1;
@@ -352,10 +366,36 @@ final class ProtocolModel {
         s[of(a, n, CONFIRM)] = 3;
         return count(s, a);
       }
-      case GIVES_UP, ENDS -> {
+      case GIVES_UP -> {
+        for (int field : List.of(HINT, TOKEN, SEEN)) {
+          s[of(a, field)] = 0;
+        }
+        for (int node = 0; node < NODES; node++) {
+          if (s[of(a, node, HEARD)] == 0) {
+            s[of(a, node, GRANT)] = 0;
+            s[of(a, node, LAST)] = 0;
+          }
+          s[of(a, node, HEARD)] = 0;
+          s[of(a, node, CONFIRM)] = 0;
+        }
+        s[of(a, PHASE)] = OVER;
+      }
+      case EXECUTES_WITHDRAW -> {
+        boolean untouched = s[at(n, OWNER)] == a + 1 && s[at(n, FENCE)] == s[of(a, n, GRANT)];
+        if (untouched || !rules.contains(Rule.NO_FENCE_OF_OTHERS_LOWERED)) {
+          s[at(n, FENCE)] = s[of(a, n, LAST)];
+        }
+        if (s[at(n, OWNER)] == a + 1) {
+          s[at(n, OWNER)] = 0;
+        }
+        s[of(a, n, GRANT)] = 0;
+        s[of(a, n, LAST)] = 0;
+        // Whoever is elected next has to hear of the highest token so far.
+        return bounds.restarts() > 0 || nodesAtOrAbove(s, s[globalsAt]) >= MAJORITY;
+      }
+      case ENDS -> {
         forgetTalk(s, a);
         s[of(a, PHASE)] = OVER;
-        s[of(a, TOKEN)] = 0;
       }
       case KEY_VANISHES -> s[at(n, OWNER)] = 0;
       case FENCE_VANISHES -> {
@@ -384,6 +424,30 @@ final class ProtocolModel {
     return true;
   }
 
+  private static int nodesAtOrAbove(byte[] s, int token) {
+    int nodes = 0;
+    for (int n = 0; n < NODES; n++) {
+      int fence = s[at(n, FENCE)];
+      nodes += (fence == 0 ? s[at(n, FLOOR)] : fence) >= token ? 1 : 0;
+    }
+    return nodes;
+  }
+
+  /** A vote that can no longer be taken back, as the lock has gone on, need not be remembered. */
+  private void forgetIdleWithdrawals(byte[] s) {
+    if (rules.contains(Rule.NO_FENCE_OF_OTHERS_LOWERED)) {
+      for (int a = 0; a < bounds.attempts(); a++) {
+        for (int n = 0; n < NODES; n++) {
+          if (s[of(a, PHASE)] == OVER
+              && (s[at(n, OWNER)] != a + 1 || s[at(n, FENCE)] != s[of(a, n, GRANT)])) {
+            s[of(a, n, GRANT)] = 0;
+            s[of(a, n, LAST)] = 0;
+          }
+        }
+      }
+    }
+  }
+
   private void raise(byte[] s, int n, int fence) {
     s[at(n, FENCE)] = (byte) fence;
     s[at(n, FLOOR)] = (byte) Math.max(s[at(n, FLOOR)], fence);
@@ -393,7 +457,7 @@ final class ProtocolModel {
   private boolean count(byte[] s, int a) {
     Candidacy candidacy = new Candidacy(NODES);
     for (int n : heard(s, a)) {
-      candidacy.vote(n, new Granted(s[of(a, n, GRANT)]));
+      candidacy.vote(n, new Granted(s[of(a, n, GRANT)], 0));
     }
     s[of(a, TOKEN)] = (byte) candidacy.token();
     for (int n : candidacy.toBeTold()) {

@@ -71,6 +71,14 @@ class ProtocolModelTest {
   }
 
   @Test
+  void withVotesTakenBackAfterAnothersGrantATokenIsForgotten() {
+    assertTrue(
+        explore(Property.TOKENS_RISE, SLOW, Rule.NO_FENCE_OF_OTHERS_LOWERED)
+            .counterExample()
+            .isPresent());
+  }
+
+  @Test
   void withoutTheFloorsOfTheOthersTokensGoBackAfterAnEmptyRestart() {
     assertTrue(
         explore(Property.TOKENS_RISE, TOKENS, Rule.FLOOR_TAKEN_OVER).counterExample().isPresent());

@@ -343,12 +343,44 @@ class RedlockBackendTest {
     nodes.get(2).call("SET", LOCK, claim("job").id() + "|host/1/former", "PX", "60000");
     Claim claim = claim("job");
     Grant grant = take(backend, claim);
-    eventually("a vote was refused", () -> ((Entry) claim.attachment()).isToBeRestoredOn(2));
+    eventually(
+        "a vote was refused",
+        () -> ((Entry) claim.attachment()).isToBeRestoredOn(2, System.nanoTime()));
     nodes.get(2).call("DEL", LOCK); // the former one's release, which was late
     nodes.get(0).kill();
 
     assertInstanceOf(Renewal.Failed.class, backend.renew(grant, soon()));
     eventually("the lease is kept", () -> backend.renew(grant, soon()) instanceof Renewal.Renewed);
+  }
+
+  /** Node 1 dies before a renewal has told that node 2 lacks the lock: only node 0 renews. */
+  @Test
+  void aRenewalThatFailedDoesNotEndRestoring() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(2).call("DEL", LOCK);
+    nodes.get(1).kill();
+
+    assertInstanceOf(Renewal.Failed.class, backend.renew(grant, soon()));
+    eventually("the lease is kept", () -> backend.renew(grant, soon()) instanceof Renewal.Renewed);
+  }
+
+  @Test
+  void attemptsOfOthersDoNotKeepTheLockFromBeingRestored() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(2).call("DEL", LOCK, FENCE);
+    for (int i = 0; i < 20; i++) {
+      assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+    }
+    eventually(
+        "the lock on the node that had lost it",
+        () -> {
+          assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+          return nodes.get(2).call("GET", LOCK) != null;
+        });
   }
 
   @Test

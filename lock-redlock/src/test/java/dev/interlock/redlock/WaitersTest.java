@@ -1,0 +1,225 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Backends.claim;
+import static dev.interlock.redlock.Backends.eventually;
+import static dev.interlock.redlock.Backends.soon;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Whoever waits for a lock asks seldom, and is woken when it is free. */
+class WaitersTest {
+
+  private static final String LOCK = "interlock:{job}";
+  private static final String QUERY = "?nodeTimeout=5s&maxTerm=2m";
+
+  /** Per waiter, over all nodes: a look every 100 ms, with what belongs to it, and twice that. */
+  private static final double MOST_SCRIPTS_PER_SECOND = 100;
+
+  private static final Duration OBSERVED = Duration.ofSeconds(2);
+  private static final Pattern CALLS = Pattern.compile("cmdstat_eval(?:sha)?:calls=(\\d+)");
+
+  /** It ends by a release or after the test, and is not renewed meanwhile. */
+  private static final LockOptions HOLDER =
+      LockOptions.builder()
+          .term(Duration.ofMinutes(2))
+          .requestTimeout(Duration.ofSeconds(20))
+          .build();
+
+  private static final LockOptions WAITER =
+      LockOptions.builder()
+          .lookAgain(Duration.ofHours(1))
+          .requestTimeout(Duration.ofSeconds(20))
+          .build();
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void endThreads() {
+    threads.shutdownNow();
+  }
+
+  /** What is wrong with the nodes while a lock is held. */
+  private enum Trouble {
+    NONE,
+    /** One node lacks the lock. */
+    ONE_FREE,
+    /** One node is dead, the others have the lock. */
+    ONE_DEAD,
+    /** One is dead, one has the lock, and one lacks it. */
+    ONE_DEAD_ONE_FREE,
+    /** Two are dead, and one lacks it: there is no majority. */
+    TWO_DEAD_ONE_FREE,
+    /** Two attempts that were killed under way have a node each, and one is free. */
+    DIVIDED;
+
+    boolean aReleaseFreesTheLock() {
+      return this == NONE || this == ONE_FREE || this == ONE_DEAD;
+    }
+  }
+
+  /** A holder and waiters, on nodes of their own. */
+  private final class Scene implements AutoCloseable {
+    private final RedlockNodes redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+    private final List<RedisServer> nodes = redlock.members();
+    private final List<LockClient> clients = new ArrayList<>();
+    private final CompletableFuture<Lease> acquired = new CompletableFuture<>();
+
+    LockClient open(LockOptions options) {
+      LockClient client = LockClient.open(redlock.uri() + QUERY, options);
+      clients.add(client);
+      return client;
+    }
+
+    Lease take() throws Exception {
+      Lease lease = open(HOLDER).lock("job").tryAcquire().orElseThrow();
+      for (RedisServer node : nodes) {
+        eventually("held on " + node.name(), () -> node.call("GET", LOCK) != null);
+      }
+      return lease;
+    }
+
+    void startWaiters(int count) throws Exception {
+      for (int i = 0; i < count; i++) {
+        LockClient client = open(WAITER);
+        threads.execute(
+            () -> {
+              try {
+                acquired.complete(client.lock("job").acquire());
+              } catch (InterruptedException | RuntimeException e) {
+                acquired.completeExceptionally(e);
+              }
+            });
+      }
+      for (RedisServer node : nodes) {
+        eventually(
+            "all wait at " + node.name(),
+            () -> node.call("PUBSUB", "NUMSUB", LOCK).toString().contains(", " + count + "]"));
+      }
+    }
+
+    List<RedisServer> strike(Trouble trouble) throws IOException {
+      List<RedisServer> alive =
+          switch (trouble) {
+            case NONE, ONE_FREE, DIVIDED -> nodes;
+            case ONE_DEAD, ONE_DEAD_ONE_FREE -> List.of(nodes.get(0), nodes.get(2));
+            case TWO_DEAD_ONE_FREE -> List.of(nodes.get(2));
+          };
+      nodes.stream().filter(node -> !alive.contains(node)).forEach(RedisServer::kill);
+      if (trouble == Trouble.DIVIDED) {
+        for (RedisServer node : nodes.subList(0, 2)) {
+          node.call("SET", LOCK, claim("job").id() + "|killed", "PX", "120000");
+        }
+      }
+      if (trouble == Trouble.DIVIDED || trouble.name().endsWith("ONE_FREE")) {
+        nodes.get(2).call("DEL", LOCK);
+      }
+      return alive;
+    }
+
+    @Override
+    public void close() {
+      clients.forEach(LockClient::close);
+      redlock.close();
+    }
+  }
+
+  private static long scripts(List<RedisServer> alive) throws IOException {
+    long calls = 0;
+    for (RedisServer node : alive) {
+      Matcher matcher = CALLS.matcher(node.call("INFO", "commandstats").toString());
+      while (matcher.find()) {
+        calls += Long.parseLong(matcher.group(1));
+      }
+    }
+    return calls;
+  }
+
+  private Void watch(Trouble trouble, int waiters) throws Exception {
+    try (Scene scene = new Scene()) {
+      Lease lease = scene.take();
+      scene.startWaiters(waiters);
+      List<RedisServer> alive = scene.strike(trouble);
+      scene.nodes.get(2).call("PUBLISH", LOCK, ""); // all look once
+
+      long before = scripts(alive);
+      long start = System.nanoTime();
+      TimeUnit.NANOSECONDS.sleep(OBSERVED.toNanos());
+      long during = scripts(alive) - before;
+      double perSecond = during * 1e9 / (System.nanoTime() - start);
+      System.out.printf("%s, %d waiting: %.0f scripts/s%n", trouble, waiters, perSecond);
+      assertTrue(
+          perSecond <= MOST_SCRIPTS_PER_SECOND * waiters,
+          () -> trouble + ", " + waiters + " waiting: " + perSecond + " scripts/s");
+
+      if (trouble.aReleaseFreesTheLock()) {
+        lease.release();
+        // Well before the holder's term, or their own time, lets them look again.
+        scene.acquired.get(60, TimeUnit.SECONDS).release();
+      }
+    }
+    return null;
+  }
+
+  @Test
+  void whoWaitsIsWokenByAReleaseAndNotByHimselfOrOthersWhoWait() {
+    List<Future<Void>> watched = new ArrayList<>();
+    for (Trouble trouble : Trouble.values()) {
+      for (int waiters : List.of(1, 5)) {
+        watched.add(threads.submit(() -> watch(trouble, waiters)));
+      }
+    }
+    assertAll(watched.stream().map(each -> () -> each.get(3, TimeUnit.MINUTES)));
+  }
+
+  /** Others may have seen it as the holder, and wait for its end. */
+  @Test
+  void whoWaitsIsWokenWhenAnAttemptInDoubtIsUndone() throws Exception {
+    try (Scene scene = new Scene();
+        LockBackend other = Backends.open(scene.redlock.uri() + QUERY)) {
+      Claim inDoubt = claim("job", Duration.ofMinutes(2));
+      Entry entry = Entry.fresh(inDoubt, "interlock", 3);
+      for (int node = 0; node < 2; node++) {
+        entry.touch(node); // and the replies are lost
+        String value = new String(entry.value, UTF_8);
+        scene.nodes.get(node).call("SET", LOCK, value, "PX", "120000");
+      }
+      scene.startWaiters(1);
+      assertTrue(other.release(inDoubt, soon()));
+      scene.acquired.get(60, TimeUnit.SECONDS).release();
+    }
+  }
+
+  @Test
+  void onlyWhatAMinorityHasGrantedIsGivenUpInSilence() {
+    Entry entry = Entry.fresh(claim("job"), "interlock", 3);
+    Vote.Granted grant = new Vote.Granted(7, 5);
+    entry.grantedBy(0, grant);
+    assertTrue(entry.quietlyLeaving(0) == grant && entry.quietlyLeaving(1) == null);
+    entry.grantedBy(1, grant);
+    assertTrue(Stream.of(0, 1, 2).allMatch(node -> entry.quietlyLeaving(node) == null));
+  }
+}
