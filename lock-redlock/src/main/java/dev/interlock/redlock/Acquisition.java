@@ -70,6 +70,7 @@ final class Acquisition {
                       hint,
                       run,
                       cluster.longest(),
+                      cluster.number(),
                       number(listening ? 1 : 0)));
             }
           });
@@ -148,7 +149,13 @@ final class Acquisition {
             return new Lane.Call(
                 NodeScripts.CONFIRM,
                 keys(),
-                List.of(entry.value, number(token), retention, run, cluster.longest()));
+                List.of(
+                    entry.value,
+                    number(token),
+                    retention,
+                    run,
+                    cluster.longest(),
+                    cluster.number()));
           }
         });
   }

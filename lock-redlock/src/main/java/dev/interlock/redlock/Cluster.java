@@ -67,6 +67,7 @@ final class Cluster implements AutoCloseable {
   private final Admission admission;
   private final byte[] record;
   private final byte[] longest;
+  private final byte[] number;
   private final List<Node> nodes = new ArrayList<>();
   private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
 
@@ -93,6 +94,7 @@ final class Cluster implements AutoCloseable {
     this.admission = new Admission(settings.durable());
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
     this.longest = number(settings.maxTerm().toMillis());
+    this.number = number(places.size());
     this.looks =
         new ScheduledThreadPoolExecutor(
             1,
@@ -148,6 +150,11 @@ final class Cluster implements AutoCloseable {
     return longest;
   }
 
+  /** The number of nodes, as scripts want to have it. */
+  byte[] number() {
+    return number;
+  }
+
   void send(int node, Lane.Request request) {
     nodes.get(node).lane.send(request);
   }
@@ -194,6 +201,9 @@ final class Cluster implements AutoCloseable {
     if (why.equals("longest")) {
       return new Vote.Failed(otherMaxTerm(nodes.get(node), number));
     }
+    if (why.equals("nodes")) {
+      return new Vote.Failed(otherNumber(nodes.get(node), number));
+    }
     lookWithin(why.equals("quarantined") ? pauseFor(number) : SHORTEST_PAUSE);
     return new Vote.Refused(
         switch (why) {
@@ -209,6 +219,16 @@ final class Cluster implements AutoCloseable {
   private static LockConfigurationException otherMaxTerm(Node node, long millis) {
     return node.failures.wrong(
         "was set up with maxTerm=" + millis + "ms; all clients of a cluster have to use the same",
+        null);
+  }
+
+  private LockConfigurationException otherNumber(Node node, long its) {
+    return node.failures.wrong(
+        "is one of "
+            + its
+            + " nodes, and this client lists "
+            + size()
+            + "; all clients of a cluster have to list the same nodes",
         null);
   }
 
@@ -376,6 +396,10 @@ final class Cluster implements AutoCloseable {
       if (!itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8))) {
         throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
       }
+      String itsNumber = Round.text(words.get(4));
+      if (!itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8))) {
+        throw otherNumber(nodes.get(node), Long.parseLong(itsNumber));
+      }
       standings.add(
           new Standing(
               switch (Round.text(words.get(0))) {
@@ -386,7 +410,8 @@ final class Cluster implements AutoCloseable {
               },
               runs.getOrDefault(node, ""),
               Long.parseLong(Round.text(words.get(1))),
-              (Long) words.get(2)));
+              (Long) words.get(2),
+              !itsNumber.isEmpty()));
     }
     return standings;
   }
@@ -399,6 +424,12 @@ final class Cluster implements AutoCloseable {
     boolean newlyServed = !served.containsAll(nowServed);
     served = nowServed;
     Round round = new Round(this, time);
+    for (int node = 0; node < size(); node++) {
+      if (standings.get(node).isOfVersion01()) {
+        String run = standings.get(node).run();
+        send(node, ask(new Round(this, time), node, deadline, run, NodeScripts.COUNT, number));
+      }
+    }
     for (Admission.Step step : steps) {
       if (step instanceof Admission.Step.Admit admit) {
         log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
@@ -411,7 +442,8 @@ final class Cluster implements AutoCloseable {
                 step.run(),
                 NodeScripts.ADMIT,
                 number(admit.floor()),
-                admit.ground().name().getBytes(UTF_8)));
+                admit.ground().name().getBytes(UTF_8),
+                number));
       } else {
         log.warn(
             "{} has come back, may have forgotten locks, and does not vote for {}",

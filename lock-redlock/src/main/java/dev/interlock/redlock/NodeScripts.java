@@ -7,9 +7,10 @@ import dev.interlock.redis.server.Script;
  *
  * <p>{@code KEYS[1]} is the lock, {@code KEYS[2]} its fence, {@code KEYS[3]} the node's record: a
  * hash that never expires. Its fields: {@code run}, the process that may vote; {@code longest}, the
- * longest term in ms that may be asked for; {@code floor}, the highest fence that was ever here;
- * {@code base}, what the floor was when the node was admitted, below which a fence may be stale;
- * {@code pending} and {@code until}, the process in quarantine, and its end.
+ * longest term in ms that may be asked for; {@code nodes}, of how many nodes a majority is counted,
+ * which version 0.1 did not write; {@code floor}, the highest fence that was ever here; {@code
+ * base}, what the floor was when the node was admitted, below which a fence may be stale; {@code
+ * pending} and {@code until}, the process in quarantine, and its end.
  *
  * <p>{@code refused} and why is the reply of a node that does not vote.
  */
@@ -20,8 +21,9 @@ final class NodeScripts {
           + Script.OURS
           + """
       local at = {}
-      local function refused(run, longest)
-        local r = redis.pcall('HMGET', KEYS[3], 'run', 'longest', 'floor', 'base', 'pending', 'until')
+      local function refused(run, longest, nodes)
+        local r = redis.pcall('HMGET', KEYS[3],
+            'run', 'longest', 'floor', 'base', 'pending', 'until', 'nodes')
         if r.err then return foreign(KEYS[3], r) end
         if r[1] ~= run then
           if r[5] ~= run then return {'refused', r[1] and 'restarted' or 'blank', 0} end
@@ -30,6 +32,7 @@ final class NodeScripts {
           return {'refused', 'quarantined', math.max(left, 0)}
         end
         if r[2] ~= longest then return {'refused', 'longest', tonumber(r[2])} end
+        if r[7] and r[7] ~= nodes then return {'refused', 'nodes', tonumber(r[7])} end
         at.floor = tonumber(r[3])
         at.base = tonumber(r[4])
         local last = redis.pcall('GET', KEYS[2])
@@ -50,8 +53,9 @@ final class NodeScripts {
 
   /**
    * Votes for the claim if the lock is free, with a fence above all that the node may have had for
-   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term, and 1
-   * from those who listen for releases, for whom a lock is marked as {@link Script#ACQUIRE} does.
+   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term, number
+   * of nodes, and 1 from those who listen for releases, for whom a lock is marked as {@link
+   * Script#ACQUIRE} does.
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again.
    *
@@ -63,7 +67,7 @@ final class NodeScripts {
           3,
           VOTING
               + """
-      local no = refused(ARGV[5], ARGV[6])
+      local no = refused(ARGV[5], ARGV[6], ARGV[7])
       if no then return no end
       if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
       """
@@ -73,7 +77,7 @@ final class NodeScripts {
           local left = redis.call('PTTL', KEYS[1])
           if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
           if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
-          if ARGV[7] == '1' and not awaited and left > 0 then
+          if ARGV[8] == '1' and not awaited and left > 0 then
             redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
           end
           return {'busy', left, string.sub(value, 1, 27)}
@@ -87,14 +91,15 @@ final class NodeScripts {
 
   /**
    * Raises the fence to the token that the claim was given, if it still has the lock. ARGV: value,
-   * token, retention, run, longest term. Replies {@code confirmed} or {@code gone}.
+   * token, retention, run, longest term, number of nodes. Replies {@code confirmed} or {@code
+   * gone}.
    */
   static final Script CONFIRM =
       new Script(
           3,
           VOTING
               + """
-      local no = refused(ARGV[4], ARGV[5])
+      local no = refused(ARGV[4], ARGV[5], ARGV[6])
       if no then return no end
       """
               + Script.VALUE
@@ -132,7 +137,8 @@ final class NodeScripts {
   /**
    * Extends the term, and the fence with it, if the claim has the lock here; and if there is none
    * and the claim is known to have a majority, gives it the lock here, too, unless the node has
-   * seen a later token. ARGV: value, term, token, retention, run, longest term, and 1 to restore.
+   * seen a later token. ARGV: value, term, token, retention, run, longest term, number of nodes,
+   * and 1 to restore.
    *
    * <p>Replies {@code renewed}, {@code restored}, or {@code gone} and why.
    */
@@ -141,7 +147,7 @@ final class NodeScripts {
           3,
           VOTING
               + """
-      local no = refused(ARGV[5], ARGV[6])
+      local no = refused(ARGV[5], ARGV[6], ARGV[7])
       if no then return no end
       """
               + Script.VALUE
@@ -154,7 +160,7 @@ final class NodeScripts {
         return {'renewed'}
       end
       if not value then
-        if ARGV[7] ~= '1' or (at.last and at.last > token) then return {'gone', 'absent'} end
+        if ARGV[8] ~= '1' or (at.last and at.last > token) then return {'gone', 'absent'} end
         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
         raise(math.max(at.last or at.floor, token), ARGV[4])
         return {'restored'}
@@ -164,8 +170,8 @@ final class NodeScripts {
       """);
 
   /**
-   * Looks. ARGV: run, longest term. A node that does not vote does not say that a lock is free,
-   * either: it may have forgotten it.
+   * Looks. ARGV: run, longest term, number of nodes. A node that does not vote does not say that a
+   * lock is free, either: it may have forgotten it.
    *
    * <p>Replies {@code free}; or {@code held}, the value, the remaining term in ms, and the fence if
    * there is one.
@@ -175,7 +181,7 @@ final class NodeScripts {
           3,
           VOTING
               + """
-      local no = refused(ARGV[1], ARGV[2])
+      local no = refused(ARGV[1], ARGV[2], ARGV[3])
       if no then return no end
       """
               + Script.VALUE
@@ -190,14 +196,15 @@ final class NodeScripts {
   private static final String RECORD =
       Script.FOREIGN
           + """
-      local r = redis.pcall('HMGET', KEYS[1], 'run', 'longest', 'floor', 'pending', 'until')
+      local r = redis.pcall('HMGET', KEYS[1],
+          'run', 'longest', 'floor', 'pending', 'until', 'nodes')
       if r.err then return foreign(KEYS[1], r) end
       local clock = redis.call('TIME')
       local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
       local function quarantine(run, longest)
         local most = math.max(tonumber(longest), tonumber(r[2] or '0'))
         redis.call('HSET', KEYS[1], 'pending', run, 'until', string.format('%.0f', now + most))
-        return {'quarantined', r[3] or '0', most, r[2] or ''}
+        return {'quarantined', r[3] or '0', most, r[2] or '', r[6] or ''}
       end
       """;
 
@@ -205,20 +212,21 @@ final class NodeScripts {
    * Says what the node is. {@code KEYS[1]} is the record. ARGV: run, longest term. A quarantine
    * that another restart has interrupted begins anew.
    *
-   * <p>Replies the kind, the floor, what is left of the quarantine in ms, and the longest term.
+   * <p>Replies the kind, the floor, what is left of the quarantine in ms, the longest term, and the
+   * number of nodes, or nothing where they are not known.
    */
   static final Script EXAMINE =
       new Script(
           1,
           RECORD
               + """
-      if r[1] == ARGV[1] then return {'member', r[3], 0, r[2]} end
+      if r[1] == ARGV[1] then return {'member', r[3], 0, r[2], r[6] or ''} end
       if r[4] == ARGV[1] then
-        return {'quarantined', r[3] or '0', math.max(tonumber(r[5]) - now, 0), r[2] or ''}
+        return {'quarantined', r[3] or '0', math.max(tonumber(r[5]) - now, 0), r[2] or '', r[6] or ''}
       end
       if r[4] then return quarantine(ARGV[1], ARGV[2]) end
-      if r[1] then return {'restarted', r[3], 0, r[2]} end
-      return {'blank', '0', 0, ''}
+      if r[1] then return {'restarted', r[3], 0, r[2], r[6] or ''} end
+      return {'blank', '0', 0, '', ''}
       """);
 
   /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest term. */
@@ -232,8 +240,22 @@ final class NodeScripts {
       """);
 
   /**
-   * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest term, floor, and the
-   * ground, which has to hold still.
+   * Tells a node of version 0.1 how many nodes there are. {@code KEYS[1]} is the record. ARGV: run,
+   * longest term, number of nodes.
+   */
+  static final Script COUNT =
+      new Script(
+          1,
+          RECORD
+              + """
+      if not r[1] or r[6] then return {'unchanged'} end
+      redis.call('HSET', KEYS[1], 'nodes', ARGV[3])
+      return {'counted'}
+      """);
+
+  /**
+   * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest term, floor, the ground,
+   * which has to hold still, and the number of nodes.
    */
   static final Script ADMIT =
       new Script(
@@ -247,7 +269,8 @@ final class NodeScripts {
       if ARGV[4] == 'SERVED' then holds = r[4] == ARGV[1] and tonumber(r[5]) <= now end
       if not holds then return {'unchanged'} end
       local floor = string.format('%.0f', math.max(tonumber(r[3] or '0'), tonumber(ARGV[3])))
-      redis.call('HSET', KEYS[1], 'run', ARGV[1], 'longest', ARGV[2], 'floor', floor, 'base', floor)
+      redis.call('HSET', KEYS[1], 'run', ARGV[1], 'longest', ARGV[2], 'floor', floor, 'base', floor,
+          'nodes', ARGV[5])
       redis.call('HDEL', KEYS[1], 'pending', 'until')
       return {'admitted'}
       """);

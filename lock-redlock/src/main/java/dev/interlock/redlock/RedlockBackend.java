@@ -273,6 +273,7 @@ final class RedlockBackend implements LockBackend {
                       retention,
                       run.getBytes(UTF_8),
                       cluster.longest(),
+                      cluster.number(),
                       number(restore ? 1 : 0)));
             }
 
@@ -470,7 +471,7 @@ final class RedlockBackend implements LockBackend {
               return new Lane.Call(
                   NodeScripts.INSPECT,
                   List.of(keys.lock(), keys.fence(), cluster.record()),
-                  List.of(run.getBytes(UTF_8), cluster.longest()));
+                  List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
             }
           });
     }

@@ -8,8 +8,9 @@ package dev.interlock.redlock;
  * @param run the process that was asked: Redis's {@code run_id}, another one after each start
  * @param floor the highest fence that the node knows to have been handed out, or 0
  * @param leftMillis for how long its quarantine goes on
+ * @param counted whether its record says how many nodes there are
  */
-record Standing(Kind kind, String run, long floor, long leftMillis) {
+record Standing(Kind kind, String run, long floor, long leftMillis, boolean counted) {
 
   enum Kind {
     /** It votes. */
@@ -25,6 +26,16 @@ record Standing(Kind kind, String run, long floor, long leftMillis) {
   }
 
   static final Standing UNREACHABLE = new Standing(Kind.UNREACHABLE, "", 0, 0);
+
+  /** A standing in a cluster whose number is known. */
+  Standing(Kind kind, String run, long floor, long leftMillis) {
+    this(kind, run, floor, leftMillis, true);
+  }
+
+  /** Whether it has a record of version 0.1, which did not write the number of nodes. */
+  boolean isOfVersion01() {
+    return (kind == Kind.MEMBER || kind == Kind.RESTARTED) && !counted;
+  }
 
   boolean is(Kind other) {
     return kind == other;

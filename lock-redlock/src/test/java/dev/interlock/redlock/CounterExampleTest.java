@@ -90,7 +90,7 @@ class CounterExampleTest {
     for (int n = 0; n < nodes.size(); n++) {
       nodes.get(n).call("FLUSHALL");
       runs[n] = "first";
-      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING");
+      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3");
       int fence = broken.firstFences().get(n);
       if (fence > 0) {
         nodes.get(n).call("SET", FENCE, "" + fence);
@@ -132,7 +132,8 @@ class CounterExampleTest {
                 "60000",
                 "" + attempt.hint,
                 runs[n],
-                longest);
+                longest,
+                "3");
         attempt.replies.put(
             n,
             word(reply).equals("granted")
@@ -154,7 +155,8 @@ class CounterExampleTest {
                   "" + attempt.candidacy.token(),
                   "60000",
                   runs[n],
-                  longest);
+                  longest,
+                  "3");
           attempt.confirmations.put(n, word(reply).equals("confirmed"));
         }
       }
@@ -210,7 +212,8 @@ class CounterExampleTest {
               step.run(),
               longest,
               "" + admit.floor(),
-              admit.ground().name());
+              admit.ground().name(),
+              "3");
         } else {
           eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);
         }

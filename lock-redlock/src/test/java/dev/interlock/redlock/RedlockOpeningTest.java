@@ -137,6 +137,42 @@ class RedlockOpeningTest {
   }
 
   @Test
+  void aClientWithAnotherNumberOfNodesIsRefusedAndDisturbsNobody() throws Exception {
+    String query = "?force=true&namespace=number&" + PATIENT;
+    String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
+    String back =
+        "redlock://localhost:%d,localhost:%d,localhost:%d"
+            .formatted(nodes.get(2).port(), nodes.get(1).port(), nodes.get(0).port());
+    try (LockClient client = open(redlock.uri() + query);
+        Lease lease = client.lock("job").tryAcquire().orElseThrow()) {
+      String message = refused(two + query);
+      assertTrue(message.contains("is one of 3 nodes, and this client lists 2"), message);
+      lease.renew();
+      // In another order, and by other names, they are the same.
+      try (LockClient other = open(back + query)) {
+        assertTrue(other.lock("job").tryAcquire().isEmpty());
+      }
+    }
+  }
+
+  @Test
+  void nodesOfVersion01AreToldHowManyTheyAre() throws Exception {
+    String query = "?force=true&namespace=old&" + PATIENT;
+    String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
+    open(redlock.uri() + query).close();
+    for (RedisServer node : nodes) {
+      node.call("HDEL", "old:redlock", "nodes");
+    }
+    try (LockClient client = open(redlock.uri() + query)) {
+      client.lock("job").tryAcquire().orElseThrow().release();
+      for (RedisServer node : nodes) {
+        Backends.eventually("told", () -> "3".equals(node.call("HGET", "old:redlock", "nodes")));
+      }
+    }
+    assertTrue(refused(two + query).contains("is one of 3 nodes"));
+  }
+
+  @Test
   void aTermThatIsLongerThanMaxTermIsRefused() {
     LockOptions options =
         LockOptions.builder()
