@@ -218,7 +218,7 @@ class WaitersTest {
     Entry entry = Entry.fresh(claim("job"), "interlock", 3);
     Vote.Granted grant = new Vote.Granted(7, 5);
     entry.grantedBy(0, grant);
-    assertTrue(entry.quietlyLeaving(0) == grant && entry.quietlyLeaving(1) == null);
+    assertTrue(grant.equals(entry.quietlyLeaving(0)) && entry.quietlyLeaving(1) == null);
     entry.grantedBy(1, grant);
     assertTrue(Stream.of(0, 1, 2).allMatch(node -> entry.quietlyLeaving(node) == null));
   }
