@@ -71,10 +71,9 @@ class DemotedPrimaryTest {
     address.close();
   }
 
-  private static void follow(RedisServer replica, RedisServer primary) throws Exception {
-    replica.call("REPLICAOF", primary.host(), Integer.toString(primary.port()));
-    Eventually.holds(
-        "linked", () -> replica.info("replication", "master_link_status").equals("up"));
+  private static void follow(RedisServer one, RedisServer other) throws Exception {
+    one.call("REPLICAOF", other.host(), Integer.toString(other.port()));
+    Eventually.holds("linked", () -> one.info("replication", "master_link_status").equals("up"));
   }
 
   /** When all that was written has been passed on. */
@@ -95,7 +94,10 @@ class DemotedPrimaryTest {
         return Backends.open(address.uri());
       }
       RedisClient jedis =
-          RedisClient.builder().fromURI(address.uri()).clientConfig(Backends.jedisConfig()).build();
+          RedisClient.builder()
+              .hostAndPort("127.0.0.1", address.port())
+              .clientConfig(Backends.jedisConfig())
+              .build();
       return new ClosingBackend(
           RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
     }

@@ -201,7 +201,7 @@ class FailuresTest {
 
   /** Alone, or joined with others' requests. */
   @ParameterizedTest
-  @ValueSource(ints = {JoinedRequests.FEW, 0})
+  @ValueSource(ints = {JoinedRequests.NEVER, 0})
   void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
     LockOptions patient =
         LockOptions.builder()

@@ -29,8 +29,12 @@ final class MovableAddress implements AutoCloseable {
     return address;
   }
 
+  int port() {
+    return listener.getLocalPort();
+  }
+
   String uri() {
-    return "redis://127.0.0.1:" + listener.getLocalPort();
+    return "redis://127.0.0.1:" + port();
   }
 
   void moveTo(RedisServer server) {

@@ -53,8 +53,8 @@ final class NodeScripts {
 
   /**
    * Votes for the claim if the lock is free, with a fence above all that the node may have had for
-   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term, number
-   * of nodes, and 1 from those who listen for releases, for whom a lock is marked as {@link
+   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term,
+   * number of nodes, and 1 from those who listen for releases, for whom a lock is marked as {@link
    * Script#ACQUIRE} does.
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again.

@@ -203,7 +203,7 @@ class WaitersTest {
       Claim inDoubt = claim("job", Duration.ofMinutes(2));
       Entry entry = Entry.fresh(inDoubt, "interlock", 3);
       for (int node = 0; node < 2; node++) {
-        entry.touch(node); // and the replies are lost
+        entry.touch(node, "run"); // and the replies are lost
         String value = new String(entry.value, UTF_8);
         scene.nodes.get(node).call("SET", LOCK, value, "PX", "120000");
       }
