@@ -159,6 +159,14 @@ interface Behaviour {
     }
   }
 
+  /** Cuts every connection that carries a request, which goes no further. */
+  record HangUp() implements Behaviour {
+    @Override
+    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
+      return direction == Direction.CLIENT_TO_SERVER ? Fate.CUT : Fate.FORWARD;
+    }
+  }
+
   /** Cuts the connection that carries one answer, instead of that answer. Once. */
   final class LoseAnswer implements Behaviour {
     private final Set<Link> asked = Collections.newSetFromMap(new WeakHashMap<>());

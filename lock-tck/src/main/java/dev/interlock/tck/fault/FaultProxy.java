@@ -308,6 +308,17 @@ public final class FaultProxy implements AutoCloseable {
     return begin(new NetworkFault(this, description, new Behaviour.LoseAnswer(earlier)), () -> {});
   }
 
+  /**
+   * Takes connections, and closes each as soon as its client says something, which goes no further:
+   * so behaves an address behind which there is no server for the moment. A client that speaks TLS
+   * sees its handshake end.
+   *
+   * @return the fault, in force
+   */
+  public NetworkFault hangUp() {
+    return begin(new NetworkFault(this, "hang up", new Behaviour.HangUp()), () -> {});
+  }
+
   /** Ends all faults, as {@link NetworkFault#close()} does for one. */
   public void heal() {
     onProxyThread(

@@ -206,6 +206,25 @@ public abstract class LivenessRules extends RuleTest {
         "a free lock was not had");
   }
 
+  @Test
+  @Rule("WAIT-02")
+  void connectionsThatAreClosedAtOnceAreRiddenOut() throws Exception {
+    Network network = network();
+    LockClient client = client(network, lasting());
+    DistributedLock lock = client.lock(newName());
+    acquireNow(lock).release();
+    Future<Optional<Lease>> attempt;
+    try (Disturbance hangUp = network.everywhere(FaultProxy::hangUp)) {
+      attempt = inThread(() -> lock.tryAcquire(timing().longTerm()));
+      never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
+      struck(hangUp);
+    }
+    assertTrue(
+        within(renewed().term().plus(bound()), attempt, "the lock was not had after the outage")
+            .isPresent(),
+        "a free lock was not had");
+  }
+
   // --- WAIT-03 to WAIT-06 ---
 
   @Test

@@ -457,6 +457,21 @@ class FaultProxyTest {
   }
 
   @Test
+  void hangUpClosesWhateverIsSpokenOn() throws Exception {
+    Socket open = connect();
+    assertWorks(open);
+    try (NetworkFault hangUp = proxy.hangUp()) {
+      for (Socket client : List.of(open, connect())) {
+        send(client, "anybody?");
+        assertEquals(-1, client.getInputStream().read());
+      }
+      assertTrue(hangUp.awaitHits(2, SOON));
+      assertEquals(5, server.received(), "nothing was passed on");
+    }
+    assertWorks(connect());
+  }
+
+  @Test
   void loseRepliesStrikesOnlyConnectionsThatCarriedTheText() throws Exception {
     Socket other = connect();
     assertWorks(other);
