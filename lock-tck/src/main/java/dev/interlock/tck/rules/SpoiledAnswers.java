@@ -172,7 +172,7 @@ final class SpoiledAnswers {
   }
 
   void attemptInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name));
+    Lease held = test.acquireNow(other.lock(name, test.lasting()));
     try (Spoil spoil = spoil()) {
       try {
         assertTrue(client.lock(name).tryAcquire().isEmpty(), "a lock that is held was granted");
@@ -186,7 +186,7 @@ final class SpoiledAnswers {
   }
 
   void waiting() throws Exception {
-    Lease held = test.acquireNow(other.lock(name));
+    Lease held = test.acquireNow(other.lock(name, test.lasting()));
     CompletableFuture<Optional<Lease>> waiter;
     try (Spoil spoil = spoil()) {
       waiter = client.lock(name).tryAcquireAsync(untilLapsed().multipliedBy(2));
@@ -208,7 +208,7 @@ final class SpoiledAnswers {
   }
 
   void waitingInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name));
+    Lease held = test.acquireNow(other.lock(name, test.lasting()));
     try (Spoil spoil = spoil()) {
       try {
         Optional<Lease> had = client.lock(name).tryAcquire(PATIENCE);
@@ -283,7 +283,7 @@ final class SpoiledAnswers {
   }
 
   void inspection() throws Exception {
-    Lease lease = test.acquireNow(other.lock(name));
+    Lease lease = test.acquireNow(other.lock(name, test.lasting()));
     for (boolean held : new boolean[] {true, false}) {
       try (Spoil spoil = spoil()) {
         try {
@@ -303,7 +303,7 @@ final class SpoiledAnswers {
   }
 
   void forcedRelease() throws Exception {
-    Lease forced = test.acquireNow(other.lock(name));
+    Lease forced = test.acquireNow(other.lock(name, test.lasting()));
     boolean freed = false;
     try (Spoil spoil = spoil()) {
       try {
@@ -354,7 +354,7 @@ final class SpoiledAnswers {
     Lease given = test.acquireNow(client.lock(second, test.lasting()));
     released.add(given.lost());
     String third = test.newName();
-    Lease others = test.acquireNow(other.lock(third));
+    Lease others = test.acquireNow(other.lock(third, test.lasting()));
     CompletableFuture<Optional<Lease>> waiter =
         client.lock(third).tryAcquireAsync(untilLapsed().multipliedBy(2));
     ReleaseOutcome outcome;
