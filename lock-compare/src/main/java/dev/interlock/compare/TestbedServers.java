@@ -86,7 +86,7 @@ public final class TestbedServers implements ServerSource {
             Size.CLUSTER,
             ETCD,
             () -> Testbed.etcd().members(3).start(),
-            () -> Testbed.etcd().members(3).forFaults().start()));
+            () -> Testbed.etcd().members(3).separable().forFaults().start()));
   }
 
   private static RedisServer.Builder redis() {

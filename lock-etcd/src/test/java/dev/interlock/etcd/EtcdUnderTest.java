@@ -32,12 +32,15 @@ final class EtcdUnderTest implements Server, StoreView {
       Pattern.compile(
           "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
 
-  private final EtcdCluster etcd;
-  private final String uri;
+  /** Who may do what the documents say that clients need. */
+  private static final String USER = "app";
 
-  private EtcdUnderTest(EtcdCluster etcd, String uri) {
+  private final EtcdCluster etcd;
+  private final boolean asUser;
+
+  private EtcdUnderTest(EtcdCluster etcd, boolean asUser) {
     this.etcd = etcd;
-    this.uri = uri;
+    this.asUser = asUser;
   }
 
   /**
@@ -48,15 +51,15 @@ final class EtcdUnderTest implements Server, StoreView {
   static EtcdUnderTest start(int members) throws InterruptedException {
     EtcdCluster etcd =
         Testbed.etcd().members(members).forFaults().config("unsafe-no-fsync: true").start();
-    return new EtcdUnderTest(etcd, etcd.uri()).warmedUp();
+    return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
   /** The same, one member, for clients who may do what the documents say that they need. */
   static EtcdUnderTest startForUser() throws IOException, InterruptedException {
     EtcdCluster etcd =
         Testbed.etcd().password("s3cret").forFaults().config("unsafe-no-fsync: true").start();
-    Backends.addUser(etcd.leader(), "app", "READWRITE");
-    return new EtcdUnderTest(etcd, Backends.as("app", etcd)).warmedUp();
+    Backends.addUser(etcd.leader(), USER, "READWRITE");
+    return new EtcdUnderTest(etcd, true).warmedUp();
   }
 
   /**
@@ -98,7 +101,7 @@ final class EtcdUnderTest implements Server, StoreView {
 
   @Override
   public String uri() {
-    return uri;
+    return asUser ? Backends.as(USER, etcd) : etcd.uri();
   }
 
   @Override
@@ -153,8 +156,25 @@ final class EtcdUnderTest implements Server, StoreView {
   }
 
   @Override
-  public Optional<Permissions> permissions() throws IOException, InterruptedException {
-    return Optional.of(EtcdPermissions.of(etcd));
+  public Optional<Permissions> permissions() {
+    return asUser ? Optional.of(new WritePermission()) : Optional.empty();
+  }
+
+  private final class WritePermission implements Permissions {
+    @Override
+    public String uri() {
+      return EtcdUnderTest.this.uri();
+    }
+
+    @Override
+    public void take() throws IOException {
+      Backends.permit(etcd.leader(), USER, "READ");
+    }
+
+    @Override
+    public void giveBack() throws IOException {
+      Backends.permit(etcd.leader(), USER, "READWRITE");
+    }
   }
 
   private final class Node implements ServerNode {

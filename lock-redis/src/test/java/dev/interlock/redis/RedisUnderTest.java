@@ -87,6 +87,7 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
           @Override
           public void giveBack() throws IOException {
             redis.call("ACL", "SETUSER", "locker", "+@all");
+            redis.call("ACL", "LOG", "RESET");
           }
         });
   }

@@ -85,7 +85,7 @@ final class RedlockUnderTest implements Server, StoreView {
         new Permissions() {
           @Override
           public String uri() {
-            return RedlockUnderTest.this.uri().replace("://", "://locker:secret@");
+            return redlock.uri().replace("://", "://locker:secret@") + query;
           }
 
           @Override
@@ -96,6 +96,9 @@ final class RedlockUnderTest implements Server, StoreView {
           @Override
           public void giveBack() throws IOException {
             setUser("+@all");
+            for (RedisServer node : redlock.members()) {
+              node.call("ACL", "LOG", "RESET");
+            }
           }
         });
   }

@@ -40,6 +40,8 @@ public enum BlowKind {
   RESTART_SERVER(Fault.SERVER_RESTARTED, Victim.STORE, 2, 0, 2_000),
   /** As many servers are killed for a while as a majority can do without. */
   LOSE_MINORITY(Fault.MINORITY_LOST, Victim.STORE, 2, 500, 5_000),
+  /** A server is cut off from the others for longer than they take to notice. */
+  CUT_OFF_SERVER(Fault.MINORITY_LOST, Victim.STORE, 2, 2_000, 6_000),
   /** Another server takes the lead. */
   CHANGE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 0, 0),
   /** The leader is killed for a while. */

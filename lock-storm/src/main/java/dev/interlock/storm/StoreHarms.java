@@ -78,6 +78,11 @@ final class StoreHarms {
         lost.forEach(DisposableServer::kill);
         yield new Broken(names(lost), "");
       }
+      case CUT_OFF_SERVER -> {
+        DisposableServer server = member(choice);
+        servers().cutOff(server);
+        yield new Broken(server.name(), "");
+      }
       case LOSE_LEADER, FAIL_OVER -> {
         List<? extends DisposableServer> leaders = servers().leaders();
         DisposableServer leader = leaders.get(choice % leaders.size());
