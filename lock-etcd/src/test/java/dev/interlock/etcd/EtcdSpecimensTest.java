@@ -297,5 +297,9 @@ class EtcdSpecimensTest extends SpecimenSuite {
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
       return granted.remove(claim) && super.release(claim, deadline);
     }
+
+    /** Or its session would be given up as one that nobody uses, and the place with it. */
+    @Override
+    public void forget(Claim claim) {}
   }
 }
