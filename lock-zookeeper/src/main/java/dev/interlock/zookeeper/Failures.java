@@ -35,6 +35,11 @@ final class Failures {
     return new LockConfigurationException(BACKEND + " at " + endpoint + ": " + problem, cause);
   }
 
+  LockUnavailableException unheard(@Nullable Throwable cause) {
+    return passing(
+        "the leader has not answered for long enough to say how long the session will last", cause);
+  }
+
   LockUnavailableException sessionEnded() {
     return passing("the session has ended", null);
   }

@@ -2,15 +2,19 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
+import org.jspecify.annotations.Nullable;
 
 /** The first contact with the servers: whatever cannot work is refused here, with its reason. */
 final class Opening {
+
+  private static final int TICKS_UNTIL_KNOWN = 3;
 
   private final CuratorFramework curator;
   private final AccessLists accessLists;
@@ -35,11 +39,11 @@ final class Opening {
    * Makes a backend on the started framework.
    *
    * @param servers how many addresses the framework has
-   * @param ours whether the framework is ours alone
+   * @param ours what makes the framework's drivers, if it is ours alone
    * @param disconnect what to do at the end, also if there is no backend in the end; it is told the
    *     nodes whose deletion is not confirmed
    */
-  ZooKeeperBackend of(int servers, boolean ours, Consumer<Set<String>> disconnect) {
+  ZooKeeperBackend of(int servers, @Nullable PromptDrivers ours, Consumer<Set<String>> disconnect) {
     Sessions sessions = new Sessions(curator, ours, context, failures, settings.tickTime());
     boolean opened = false;
     try {
@@ -94,6 +98,11 @@ final class Opening {
       // Whoever may not read the root may still have a place below it.
     }
     requireLongSession(session);
+    // Of a session that was there before us it takes two ticks to know. If it takes longer,
+    // because of a server that has lost the others say, the first acquisition waits for it.
+    session.awaitPulse(
+        new WakeUp(context.time()),
+        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_KNOWN)));
   }
 
   private void requireLongSession(Session session) {

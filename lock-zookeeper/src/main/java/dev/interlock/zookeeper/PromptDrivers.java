@@ -1,5 +1,6 @@
 package dev.interlock.zookeeper;
 
+import dev.interlock.spi.TimeSource;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Collection;
@@ -29,6 +30,22 @@ final class PromptDrivers implements ZookeeperFactory {
   private static final int ATTEMPTS_PER_SESSION = 6;
   private static final int SHORTEST_ATTEMPT_MILLIS = 2_000;
 
+  private final TimeSource time;
+  private volatile @Nullable Made last;
+
+  /** A driver, and a time before its session. */
+  private record Made(ZooKeeper driver, long beginning) {}
+
+  PromptDrivers(TimeSource time) {
+    this.time = time;
+  }
+
+  /** A time before the driver's session; long before if it is not the last that was made. */
+  long beginningOf(ZooKeeper driver) {
+    Made made = last;
+    return made != null && made.driver() == driver ? made.beginning() : Session.longBefore(time);
+  }
+
   @Override
   public ZooKeeper newZooKeeper(
       String connectString, int sessionTimeout, Watcher watcher, boolean canBeReadOnly)
@@ -44,12 +61,14 @@ final class PromptDrivers implements ZookeeperFactory {
       boolean canBeReadOnly,
       @Nullable ZKClientConfig config)
       throws IOException {
+    long beginning = time.nanoTime();
     ConnectStringParser parser = new ConnectStringParser(connectString);
     HostProvider usual = new StaticHostProvider(parser.getServerAddresses());
     Prompt prompt = new Prompt(usual, sessionTimeout);
     ZooKeeper driver =
         new ZooKeeper(connectString, sessionTimeout, watcher, canBeReadOnly, prompt, config);
     prompt.driver = driver;
+    last = new Made(driver, beginning);
     return driver;
   }
 

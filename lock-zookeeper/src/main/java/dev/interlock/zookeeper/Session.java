@@ -1,8 +1,11 @@
 package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.io.IOException;
@@ -10,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.zookeeper.CreateMode;
@@ -33,24 +37,32 @@ import org.slf4j.LoggerFactory;
  *
  * <p>How long a session lasts is known from what it had committed, and from nothing else. Pings
  * prove nothing: the server that we are connected to answers them by itself, also when it has lost
- * the leader, which then ends the session behind its back. The leader hears of a client from the
- * servers' answers to its own pings, two of them in a tick, so when it commits a write it may last
- * have heard of us as long ago as our own last ping, a third of the time-out before, and half a
- * tick. It is certain not to end the session for the rest of the time-out.
+ * the leader, which then ends the session behind its back. A committed write says that the session
+ * was there, and {@link Pulse} of when the leader had heard by then: it is certain not to end the
+ * session for the time-out from that moment on. How far that moment lies back while all is well is
+ * always taken off, so that what is certain after a write does not depend on chance.
  */
 final class Session {
 
   private static final Logger log = LoggerFactory.getLogger(Session.class);
 
+  /** More of them make more of a session certain, and more work for the leader. */
+  private static final int BEATS_PER_SESSION = 15;
+
+  private static final int BEATS_PER_TICK_IN_A_HURRY = 4;
+  private static final Duration SHORTEST_BEAT = Duration.ofMillis(20);
+
   private final ZooKeeper driver;
   private final TimeSource time;
   private final Duration tick;
   private final Connection connection;
+  private final Pulse pulse;
   private final AtomicLong confirmedAt;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
   private final Set<String> nodes = ConcurrentHashMap.newKeySet();
   private volatile boolean ended;
+  private volatile boolean silenced;
 
   /**
    * A new session.
@@ -59,14 +71,21 @@ final class Session {
    * @param time the clock
    * @param tick the servers' unit of time
    * @param patience how long a connection may be silent while something is asked
+   * @param beginning when its driver was made, if that is known, or long before
    */
-  Session(ZooKeeper driver, TimeSource time, Duration tick, Duration patience) {
+  Session(ZooKeeper driver, TimeSource time, Duration tick, Duration patience, long beginning) {
     this.driver = driver;
     this.time = time;
     this.tick = tick;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
+    this.pulse = new Pulse(tick, beginning);
     // Nothing has been confirmed yet.
-    this.confirmedAt = new AtomicLong(time.nanoTime() - Duration.ofDays(1).toNanos());
+    this.confirmedAt = new AtomicLong(longBefore(time));
+  }
+
+  /** A time that tells nothing. */
+  static long longBefore(TimeSource time) {
+    return time.nanoTime() - Duration.ofDays(1).toNanos();
   }
 
   boolean isOf(ZooKeeper other) {
@@ -106,19 +125,89 @@ final class Session {
     return Duration.ofMillis(driver.getSessionTimeout());
   }
 
-  /** For how long a committed write makes the session certain, counted from its send. */
+  /**
+   * For how long a committed write makes the session certain, counted from its send, while all is
+   * well. A hundredth is for clocks that do not run at the same speed.
+   */
   Duration certainFor() {
-    return timeout().multipliedBy(2).dividedBy(3).minus(tick);
+    return timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
   }
 
-  /** The send of the last write that is known to be committed. */
+  /** How long before a write that was sent of which the leader had heard, at most. */
+  private Duration usualAge() {
+    return tick.plus(timeout().dividedBy(BEATS_PER_SESSION)).multipliedBy(2);
+  }
+
+  /** The send of the last write that is known to be committed, or earlier if all is not well. */
   long confirmedAt() {
     return confirmedAt.get();
   }
 
-  /** A write that was sent at the given time has been committed. */
-  void confirm(long sentAt) {
-    confirmedAt.accumulateAndGet(sentAt, (a, b) -> a - b >= 0 ? a : b);
+  /**
+   * A write that was sent at the given time has been committed.
+   *
+   * @return whether the session is certain by it for most of {@link #certainFor}
+   */
+  @CanIgnoreReturnValue
+  boolean confirm(long sentAt) {
+    long counted = counted(sentAt);
+    confirmedAt.accumulateAndGet(counted, (a, b) -> a - b >= 0 ? a : b);
+    return isRecent(counted, sentAt);
+  }
+
+  private long counted(long sentAt) {
+    long heard = pulse.heardBy(sentAt) + usualAge().toNanos();
+    return heard - sentAt < 0 ? heard : sentAt;
+  }
+
+  private boolean isRecent(long counted, long sentAt) {
+    return sentAt - counted < certainFor().toNanos() / 4;
+  }
+
+  /** Waits until a write would {@link #confirm} the session; false if the deadline passes first. */
+  @CanIgnoreReturnValue
+  boolean awaitPulse(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
+    while (!hasPulse() && !hasEnded() && !deadline.hasPassed()) {
+      wakeUp.await(deadline.orIn(beat()));
+    }
+    return hasPulse();
+  }
+
+  private boolean hasPulse() {
+    long now = time.nanoTime();
+    return isRecent(counted(now), now);
+  }
+
+  /** How long to wait for the next beat. While the session is not certain every tick counts. */
+  private Duration beat() {
+    Duration usual = timeout().dividedBy(BEATS_PER_SESSION);
+    Duration hurried = tick.dividedBy(BEATS_PER_TICK_IN_A_HURRY);
+    Duration beat = hasPulse() || usual.compareTo(hurried) < 0 ? usual : hurried;
+    return beat.compareTo(SHORTEST_BEAT) < 0 ? SHORTEST_BEAT : beat;
+  }
+
+  /** Asks the leader for something, now and again until the session ends. Does not block. */
+  void keepBeating() {
+    if (hasEnded() || silenced) {
+      return;
+    }
+    long sentAt = time.nanoTime();
+    driver.sync(
+        "/",
+        (code, asked, context) -> {
+          if (code == Code.OK.intValue()) {
+            pulse.beat(sentAt, time.nanoTime());
+            connection.heard();
+          }
+          CompletableFuture.delayedExecutor(beat().toNanos(), NANOSECONDS, Runnable::run)
+              .execute(this::keepBeating);
+        },
+        null);
+  }
+
+  /** Nobody will ask any more how long it lasts. */
+  void silence() {
+    silenced = true;
   }
 
   // --- what hangs on it -----------------------------------------------------------------------

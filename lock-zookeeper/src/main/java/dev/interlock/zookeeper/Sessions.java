@@ -28,7 +28,7 @@ final class Sessions {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
   private final CuratorFramework curator;
-  private final boolean ours;
+  private final @Nullable PromptDrivers ours;
   private final BackendContext context;
   private final Failures failures;
   private final Duration tick;
@@ -39,11 +39,12 @@ final class Sessions {
   /**
    * The sessions of a framework.
    *
-   * @param ours whether the framework is ours alone, so that its session may be ended
+   * @param ours what makes the framework's drivers, if it is ours alone, so that its session may be
+   *     ended
    */
   Sessions(
       CuratorFramework curator,
-      boolean ours,
+      @Nullable PromptDrivers ours,
       BackendContext context,
       Failures failures,
       Duration tick) {
@@ -106,12 +107,14 @@ final class Sessions {
       if (before != null && before.isOf(driver)) {
         return before;
       }
-      next = new Session(driver, context.time(), tick, patience);
+      long beginning = ours == null ? Session.longBefore(context.time()) : ours.beginningOf(driver);
+      next = new Session(driver, context.time(), tick, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
         next.connection().up();
       }
       current = next;
     }
+    next.keepBeating();
     if (before != null) {
       end(before, "ended");
     }
@@ -138,7 +141,7 @@ final class Sessions {
     if (session != current || session.hasEnded()) {
       return;
     }
-    if (!ours) {
+    if (ours == null) {
       log.warn("{}; it stays until somebody deletes it, or the program's session ends", why);
       return;
     }
@@ -193,6 +196,10 @@ final class Sessions {
   Set<String> close() {
     Session known = current;
     curator.getConnectionStateListenable().removeListener(listener);
-    return known == null ? Set.of() : known.nodes();
+    if (known == null) {
+      return Set.of();
+    }
+    known.silence();
+    return known.nodes();
   }
 }

@@ -114,6 +114,10 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
 
   /** Renews what is known of the session, and of our own node. */
   private void confirm(Deadline deadline) throws KeeperException, InterruptedException {
+    if (!standing.session().awaitPulse(wakeUp, deadline)) {
+      trouble = backend.failures().unheard(trouble);
+      return;
+    }
     long sentAt = backend.time().nanoTime();
     if (backend.check(standing.session(), List.of(standing.path()), deadline).get(0) != 0) {
       throw backend.placeLost();

@@ -16,6 +16,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -109,7 +110,9 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
     Arrival arrival = enter(claim, deadline);
     if (arrival.place() == 0) {
-      return grant(claim, arrival.standing());
+      try (Place place = new WaitingPlace(this, claim, arrival.standing(), arrival.line(), 0)) {
+        return place.await(deadline);
+      }
     }
     release(claim, deadline);
     return new Attempt.Busy(lookAgain());
@@ -273,8 +276,14 @@ final class ZooKeeperBackend implements QueueingBackend {
         }
       }
       if (left.size() == open.size()) {
-        session.confirm(sentAt);
-        long until = sentAt + session.certainFor().toNanos();
+        if (!session.confirm(sentAt)) {
+          // It is known for less long than usual: after a fault it takes some beats.
+          if (!session.awaitPulse(new WakeUp(time), deadline)) {
+            throw failures.unheard(null);
+          }
+          continue;
+        }
+        long until = session.confirmedAt() + session.certainFor().toNanos();
         left.forEach(i -> outcomes[i] = new Renewal.Renewed(until));
         left.clear();
       }

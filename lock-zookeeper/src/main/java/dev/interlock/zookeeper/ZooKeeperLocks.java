@@ -22,6 +22,10 @@ import org.slf4j.LoggerFactory;
  * }
  * }</pre>
  *
+ * <p>Opening takes a little more than two of the servers' ticks: of a session that was there
+ * before, it has to be found out since when the leader has heard of it. When the session has ended
+ * and the framework has made another, the first acquisition takes as long.
+ *
  * <p>The framework is never closed here, and has to outlive the lock client. Its session carries
  * the locks, so its session time-out is how long a lock of a dead process is kept. The session is
  * not ended here either: a node that the servers refuse to delete stays with it, which is logged,
@@ -90,10 +94,7 @@ public final class ZooKeeperLocks {
     int slash = servers.indexOf('/');
     String addresses = slash < 0 ? servers : servers.substring(0, slash);
     return new Opening(curator, servers, AccessLists.of(curator), settings, context)
-        .of(
-            addresses.split(",").length,
-            false,
-            left -> left.forEach(node -> delete(curator, node)));
+        .of(addresses.split(",").length, null, left -> left.forEach(node -> delete(curator, node)));
   }
 
   /** Leaves it to the framework: its session goes on without us, and would keep the node. */

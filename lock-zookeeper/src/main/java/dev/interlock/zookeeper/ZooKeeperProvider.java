@@ -57,6 +57,7 @@ public final class ZooKeeperProvider implements LockProvider {
     uri.requireAllRead();
     Duration requestTimeout = context.options().requestTimeout();
     Duration sessionTimeout = zookeeper.sessionTimeout(context.options().term());
+    PromptDrivers drivers = new PromptDrivers(context.time());
     CuratorFrameworkFactory.Builder builder =
         CuratorFrameworkFactory.builder()
             .connectString(zookeeper.connectString())
@@ -65,7 +66,7 @@ public final class ZooKeeperProvider implements LockProvider {
             // Nothing that Curator could repeat is sent through it.
             .retryPolicy((count, elapsed, sleeper) -> false)
             .ensembleTracker(false)
-            .zookeeperFactory(new PromptDrivers())
+            .zookeeperFactory(drivers)
             .zkClientConfig(zookeeper.clientConfig(requestTimeout));
     zookeeper.login().ifPresent(login -> builder.authorization("digest", login.getBytes(UTF_8)));
     CuratorFramework curator = builder.build();
@@ -79,7 +80,7 @@ public final class ZooKeeperProvider implements LockProvider {
             context)
         .of(
             zookeeper.servers(),
-            true,
+            drivers,
             left -> curator.close()); // and with the session go its nodes
   }
 

@@ -54,10 +54,10 @@ public final class ZooKeeperSettings {
   }
 
   /**
-   * The servers' unit of time, which they do not tell. Default 2 s. A lease is certain for two
-   * thirds of the session's time-out less one tick after every confirmation, and a session must
-   * last at least four ticks. What is said here should not be less than half of the servers' own
-   * {@code tickTime}.
+   * The servers' unit of time, which they do not tell. Default 2 s. After every confirmation a
+   * lease is certain for the session's time-out, less two ticks and a seventh of the time-out, and
+   * a session must last at least four ticks. What is said here should not be less than half of the
+   * servers' own {@code tickTime}.
    *
    * @return the tick
    */

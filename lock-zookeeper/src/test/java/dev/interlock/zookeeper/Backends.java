@@ -58,6 +58,12 @@ final class Backends {
     return LockClient.open(uri(server), OPTIONS);
   }
 
+  /** For how long a write makes a session certain, on {@link #server}. */
+  static Duration certain(Duration session) {
+    Duration unheard = TICK.plus(session.dividedBy(15)).multipliedBy(2);
+    return session.multipliedBy(99).dividedBy(100).minus(unheard);
+  }
+
   static CuratorFramework curator(String connectString) {
     return curator(connectString, TERM);
   }

@@ -52,7 +52,7 @@ class CutOffMemberTest {
         others.forEach(DisposableServer::pause);
         long pausedAt = System.nanoTime();
         // Nothing is committed any more, so whatever is certain was sent before.
-        Duration certain = TERM.multipliedBy(2).dividedBy(3).minus(Backends.TICK);
+        Duration certain = Backends.certain(TERM);
         for (long now = pausedAt; lease.isHeld(); now = System.nanoTime()) {
           long age = now - pausedAt;
           assertTrue(age < certain.toNanos(), () -> "held " + Duration.ofNanos(age) + " later");

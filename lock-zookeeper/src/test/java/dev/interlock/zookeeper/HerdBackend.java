@@ -39,11 +39,11 @@ final class HerdBackend implements LockBackend {
   private final Sessions sessions;
   private final Set<Waiter> waiters = ConcurrentHashMap.newKeySet();
 
-  HerdBackend(CuratorFramework curator, BackendContext context) {
+  HerdBackend(CuratorFramework curator, PromptDrivers drivers, BackendContext context) {
     this.curator = curator;
     this.context = context;
     this.failures = new Failures(curator.getZookeeperClient().getCurrentConnectionString());
-    this.sessions = new Sessions(curator, true, context, failures, Backends.TICK);
+    this.sessions = new Sessions(curator, drivers, context, failures, Backends.TICK);
   }
 
   private static String path(String name) {

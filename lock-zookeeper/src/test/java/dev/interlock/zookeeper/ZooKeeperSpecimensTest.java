@@ -119,6 +119,10 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
     }
 
     static CuratorFramework curator(LockUri uri, BackendContext context) {
+      return curator(uri, context, new PromptDrivers(context.time()));
+    }
+
+    static CuratorFramework curator(LockUri uri, BackendContext context, PromptDrivers drivers) {
       ZooKeeperUri parsed = new ZooKeeperUri(uri);
       Duration timeout = parsed.sessionTimeout(context.options().term());
       Duration requestTimeout = context.options().requestTimeout();
@@ -130,7 +134,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
                   Math.toIntExact(Math.min(requestTimeout.toMillis(), timeout.toMillis())))
               .retryPolicy((count, elapsed, sleeper) -> false)
               .ensembleTracker(false)
-              .zookeeperFactory(new PromptDrivers())
+              .zookeeperFactory(drivers)
               .zkClientConfig(parsed.clientConfig(requestTimeout))
               .build();
       curator.start();
@@ -142,7 +146,8 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
   public static final class Herd extends Wrong {
     @Override
     LockBackend open(LockUri uri, BackendContext context) {
-      return new HerdBackend(curator(uri, context), context);
+      PromptDrivers drivers = new PromptDrivers(context.time());
+      return new HerdBackend(curator(uri, context, drivers), drivers, context);
     }
   }
 
