@@ -17,6 +17,9 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import dev.interlock.testbed.ZooKeeperServer;
 import java.time.Duration;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -50,6 +53,9 @@ class StalledClientTest {
   private static final ZooKeeperSettings SETTINGS =
       ZooKeeperSettings.builder().tickTime(TICK).build();
 
+  private static final DateTimeFormatter EXPIRY =
+      DateTimeFormatter.ofPattern("EEE MMM dd HH:mm:ss zzz yyyy", Locale.ENGLISH);
+
   private final ExecutorService executor = Executors.newCachedThreadPool();
 
   @Test
@@ -67,7 +73,7 @@ class StalledClientTest {
           Place last = backend(one).join(Backends.claim("held"), Backends.soon());
           Place heard = stalled.join(Backends.claim("sign"), Backends.soon())) {
         Future<Optional<Grant>> early = executor.submit(() -> await(place));
-        executor.submit(() -> await(heard));
+        Future<Optional<Grant>> unused = executor.submit(() -> await(heard));
         Future<Optional<Grant>> later = executor.submit(() -> await(last));
         ZooKeeperServer leader = member(ensemble, "leader");
         Eventually.holds("all three wait", () -> watched(ensemble) == 3);
@@ -129,9 +135,9 @@ class StalledClientTest {
       }
     }
     long second =
-        new java.text.SimpleDateFormat("EEE MMM dd HH:mm:ss zzz yyyy", java.util.Locale.ROOT)
-            .parse(line.replaceAll(".* expire at (.*):", "$1"))
-            .getTime();
+        ZonedDateTime.parse(line.replaceAll(".* expire at (.*):", "$1"), EXPIRY)
+            .toInstant()
+            .toEpochMilli();
     long offset = System.currentTimeMillis() - millis();
     long tick = TICK.toMillis();
     return -Math.floorDiv(offset - second, tick) * tick;
