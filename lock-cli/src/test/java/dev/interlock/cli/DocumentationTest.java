@@ -137,7 +137,16 @@ class DocumentationTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"README.md", "docs/guarantees.md", "docs/command-line.md", "docs/storm.md"})
+      strings = {
+        "README.md",
+        "docs/command-line.md",
+        "docs/contract.md",
+        "docs/guarantees.md",
+        "docs/operating.md",
+        "docs/storm.md",
+        "docs/testing.md",
+        "docs/writing-a-backend.md"
+      })
   void noLinkLeadsNowhere(String page) throws Exception {
     List<String> links = matches(LINK.pattern(), read(page)).toList();
     for (String link : links) {
