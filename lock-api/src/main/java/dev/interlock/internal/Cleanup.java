@@ -101,8 +101,8 @@ final class Cleanup {
     private final boolean mayArrive;
     private final Backoff backoff;
 
-    /** When the server has refused it for a term; null as long as it has not refused it. */
-    private volatile @Nullable Deadline patience;
+    /** A term after the server has refused it; null as long as it has not. */
+    private volatile @Nullable Deadline endSessionAt;
 
     /** When it need not be looked for again; null until the store has said that it is not there. */
     private volatile @Nullable Deadline lookUntil;
@@ -177,7 +177,7 @@ final class Cleanup {
         log.debug("{} cannot be given up yet", claim, e);
         return false;
       } catch (LockConfigurationException e) {
-        return isHopeless(e);
+        return refused(e);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return false;
@@ -187,15 +187,15 @@ final class Cleanup {
       }
     }
 
-    /** Asked when the server refuses it. */
-    private boolean isHopeless(LockConfigurationException refusal) {
-      Deadline latest = patience;
+    /** Returns whether no further attempt is needed, because the session was ended instead. */
+    private boolean refused(LockConfigurationException refusal) {
+      Deadline latest = endSessionAt;
       if (latest == null) {
         log.warn("the store refuses to release {}; trying again", claim, refusal);
       } else if (lapses || !latest.hasPassed()) {
         return false;
       }
-      patience = Deadline.in(time, term);
+      endSessionAt = Deadline.in(time, term);
       try {
         return latest != null && !backend.endSession(claim, refusal);
       } catch (RuntimeException e) {

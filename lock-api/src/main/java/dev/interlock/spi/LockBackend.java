@@ -44,8 +44,11 @@ public interface LockBackend extends AutoCloseable {
   /**
    * Tries once to get a lock, without waiting for its holder. If the answer is busy, nothing of the
    * attempt remains on the store; if it fails, the engine will {@link #release} the claim until
-   * that is certain. Unless this is a {@link QueueingBackend} it does so for a while after that, as
-   * the request may arrive after its release; and not at all if the store has refused the attempt.
+   * that is certain.
+   *
+   * <p>Unless this is a {@link QueueingBackend}, the engine goes on releasing for a while after
+   * that, as the request may arrive after its release; and it does not release at all if the store
+   * has refused the attempt.
    *
    * @param claim the identity of this attempt
    * @param deadline when to give up
@@ -85,8 +88,8 @@ public interface LockBackend extends AutoCloseable {
 
   /**
    * Gives up what the claim holds, and whatever else it left on the store. Also called for attempts
-   * whose outcome is not known, and again after a failure, be it a refusal: somebody may set right
-   * what the store refuses.
+   * whose outcome is not known, and again after a failure, which may be a refusal: what the store
+   * refuses now it may permit later.
    *
    * @param claim the identity of the attempt
    * @param deadline when to give up
@@ -147,12 +150,14 @@ public interface LockBackend extends AutoCloseable {
   }
 
   /**
-   * Ends the session on which a claim hangs. The last resort: the store has refused to {@link
-   * #release} the claim for a term, so that its lock would stay taken for as long as the session
-   * goes on. The other grants on the session end with it, and are reported to {@link
-   * BackendContext#lost}. Called for grants that do not {@linkplain Grant#lapses() lapse} and for
-   * places in line; again after each further term of refusals. By default there is no session to
-   * end.
+   * Ends the session on which a claim hangs, as a last resort: the store has refused to {@link
+   * #release} the claim for a term, and its lock would stay taken for as long as the session lives.
+   * The other grants on the session end with it, and have to be reported to {@link
+   * BackendContext#lost}. By default there is no session to end.
+   *
+   * <p>Called for grants that do not {@linkplain Grant#lapses() lapse} and for places in line, and
+   * again after each further term of refusals. What it throws is logged; the engine then goes on
+   * calling {@link #release}.
    *
    * @param claim the identity of the attempt
    * @param refusal what the last release ended with
@@ -164,13 +169,14 @@ public interface LockBackend extends AutoCloseable {
   }
 
   /**
-   * Drops what the backend keeps for a claim in this process. The engine calls this once for each
-   * claim, when it will ask nothing more about it: also if the lock ended on the store by itself,
-   * and {@link #release} was never called. Only when the client is closed it may be left out. A
-   * renewal of the claim may still be under way.
+   * Drops what the backend keeps for a claim in this process. By default nothing is kept.
    *
-   * <p>Must not ask the store, nor block: grants end by the thousand, also while the store is down.
-   * By default nothing is kept.
+   * <p>The engine calls this once for each claim, when it will ask nothing more about it, even if
+   * the lock expired on the store and {@link #release} was never called. It may leave it out when
+   * the client is closed. A renewal of the claim may still be under way on another thread.
+   *
+   * <p>Must neither ask the store nor block: grants end by the thousand, even while the store is
+   * down. What it throws is logged.
    *
    * @param claim the identity of the attempt
    */

@@ -45,14 +45,14 @@ final class ClusterNodes implements Nodes {
   private static final int MOST_STEPS = 5;
   private static final int MOST_THREADS = 16;
 
-  /** How long an answer is waited for with others' if the one before did not come. */
+  /** How long to wait for a node that did not answer the last request in time. */
   private static final Duration TRIAL = Duration.ofMillis(100);
 
   private final ClusterMembers members;
   private final SlotTable table;
   private final ThreadPoolExecutor threads;
 
-  /** What was asked last of nodes that did not answer it in time. */
+  /** The last request to each node that did not answer it in time. */
   private final Map<Pool<Connection>, Future<?>> silent = new ConcurrentHashMap<>();
 
   ClusterNodes(ClusterMembers members, TimeSource time) {
@@ -151,7 +151,7 @@ final class ClusterNodes implements Nodes {
     return Arrays.asList(answers);
   }
 
-  /** Asks a node that is known not to answer once at a time only. */
+  /** Sends a node that does not answer one request at a time, and fails all others at once. */
   private Future<List<Object>> submit(PooledNode node, Deadline deadline, Talk<List<Object>> talk) {
     Pool<Connection> pool = node.pool();
     Future<?> last = silent.get(pool);

@@ -20,8 +20,8 @@ final class PooledNode {
   private final Pool<Connection> pool;
   private final @Nullable BrokenConnections broken;
 
-  /** How often all connections have been left. */
-  private final AtomicInteger left = new AtomicInteger();
+  /** Counts how often all connections were given up; those of earlier generations are dropped. */
+  private final AtomicInteger generation = new AtomicInteger();
 
   /** A node with a pool of our own. */
   PooledNode(LockPool pool) {
@@ -46,7 +46,7 @@ final class PooledNode {
    * Borrows a connection and talks over it, until the deadline at most.
    *
    * <p>Connections that lie in the pool do not notice that the server has closed them, or is no
-   * longer the one that serves. When one turns out to be broken, all are left, those in use when
+   * longer the one that serves. When one turns out to be broken, all are dropped, those in use when
    * they come back; so a restart of the server does not fail one request per connection. A
    * repeatable talk then begins anew over a fresh one, unless the server has answered.
    */
@@ -102,7 +102,7 @@ final class PooledNode {
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
-    int leftBefore = left.get();
+    int before = generation.get();
     boolean ended = false;
     try {
       T answer = Wire.talk(connection, deadline, asking, talk);
@@ -114,11 +114,11 @@ final class PooledNode {
     } finally {
       if (!ended || connection.isBroken()) {
         if (!Thread.currentThread().isInterrupted()) {
-          left.incrementAndGet();
+          generation.incrementAndGet();
           pool.clear();
         }
         drop(connection);
-      } else if (left.get() == leftBefore) {
+      } else if (generation.get() == before) {
         pool.returnResource(connection);
       } else {
         drop(connection);

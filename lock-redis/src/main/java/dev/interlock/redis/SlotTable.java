@@ -23,8 +23,8 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Which primary of a cluster has which hash slot, as far as we know. Who wants a slot of a node
- * that is under suspicion finds out first what the others say; nobody else waits for that.
+ * Which primary of a cluster has which hash slot, as far as we know. A request for a slot of a
+ * suspect node first asks the other nodes where the slot is; other requests do not wait for that.
  */
 final class SlotTable {
 
@@ -58,7 +58,7 @@ final class SlotTable {
   /**
    * What a node says.
    *
-   * @param host where the node is; a node whose own address the node does not know is there, too
+   * @param host where the node was reached; stands for an address that the answer leaves out
    */
   private record Answer(List<?> ranges, String host) {}
 

@@ -37,14 +37,14 @@ final class Wire {
   /**
    * One call of a script.
    *
-   * @param unanswered how often it has been sent more than it has been answered
+   * @param unanswered how many times it has been sent for which no reply was read
    */
   record Call(Script script, LockKeys keys, List<byte[]> arguments, AtomicInteger unanswered) {
     Call(Script script, LockKeys keys, byte[]... arguments) {
       this(script, keys, List.of(arguments), new AtomicInteger());
     }
 
-    /** Whether it may have been carried out without a reply, and before the last reply if any. */
+    /** Whether it may have been carried out by a request whose reply was never read. */
     boolean isInDoubt() {
       return unanswered.get() > 0;
     }

@@ -86,8 +86,8 @@ final class Entry {
   }
 
   /**
-   * Whether a node has become another process, which may have forgotten the claim, since it was put
-   * there. Says so once: nothing will be there after that.
+   * Whether a node has been restarted, and may have forgotten the claim, since the claim was put
+   * there. Says so once for each restart.
    */
   boolean mayBeForgottenBy(int node, String run) {
     String before = runs.getAndSet(node, run);
@@ -100,11 +100,11 @@ final class Entry {
 
   /**
    * Returns the grant of a node that may be taken back without telling anybody, or null. Nobody
-   * waits for the end of an attempt that was not elected and has the votes of a minority: whoever
-   * was in its way looks again soon. If waiters were told, an attempt that finds the lock busy on a
-   * majority would wake itself by giving up the rest, and all others with it.
+   * waits for the end of an attempt that was not elected and has the votes of a minority: attempts
+   * that it was in the way of are repeated soon. If waiters were told, an attempt that finds the
+   * lock busy on a majority would wake itself, and all others, by giving up the rest.
    *
-   * <p>Of a vote that is in doubt others may know more than we do; so its end is told.
+   * <p>A vote that is in doubt may have been seen by others, so that its end is told.
    */
   Vote.@Nullable Granted quietlyLeaving(int node) {
     int known = 0;

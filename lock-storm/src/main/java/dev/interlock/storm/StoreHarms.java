@@ -49,7 +49,7 @@ final class StoreHarms {
     return server instanceof RedisServer redis && redis.canSetClock();
   }
 
-  /** One that is nobody's replica, and that nobody watches who would put another in its place. */
+  /** Whether all servers are Redis, and nothing fails over to a replica when one is demoted. */
   static boolean canBeDemoted(Deployment servers) {
     return !servers.canChangeLeader()
         && servers.members().stream().allMatch(RedisServer.class::isInstance);

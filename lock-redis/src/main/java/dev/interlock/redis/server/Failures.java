@@ -257,9 +257,9 @@ public final class Failures {
   }
 
   /**
-   * Returns whether somebody else may serve in the server's place by now: it is a replica, or cut
-   * off from the others, or begins anew. A connection to it is of no use then. If its address, or
-   * its name, means another server by now, a new one goes there.
+   * Returns whether another server may have taken this one's place: it is a replica, is cut off
+   * from the others, or is loading its data. The connection is of no use then; a new one may lead
+   * to another server, if the address or the name has moved.
    *
    * @param e the server's answer
    * @return whether it says so

@@ -148,8 +148,8 @@ public final class Subscriber implements AutoCloseable {
   }
 
   /**
-   * Signals at every release that is published of the lock, until closed; see {@link #isWatching}.
-   * Does not block on the store.
+   * Signals at every published release of the lock, until closed; see {@link #isWatching}. Does not
+   * block on the store.
    *
    * @param keys the lock
    * @param wakeUp to be signalled
@@ -175,9 +175,9 @@ public final class Subscriber implements AutoCloseable {
   }
 
   /**
-   * Returns whether somebody waits for the lock here. Releases are published only of locks that
-   * somebody has looked at while this was true; and everybody is signalled to look once more when
-   * that has become useful. Does not block.
+   * Returns whether somebody waits for the lock here. A release is published only if somebody has
+   * tried to acquire the lock and said that this was true. So everybody is signalled to try once
+   * more when the subscription is in place. Does not block.
    *
    * @param keys the lock
    * @return whether there is a watch

@@ -94,10 +94,10 @@ public final class RedisErrors implements AutoCloseable {
    * Answers some commands on the way to each server by an error, counted over all of its
    * connections from now on.
    *
-   * @param error which
-   * @param earlier how many commands are executed before, zero or more
-   * @param count how many are not, at least one
-   * @return what can be waited for, and closed when it shall end before that
+   * @param error the answer
+   * @param earlier how many commands are executed before the first that is not, zero or more
+   * @param count how many commands are answered by the error, at least one
+   * @return the fault, in force until that many were answered or it is closed
    */
   public Spoiled answer(RedisError error, int earlier, int count) {
     Spoiled spoiled = new Spoiled();
