@@ -376,7 +376,7 @@ public abstract class FaultRules extends RuleTest {
       for (String name : List.of(given.name(), kept.name(), newName())) {
         try {
           assertTrue(
-              other.lock(name).tryAcquire().isEmpty(), "a lock was had without the permission");
+              other.lock(name).tryAcquire().isEmpty(), "a lock was granted without permission");
         } catch (LockException e) {
           // as it has to be
         }

@@ -339,7 +339,7 @@ public abstract class FencingRules extends RuleTest {
     long stale =
         Long.parseLong(holder.call(bound().multipliedBy(2), CheckBeforeWriting.class, name));
     List<Stock> stocks = List.of(claimed, checked, trusting);
-    stocks.forEach(stock -> assertEquals(10, stock.read(stale)));
+    stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(stale)));
     holder.stop(); // between its read and its write
     Lease successor =
         acquireWithin(
@@ -347,13 +347,16 @@ public abstract class FencingRules extends RuleTest {
             client().lock(name),
             "the stopped process still has the lock");
     long current = successor.fencingToken();
-    stocks.forEach(stock -> assertEquals(10, stock.read(current)));
+    stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(current)));
     holder.resume(); // and now its write arrives, with the token that it had
-    assertFalse(claimed.write(9, stale), "the late write was not refused by its token");
-    assertTrue(checked.write(9, stale), "the successor has not written yet");
-    assertTrue(trusting.write(9, stale));
-    stocks.forEach(stock -> assertTrue(stock.write(9, current), "the successor was refused"));
-    assertFalse(checked.write(9, stale), "the late write was not refused by its token");
+    assertFalse(
+        claimed.write(Stock.WARES - 1, stale), "the late write was not refused by its token");
+    assertTrue(checked.write(Stock.WARES - 1, stale), "the successor has not written yet");
+    assertTrue(trusting.write(Stock.WARES - 1, stale));
+    stocks.forEach(
+        stock -> assertTrue(stock.write(Stock.WARES - 1, current), "the successor was refused"));
+    assertFalse(
+        checked.write(Stock.WARES - 1, stale), "the late write was not refused by its token");
     assertEquals(
         List.of(0, 1, 1),
         stocks.stream().map(Stock::oversold).toList(),

@@ -188,36 +188,25 @@ public abstract class LivenessRules extends RuleTest {
   @Test
   @Rule("WAIT-02")
   void aShortOutageIsRiddenOut() throws Exception {
-    Network network = network();
-    LockClient client = client(network, lasting());
-    DistributedLock lock = client.lock(newName());
-    acquireNow(lock).release();
-    Future<Optional<Lease>> attempt;
-    try (Disturbance cut = network.cut()) {
-      if (cut.hits() == 0) {
-        throw new NotTestedException("no connection was there to be cut");
-      }
-      attempt = inThread(() -> lock.tryAcquire(timing().longTerm()));
-      never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
-    }
-    assertTrue(
-        within(renewed().term().plus(bound()), attempt, "the lock was not had after the outage")
-            .isPresent(),
-        "a free lock was not had");
+    timedAttemptRidesOut(FaultProxy::cut);
   }
 
   @Test
   @Rule("WAIT-02")
   void connectionsThatAreClosedAtOnceAreRiddenOut() throws Exception {
+    timedAttemptRidesOut(FaultProxy::hangUp);
+  }
+
+  private void timedAttemptRidesOut(Function<FaultProxy, NetworkFault> fault) throws Exception {
     Network network = network();
     LockClient client = client(network, lasting());
     DistributedLock lock = client.lock(newName());
     acquireNow(lock).release();
     Future<Optional<Lease>> attempt;
-    try (Disturbance hangUp = network.everywhere(FaultProxy::hangUp)) {
+    try (Disturbance outage = network.everywhere(fault)) {
       attempt = inThread(() -> lock.tryAcquire(timing().longTerm()));
       never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
-      struck(hangUp);
+      struck(outage);
     }
     assertTrue(
         within(renewed().term().plus(bound()), attempt, "the lock was not had after the outage")

@@ -62,7 +62,7 @@ final class SpoiledAnswers {
     this.test = test;
     this.spoiler = spoiler;
     this.client = open();
-    this.other = test.client(term());
+    this.other = test.client(options());
   }
 
   /**
@@ -86,7 +86,7 @@ final class SpoiledAnswers {
         scenario.play(this);
       } catch (AssertionError | LockException e) {
         throw new AssertionError(
-            "answer " + (earlier + 1) + " " + spoiler + ": " + e.getMessage(), e);
+            "answer " + (earlier + 1) + " " + spoiler.how() + ": " + e.getMessage(), e);
       }
     }
     RuleTest.letPass(AFTERMATH);
@@ -94,14 +94,15 @@ final class SpoiledAnswers {
       assertFalse(
           lost.isDone(), () -> "lost() completed for a lease that was released: " + lost.join());
     }
-    assertEquals(List.of(), List.copyOf(losses), "leases that nobody had lost were told as lost");
+    assertEquals(
+        List.of(), List.copyOf(losses), "leases that nobody had lost were reported as lost");
     return true;
   }
 
   // --- what the scenarios are made of ---
 
   /** What is left in doubt ends with this at the latest. */
-  private LockOptions term() {
+  private LockOptions options() {
     return test.options(test.timing().renewedTerm(), true);
   }
 
@@ -111,7 +112,7 @@ final class SpoiledAnswers {
 
   /** Behind the spoiler, connected, and with everything loaded. */
   private LockClient open() {
-    LockClient opened = test.client(spoiler.uri(), term());
+    LockClient opened = test.client(spoiler.uri(), options());
     test.acquireNow(opened.lock(test.newName())).release();
     opened.onEvent(
         event -> {
@@ -317,7 +318,7 @@ final class SpoiledAnswers {
     if (!freed) {
       var unused = test.answer(() -> client.forceRelease(name));
     }
-    LockClient third = test.client(term());
+    LockClient third = test.client(options());
     Lease next = test.acquireWithin(test.bound(), third.lock(name), "not free after it was forced");
     forced.release();
     assertTrue(next.isHeld(), "the release of a lease that was forced touched its successor");
@@ -337,7 +338,7 @@ final class SpoiledAnswers {
       }
       struck(spoil);
     }
-    LockClient third = test.client(term());
+    LockClient third = test.client(options());
     Lease next =
         test.acquireWithin(untilLapsed(), third.lock(name), "not free after it was revoked");
     assertFalse(revoked.isHeld(), "the successor was let in while the lease was still valid");
