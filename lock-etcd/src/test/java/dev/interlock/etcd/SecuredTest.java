@@ -39,6 +39,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class SecuredTest {
 
+  private static final int[] CUTS = {0, 6, 100, 900};
   private static final ExecutorService THREADS = Executors.newCachedThreadPool();
 
   @Test
@@ -60,8 +61,6 @@ class SecuredTest {
       waiter.get(60, TimeUnit.SECONDS).release();
     }
   }
-
-  private static final int[] CUTS = {0, 6, 100, 900};
 
   /** Wherever in the handshake that is, and again and again. */
   @Test

@@ -59,8 +59,9 @@ class SeparatedMemberTest {
           assertEquals(ReleaseOutcome.RELEASED, lease.release());
           took.add(since(from));
         }
-        System.out.println("without " + member.name() + ": " + took);
-        assertTrue(Collections.max(took).compareTo(LIMIT) < 0, took::toString);
+        assertTrue(
+            Collections.max(took).compareTo(LIMIT) < 0,
+            () -> "without " + member.name() + ": " + took);
         etcd.heal();
       }
       assertTrue(held.isHeld());

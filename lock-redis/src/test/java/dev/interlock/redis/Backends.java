@@ -12,8 +12,11 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.testbed.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
@@ -126,5 +129,29 @@ final class Backends {
 
   static boolean isBusy(LockBackend backend, String name) throws InterruptedException {
     return backend.tryAcquire(claim(name), soon()) instanceof Attempt.Busy;
+  }
+
+  /** Makes a backend use so many connections at the same time, which it keeps. */
+  static void occupyConnections(RedisServer server, LockBackend backend, int count)
+      throws InterruptedException {
+    server.pause();
+    CompletableFuture<?>[] all = new CompletableFuture<?>[count];
+    CountDownLatch started = new CountDownLatch(count);
+    for (int i = 0; i < count; i++) {
+      all[i] =
+          CompletableFuture.runAsync(
+              () -> {
+                started.countDown();
+                try {
+                  backend.inspect("job", soon());
+                } catch (InterruptedException e) {
+                  throw new AssertionError(e);
+                }
+              },
+              command -> new Thread(command).start());
+    }
+    started.await();
+    server.resume();
+    CompletableFuture.allOf(all).join();
   }
 }

@@ -108,33 +108,14 @@ final class CannedServer implements AutoCloseable {
   }
 
   private void serve(Conversation conversation) {
-    daemon(
+    ConnectionThreads.start(
         () -> {
           while (true) {
             Socket client = listener.accept();
             clients.add(client);
-            daemon(() -> conversation.with(client));
+            ConnectionThreads.start(() -> conversation.with(client));
           }
         });
-  }
-
-  private interface Work {
-    void run() throws IOException;
-  }
-
-  private static void daemon(Work work) {
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                work.run();
-              } catch (IOException ended) {
-                // One side has hung up.
-              }
-            },
-            "canned-server");
-    thread.setDaemon(true);
-    thread.start();
   }
 
   @Override

@@ -20,8 +20,6 @@ import dev.interlock.testbed.Testbed;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -111,7 +109,7 @@ class DemotedPrimaryTest {
       for (int i = 0; i < 20; i++) {
         grants.add(take(backend, claim("job " + i)));
       }
-      occupyConnections(backend, 4);
+      Backends.occupyConnections(primary, backend, 4);
       failOver();
       for (Renewal outcome : backend.renewAll(grants, soon())) {
         LockException problem = assertInstanceOf(Renewal.Failed.class, outcome).problem();
@@ -155,27 +153,5 @@ class DemotedPrimaryTest {
   private static void assertUnavailable(Executable action) {
     LockUnavailableException e = assertThrows(LockUnavailableException.class, action);
     assertTrue(e.getMessage().contains("is a read-only replica"), e::getMessage);
-  }
-
-  private void occupyConnections(LockBackend backend, int count) throws Exception {
-    primary.pause();
-    List<CompletableFuture<Void>> all = new ArrayList<>();
-    CountDownLatch started = new CountDownLatch(count);
-    for (int i = 0; i < count; i++) {
-      all.add(
-          CompletableFuture.runAsync(
-              () -> {
-                started.countDown();
-                try {
-                  backend.inspect("job", soon());
-                } catch (InterruptedException e) {
-                  throw new AssertionError(e);
-                }
-              },
-              command -> new Thread(command).start()));
-    }
-    started.await();
-    primary.resume();
-    CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
   }
 }

@@ -30,7 +30,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -160,7 +159,7 @@ class FailuresTest {
   @Test
   void connectionsThatBreakAreReplacedWithoutTheCallersNotice() throws Exception {
     try (LockBackend backend = Backends.open(redis.uri())) {
-      occupyConnections(backend, 8);
+      Backends.occupyConnections(redis, backend, 8);
       redis.restart();
       Claim claim = claim("job");
       take(backend, claim);
@@ -531,28 +530,6 @@ class FailuresTest {
   }
 
   // ------------------------------------------------------------------------------------------------
-
-  private static void occupyConnections(LockBackend backend, int count) throws Exception {
-    redis.pause();
-    CompletableFuture<?>[] all = new CompletableFuture<?>[count];
-    CountDownLatch started = new CountDownLatch(count);
-    for (int i = 0; i < count; i++) {
-      all[i] =
-          CompletableFuture.runAsync(
-              () -> {
-                started.countDown();
-                try {
-                  backend.inspect("job", soon());
-                } catch (InterruptedException e) {
-                  throw new AssertionError(e);
-                }
-              },
-              command -> new Thread(command).start());
-    }
-    started.await();
-    redis.resume();
-    CompletableFuture.allOf(all).join();
-  }
 
   private static Deadline in(Duration duration) {
     return Deadline.in(Backends.TIME, duration);

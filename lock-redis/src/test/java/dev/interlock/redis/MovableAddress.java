@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * An address that may come to mean another server, as a virtual one or a load balancer's does. Who
- * has connected before stays where he is.
+ * An address that may come to mean another server, as a virtual one or a load balancer's does. A
+ * connection that was made before stays where it is.
  */
 final class MovableAddress implements AutoCloseable {
 
@@ -25,7 +25,7 @@ final class MovableAddress implements AutoCloseable {
 
   static MovableAddress of(RedisServer target) throws IOException {
     MovableAddress address = new MovableAddress(target);
-    daemon(address::accept);
+    ConnectionThreads.start(address::accept);
     return address;
   }
 
@@ -47,8 +47,8 @@ final class MovableAddress implements AutoCloseable {
       Socket server = new Socket(target.host(), target.port());
       sockets.add(client);
       sockets.add(server);
-      daemon(() -> pump(client, server));
-      daemon(() -> pump(server, client));
+      ConnectionThreads.start(() -> pump(client, server));
+      ConnectionThreads.start(() -> pump(server, client));
     }
   }
 
@@ -57,25 +57,6 @@ final class MovableAddress implements AutoCloseable {
         to) {
       from.getInputStream().transferTo(to.getOutputStream());
     }
-  }
-
-  private interface Work {
-    void run() throws IOException;
-  }
-
-  private static void daemon(Work work) {
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                work.run();
-              } catch (IOException ended) {
-                // One side has hung up.
-              }
-            },
-            "movable-address");
-    thread.setDaemon(true);
-    thread.start();
   }
 
   @Override
