@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The procedures of docs/guarantees.md, step by step, while locks are held and taken. */
+/** The procedures of docs/operating.md, step by step, while locks are held and taken. */
 @Tag("extended")
 class ProceduresTest {
 
