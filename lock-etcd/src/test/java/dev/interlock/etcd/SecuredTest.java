@@ -65,7 +65,7 @@ class SecuredTest {
   /** Wherever in the handshake that is, and again and again. */
   @Test
   @Tag("extended")
-  void aHandshakeThatIsBrokenOffIsATroubleThatPasses() throws Exception {
+  void aHandshakeThatIsBrokenOffIsPassingTrouble() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start()) {
       List<CompletableFuture<Void>> attempts = new ArrayList<>();
       for (int bytes : CUTS) {
@@ -83,7 +83,7 @@ class SecuredTest {
 
   /** What a server says while its certificate is being replaced, for instance. */
   @Test
-  void anAlertThatIsNobodysMistakeIsATroubleThatPasses() {
+  void onlyAlertsThatAPersonHasToPutRightAreConfigurationErrors() {
     assertInstanceOf(
         LockUnavailableException.class, explained("Received fatal alert: internal_error"));
     for (String alert :

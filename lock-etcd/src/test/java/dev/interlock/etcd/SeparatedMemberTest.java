@@ -33,7 +33,7 @@ class SeparatedMemberTest {
       LockOptions.builder().requestTimeout(TIMEOUT).term(Duration.ofMinutes(2)).build();
 
   @Test
-  void nobodyWaitsForAMemberThatHasLostTheOthers() throws Exception {
+  void noRequestWaitsForAMemberThatHasLostTheOthers() throws Exception {
     try (EtcdCluster etcd =
             Testbed.etcd().members(3).separable().config("unsafe-no-fsync: true").start();
         LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {

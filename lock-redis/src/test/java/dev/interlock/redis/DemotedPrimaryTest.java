@@ -103,7 +103,7 @@ class DemotedPrimaryTest {
 
   @ParameterizedTest
   @EnumSource
-  void allItsConnectionsAreLeftWithTheFirstRenewalThatItRefuses(Access access) throws Exception {
+  void allItsConnectionsAreDroppedAtTheFirstRefusedRenewal(Access access) throws Exception {
     try (LockBackend backend = access.open(address)) {
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
@@ -127,7 +127,7 @@ class DemotedPrimaryTest {
 
   /** Connections may stay, or come back, to a server that is no longer the primary. */
   @Test
-  void whatItLacksAsItLagsBehindIsNoLoss() throws Exception {
+  void whatALaggingReplicaLacksIsNoLoss() throws Exception {
     try (LockBackend backend = Backends.open(address.uri());
         LockBackend successor = Backends.open(replica.uri())) {
       take(backend, claim("passed on"));

@@ -109,7 +109,7 @@ class ReleaseMessagesTest {
   }
 
   @Test
-  void whoHasLookedSinceTheWatchIsInPlaceIsTold() throws Exception {
+  void waitersThatHaveTriedSinceTheyListenAreTold() throws Exception {
     WakeUp news = new WakeUp(Backends.TIME);
     try (Watch watch = waiter.watch("job", news)) {
       assertTrue(signalled(news), "in place");
@@ -126,7 +126,7 @@ class ReleaseMessagesTest {
   }
 
   @Test
-  void theNextHolderHasNoWaitersUntilSomebodyLooks() throws Exception {
+  void theNextLeaseIsNotAwaitedUntilSomebodyTries() throws Exception {
     WakeUp news = new WakeUp(Backends.TIME);
     try (Watch watch = waiter.watch("job", news)) {
       assertTrue(signalled(news), "in place");
@@ -142,9 +142,9 @@ class ReleaseMessagesTest {
     }
   }
 
-  /** What a waiter leaves on the lock is no business of its holder, and of nobody else's. */
+  /** The mark that a waiter leaves on the lock makes no difference to its holder or to others. */
   @Test
-  void theLockIsTheSameForAllThatSomebodyListens() throws Exception {
+  void aListeningWaiterChangesNothingElseAboutTheLock() throws Exception {
     Grant grant = take(holder, claim("job"));
     redis.call("PEXPIRE", LOCK, "20000");
     WakeUp news = new WakeUp(Backends.TIME);

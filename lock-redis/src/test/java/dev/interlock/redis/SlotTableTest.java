@@ -102,13 +102,13 @@ class SlotTableTest {
   }
 
   @Test
-  void aNodeWithoutAnAddressIsWhereTheOneIsThatTellsOfIt() throws Exception {
+  void aNodeWithoutAnAddressHasThatOfTheNodeThatReportsIt() throws Exception {
     assertSame(members.at(new HostAndPort("127.0.0.1", 7001)), node(0));
     assertSame(members.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
   }
 
   @Test
-  void whoWantsNothingOfASuspectDoesNotWaitForWhatOthersSayAboutIt() throws Exception {
+  void requestsToOtherNodesDoNotWaitWhileASuspectIsLookedUp() throws Exception {
     members.asked = new CountDownLatch(1);
     members.mayGoOn = new CountDownLatch(1);
     PooledNode suspect = node(0);

@@ -185,7 +185,7 @@ class WaitersTest {
   }
 
   @Test
-  void whoWaitsIsWokenByAReleaseAndNotByHimselfOrOthersWhoWait() {
+  void waitersAreWokenByAReleaseAndNotByEachOther() {
     List<Future<Void>> watched = new ArrayList<>();
     for (Trouble trouble : Trouble.values()) {
       for (int waiters : List.of(1, 5)) {
@@ -197,7 +197,7 @@ class WaitersTest {
 
   /** Others may have seen it as the holder, and wait for its end. */
   @Test
-  void whoWaitsIsWokenWhenAnAttemptInDoubtIsUndone() throws Exception {
+  void waitersAreWokenWhenAnAttemptInDoubtIsUndone() throws Exception {
     try (Scene scene = new Scene();
         LockBackend other = Backends.open(scene.redlock.uri() + QUERY)) {
       Claim inDoubt = claim("job", Duration.ofMinutes(2));
@@ -214,7 +214,7 @@ class WaitersTest {
   }
 
   @Test
-  void onlyWhatAMinorityHasGrantedIsGivenUpInSilence() {
+  void onlyGrantsOfAMinorityAreWithdrawnInSilence() {
     Entry entry = Entry.fresh(claim("job"), "interlock", 3);
     Vote.Granted grant = new Vote.Granted(7, 5);
     entry.grantedBy(0, grant);
