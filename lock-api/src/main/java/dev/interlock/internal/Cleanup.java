@@ -68,7 +68,7 @@ final class Cleanup {
   void forget(Claim claim) {
     try {
       backend.forget(claim);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("the backend failed to forget {}", claim, e);
     }
   }
@@ -101,7 +101,14 @@ final class Cleanup {
     private final boolean mayArrive;
     private final Backoff backoff;
 
-    /** A term after the server has refused it; null as long as it has not. */
+    private volatile boolean refusalIsLogged;
+
+    /**
+     * Since when the server has refused it without a break; null if its last answer was no such.
+     */
+    private volatile @Nullable Long refusedSince;
+
+    /** When the session is to be ended if the server goes on refusing. */
     private volatile @Nullable Deadline endSessionAt;
 
     /** When it need not be looked for again; null until the store has said that it is not there. */
@@ -175,6 +182,7 @@ final class Cleanup {
         return wasThere || !mayArrive || isLookedForLongEnough();
       } catch (LockUnavailableException e) {
         log.debug("{} cannot be given up yet", claim, e);
+        refusedSince = null;
         return false;
       } catch (LockConfigurationException e) {
         return refused(e);
@@ -187,18 +195,28 @@ final class Cleanup {
       }
     }
 
-    /** Returns whether no further attempt is needed, because the session was ended instead. */
+    /** Returns whether no further attempt is needed, as nothing can be left. */
     private boolean refused(LockConfigurationException refusal) {
-      Deadline latest = endSessionAt;
-      if (latest == null) {
-        log.warn("the store refuses to release {}; trying again", claim, refusal);
-      } else if (lapses || !latest.hasPassed()) {
+      if (!refusalIsLogged) {
+        refusalIsLogged = true;
+        log.warn("the store refuses to release {}; trying again: {}", claim, refusal.getMessage());
+      }
+      log.debug("{} was refused to be given up", claim, refusal);
+      long now = time.nanoTime();
+      Long since = refusedSince;
+      Deadline end = endSessionAt;
+      if (since == null || end == null) {
+        refusedSince = now;
+        endSessionAt = Deadline.in(time, term);
+        return false;
+      }
+      if (lapses || !end.hasPassed()) {
         return false;
       }
       endSessionAt = Deadline.in(time, term);
       try {
-        return latest != null && !backend.endSession(claim, refusal);
-      } catch (RuntimeException e) {
+        return !backend.endSession(claim, Duration.ofNanos(now - since), refusal);
+      } catch (RuntimeException | Error e) {
         log.error("the backend failed to end the session of {}", claim, e);
         return false;
       }

@@ -3,6 +3,7 @@ package dev.interlock.spi;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -153,19 +154,21 @@ public interface LockBackend extends AutoCloseable {
    * Ends the session on which a claim hangs, as a last resort: the store has refused to {@link
    * #release} the claim for a term, and its lock would stay taken for as long as the session lives.
    * The other grants on the session end with it, and have to be reported to {@link
-   * BackendContext#lost}. By default there is no session to end.
+   * BackendContext#lost}. By default there is no session to end, and the engine gives up.
    *
    * <p>Called for grants that do not {@linkplain Grant#lapses() lapse} and for places in line, and
    * again after each further term of refusals. What it throws is logged; the engine then goes on
    * calling {@link #release}.
    *
    * @param claim the identity of the attempt
+   * @param refusedFor for how long the store has answered and refused each release; the term of a
+   *     claim that was never granted may be shorter than what its session lasts
    * @param refusal what the last release ended with
    * @return whether something of the claim may still be on the store; the engine then goes on
    *     calling {@link #release}, and gives up otherwise
    */
-  default boolean endSession(Claim claim, LockConfigurationException refusal) {
-    return true;
+  default boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
+    return false;
   }
 
   /**

@@ -93,6 +93,7 @@ final class FakeStore {
   private final List<Claim> attempted = new ArrayList<>();
   private final List<Claim> forgotten = new ArrayList<>();
   private final List<Claim> endedSessions = new ArrayList<>();
+  private @Nullable Error nextError;
   private boolean onSessions;
   private @Nullable Duration certainFor;
   private boolean watchesFail;
@@ -127,6 +128,19 @@ final class FakeStore {
   /** The claims that the engine has done with, in the order in which it said so. */
   synchronized List<Claim> forgotten() {
     return List.copyOf(forgotten);
+  }
+
+  /** The next thing that the backend is told rather than asked fails with this. */
+  synchronized void failOnce(Error error) {
+    nextError = error;
+  }
+
+  private void failIfTold() {
+    Error error = nextError;
+    nextError = null;
+    if (error != null) {
+      throw error;
+    }
   }
 
   /** The claims whose session was to be ended. */
@@ -421,8 +435,10 @@ final class FakeStore {
     }
 
     @Override
-    public boolean endSession(Claim claim, LockConfigurationException refusal) {
+    public boolean endSession(
+        Claim claim, Duration refusedFor, LockConfigurationException refusal) {
       synchronized (FakeStore.this) {
+        failIfTold();
         endedSessions.add(claim);
         holds.remove(claim.name());
         return false;
@@ -432,6 +448,7 @@ final class FakeStore {
     @Override
     public void forget(Claim claim) {
       synchronized (FakeStore.this) {
+        failIfTold();
         forgotten.add(claim);
       }
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
@@ -13,6 +14,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Whichever way an attempt or a lease ends, the backend is told that there is nothing more. */
@@ -75,6 +77,16 @@ class ForgetTest extends EngineFixture {
     store.down(true);
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
     assertAllForgotten(1);
+  }
+
+  @Test
+  void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
+    LeaseState lease = engine.tryAcquire(engine.request("a", FIXED, false, null));
+    CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
+    lease.onLoss(told::complete);
+    store.failOnce(new StackOverflowError("of the test"));
+    time.advance(TERM);
+    assertEquals(LossReason.EXPIRED, get(told).reason());
   }
 
   /** The store is not asked about what has ended there by itself, which may be a lot. */

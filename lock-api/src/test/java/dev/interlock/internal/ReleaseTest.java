@@ -91,6 +91,38 @@ class ReleaseTest extends EngineFixture {
     assertEquals(store.endedSessions(), store.forgotten());
   }
 
+  /** How the store would answer during an outage is not known. */
+  @Test
+  void anOutageBetweenRefusalsDoesNotCountAsOne() throws Exception {
+    store.onSessions();
+    Lease lease = acquire(RENEWED);
+    store.refuse(true);
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    int refused = store.calls(FakeStore.Op.RELEASE);
+    advanceUntil("a refusal", () -> store.calls(FakeStore.Op.RELEASE) > refused);
+    store.down(true);
+    long from = time.nanoTime();
+    advanceUntil("a long outage", () -> time.nanoTime() - from > 2 * TERM.toNanos());
+    int unanswered = store.calls(FakeStore.Op.RELEASE);
+    advanceUntil("one more try", () -> store.calls(FakeStore.Op.RELEASE) > unanswered);
+    store.down(false);
+    long back = time.nanoTime();
+    advanceUntil("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    assertTrue(time.nanoTime() - back >= TERM.toNanos(), "ended early");
+    assertEquals(List.of(store.lastClaim()), store.endedSessions());
+  }
+
+  @Test
+  void anErrorWhileASessionIsEndedDoesNotEndTheEffort() throws Exception {
+    store.onSessions();
+    Lease lease = acquire(RENEWED);
+    store.refuse(true);
+    store.failOnce(new OutOfMemoryError("of the test"));
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    advanceUntil("nothing to be left to do", () -> engine.cleanup().pending() == 0);
+    assertEquals(List.of(store.lastClaim()), store.endedSessions());
+  }
+
   @Test
   void aReleaseWhoseReplyIsLostDoesNotTouchTheSuccessorWhenRepeated() throws Exception {
     Lease first = acquire(RENEWED);

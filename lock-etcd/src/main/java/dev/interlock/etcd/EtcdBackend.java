@@ -360,7 +360,7 @@ final class EtcdBackend implements QueueingBackend {
 
   /** Nobody keeps a lease of etcd's alive then, and it ends though it may not be revoked. */
   @Override
-  public boolean endSession(Claim claim, LockConfigurationException refusal) {
+  public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     Ticket ticket = Ticket.of(claim);
     // What hung on a session that was over a term ago has ended, be it on a lease of its own.
     if (ticket == null || ticket.session().isOver()) {

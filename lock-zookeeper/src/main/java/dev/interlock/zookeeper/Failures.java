@@ -95,6 +95,11 @@ final class Failures {
     return isConnectionLoss(e) || e.code() == Code.OPERATIONTIMEOUT;
   }
 
+  /** Whether what was asked for may have been done, or may yet be. */
+  static boolean isInDoubt(KeeperException e) {
+    return isPassing(e) || e.code() == Code.REQUESTTIMEOUT || e.code() == Code.SYSTEMERROR;
+  }
+
   static boolean isConnectionLoss(KeeperException e) {
     return e.code() == Code.CONNECTIONLOSS;
   }

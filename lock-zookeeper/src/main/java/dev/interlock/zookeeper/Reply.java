@@ -45,6 +45,12 @@ final class Reply<T> {
     }
   }
 
+  /** Whether it is certain that what was asked for was not done, and will not be. */
+  boolean isRefused() {
+    KeeperException failure = error;
+    return failure != null && !Failures.isInDoubt(failure);
+  }
+
   /**
    * Waits for the answer.
    *

@@ -144,6 +144,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     for (boolean first = true; ; first = false) {
       Reply<Session.Made> parent =
           first ? null : session.create(lock, NOTHING, accessLists.of(lock), CreateMode.CONTAINER);
+      claim.attach(session);
       long sentAt = time.nanoTime();
       Reply<Session.Made> node =
           session.create(asked, label, accessLists.of(asked), CreateMode.EPHEMERAL_SEQUENTIAL);
@@ -162,6 +163,9 @@ final class ZooKeeperBackend implements QueueingBackend {
         }
         return new Arrival(standing, line, place);
       } catch (KeeperException e) {
+        if (node.isRefused()) {
+          claim.attach(null);
+        }
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
         }
@@ -346,6 +350,9 @@ final class ZooKeeperBackend implements QueueingBackend {
       standing.session().keepsNoMore(standing.path());
       return wasThere;
     }
+    if (claim.attachment() == null) {
+      return false;
+    }
     // Whether there is a node is not known. The look is behind the request that would have made it.
     boolean any = false;
     String lock = lockPath(claim);
@@ -370,14 +377,27 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   /** The servers do not ask for permission when they end a session. */
   @Override
-  public boolean endSession(Claim claim, LockConfigurationException refusal) {
-    if (!(claim.attachment() instanceof Standing standing)) {
+  public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
+    Session session = sessionOf(claim);
+    if (session == null) {
       return false;
     }
-    sessions.giveUp(
-        standing.session(),
-        "the servers refuse to delete our node " + standing.path() + ": " + refusal.getMessage());
+    if (refusedFor.compareTo(session.timeout()) >= 0) {
+      sessions.giveUp(
+          session,
+          "the servers refuse to delete our node at "
+              + lockPath(claim)
+              + ": "
+              + refusal.getMessage());
+    }
     return true;
+  }
+
+  /** On which session the claim may have a node; null if it has none for certain. */
+  private static @Nullable Session sessionOf(Claim claim) {
+    return claim.attachment() instanceof Standing standing
+        ? standing.session()
+        : (Session) claim.attachment();
   }
 
   /** Whether a node is in line; if the servers do not say, it is. */

@@ -2,18 +2,22 @@ package dev.interlock.zookeeper;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
@@ -23,9 +27,11 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException.NoNodeException;
@@ -217,6 +223,50 @@ class SessionTest {
       observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/stuck");
       Lease next = other.lock("stuck").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
       assertEquals(ReleaseOutcome.RELEASED, next.release());
+    }
+  }
+
+  /** A waiter may have a shorter term than the leases of others on its session. */
+  @Test
+  void aSessionIsNotEndedForWhatWasRefusedForLessThanItsTimeout() throws Exception {
+    Map<Claim, String> lost = new ConcurrentHashMap<>();
+    LockConfigurationException refusal = new LockConfigurationException("refused", null);
+    try (ZooKeeperBackend backend =
+        (ZooKeeperBackend)
+            new ZooKeeperProvider()
+                .open(
+                    LockUri.parse(Backends.uri(server) + "&sessionTimeout=20s"),
+                    Backends.context(Backends.OPTIONS, lost::put))) {
+      Claim bystander = Backends.claim("bystander of a waiter");
+      Backends.take(backend, bystander);
+      Claim waiter = Backends.claim("waited for", "host/1/test", Duration.ofSeconds(1));
+      assertFalse(backend.endSession(waiter, Duration.ofMinutes(1), refusal), "it has no node");
+      Backends.take(backend, waiter);
+      assertTrue(backend.endSession(waiter, Duration.ofSeconds(19), refusal));
+      assertEquals(Map.of(), lost);
+      assertTrue(backend.endSession(waiter, Duration.ofSeconds(20), refusal));
+      Eventually.holds("the session is given up", () -> lost.containsKey(bystander));
+    }
+  }
+
+  @Test
+  void aNodeInDoubtKeepsItsSessionInMindAndARefusedOneDoesNot() throws Exception {
+    try (ZooKeeperBackend backend = Backends.on(curator)) {
+      Claim refused = Backends.claim("forbidden");
+      Backends.take(backend, Backends.claim("forbidden"));
+      observer.setACL().withACL(all(Perms.READ | Perms.ADMIN)).forPath("/interlock/forbidden");
+      assertThrows(LockConfigurationException.class, () -> backend.join(refused, Backends.soon()));
+      assertNull(refused.attachment());
+      observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/forbidden");
+      Claim inDoubt = Backends.claim("forbidden");
+      try (Disturbance held = network.everywhere(way -> way.hold(Direction.SERVER_TO_CLIENT))) {
+        Deadline brief = Deadline.in(Backends.TIME, Duration.ofMillis(300));
+        assertThrows(LockUnavailableException.class, () -> backend.join(inDoubt, brief));
+        assertTrue(inDoubt.attachment() instanceof Session);
+      }
+      Eventually.holds("it is there", () -> nodesOf("forbidden") == 2);
+      assertTrue(backend.release(inDoubt, Backends.soon()));
+      assertEquals(1, nodesOf("forbidden"));
     }
   }
 

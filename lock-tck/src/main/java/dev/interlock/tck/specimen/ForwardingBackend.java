@@ -10,6 +10,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
+import java.time.Duration;
 
 /**
  * Passes every call on to another backend. Waiters of a subclass look again and again, whatever the
@@ -73,8 +74,8 @@ public abstract class ForwardingBackend implements LockBackend {
   }
 
   @Override
-  public boolean endSession(Claim claim, LockConfigurationException refusal) {
-    return right.endSession(claim, refusal);
+  public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
+    return right.endSession(claim, refusedFor, refusal);
   }
 
   @Override
