@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Which nodes may vote. A node that came back without its data, or without the last of it, has
@@ -26,6 +27,9 @@ final class Admission {
     /** The process that was looked at; the step is void if it is another one by now. */
     String run();
 
+    /** It is told how many nodes there are. */
+    record Count(int node, String run) implements Step {}
+
     /** Its quarantine begins. */
     record Quarantine(int node, String run) implements Step {}
 
@@ -35,7 +39,7 @@ final class Admission {
 
   /** Why a node may vote; the node makes sure that it is still so. */
   enum Ground {
-    /** The cluster is new. */
+    /** The cluster is new: no node has ever voted. */
     FOUNDING,
     /** It was restarted, and has forgotten nothing. */
     UNHARMED,
@@ -65,16 +69,17 @@ final class Admission {
    * Says what follows from a look at all nodes.
    *
    * @param standings of all nodes
-   * @param served the processes that were known to have served their quarantine before this look
-   *     began: only then do the floors of the others count all that was confirmed until its end
-   * @param patient whether a cluster that is being founded is left to its founder
+   * @param known the processes that were known to have served their quarantine before this look
+   *     began: only then do the floors of the others count all that was confirmed until its end;
+   *     and those that were known to be blank
+   * @param patient whether a cluster that is being founded is left to its founder, and to the nodes
+   *     that have not answered
    */
-  List<Step> after(List<Standing> standings, Set<String> served, boolean patient) {
+  List<Step> after(List<Standing> standings, Set<String> known, boolean patient) {
     int majority = Candidacy.majorityOf(standings.size());
     int answered = standings.size() - count(standings, Kind.UNREACHABLE);
-    int blank = count(standings, Kind.BLANK);
-    // A majority that has never voted, and nobody who has: there is nothing to be forgotten.
-    boolean founding = blank >= majority && blank == answered;
+    boolean untouched = count(standings, Kind.BLANK) == standings.size();
+    boolean founding = untouched && standings.stream().allMatch(each -> mayFound(each, known));
     boolean left = patient && isBeingFounded(standings);
 
     int members = count(standings, Kind.MEMBER);
@@ -85,11 +90,14 @@ final class Admission {
     List<Step> steps = new ArrayList<>();
     for (int node = 0; node < standings.size(); node++) {
       Standing standing = standings.get(node);
+      if (standing.isOfVersion01() || (untouched && !standing.counted())) {
+        steps.add(new Step.Count(node, standing.run()));
+      }
       switch (standing.kind()) {
         case BLANK -> {
           if (founding) {
             steps.add(new Step.Admit(node, standing.run(), 0, Ground.FOUNDING));
-          } else if (!left) {
+          } else if (!untouched && !left) {
             steps.add(new Step.Quarantine(node, standing.run()));
           }
         }
@@ -99,7 +107,7 @@ final class Admission {
                     ? new Step.Admit(node, standing.run(), 0, Ground.UNHARMED)
                     : new Step.Quarantine(node, standing.run()));
         case QUARANTINED -> {
-          if (standing.hasServed() && served.contains(standing.run())) {
+          if (standing.hasServed() && known.contains(standing.run())) {
             if (members >= majority) {
               steps.add(
                   new Step.Admit(
@@ -118,16 +126,36 @@ final class Admission {
   }
 
   /**
-   * Whether it may be that another client founds the cluster at this moment: some nodes have been
-   * admitted and have not granted anything, the others have never voted. It may also be that a node
-   * of a cluster that nobody has used was restarted; so these others are not admitted, but not sent
-   * into quarantine at once, either.
+   * Whether nothing can have been forgotten if this is so of all nodes: at one moment, between two
+   * looks, nobody had voted, and none has been restarted since. One look is not enough. While it
+   * goes on somebody else may found the cluster, take a lock, and lose a node, which is then blank
+   * again. A majority is not enough, either: that node may be blank beside one that never voted,
+   * while the third cannot be reached. And all have to agree on how many they are before one votes,
+   * lest clients with lists of two lengths found two clusters at once.
+   */
+  private static boolean mayFound(Standing blank, Set<String> known) {
+    return blank.counted() && known.contains(blank.run());
+  }
+
+  /**
+   * Whether it may be that the cluster is founded at this moment: some nodes have been admitted and
+   * have not granted anything, or have not answered yet, the others have never voted. It may also
+   * be that a node of a cluster that nobody has used was restarted; so these others are not
+   * admitted, but not sent into quarantine at once, either.
    */
   static boolean isBeingFounded(List<Standing> standings) {
     int blank = count(standings, Kind.BLANK);
     int unused = (int) standings.stream().filter(Standing::hasNeverGranted).count();
     int answered = standings.size() - count(standings, Kind.UNREACHABLE);
-    return blank > 0 && unused > 0 && blank + unused == answered;
+    return blank > 0 && blank < standings.size() && blank + unused == answered;
+  }
+
+  /** Returns the processes that will be known at the next look. */
+  static Set<String> known(List<Standing> standings) {
+    return standings.stream()
+        .filter(standing -> standing.hasServed() || standing.is(Kind.BLANK))
+        .map(Standing::run)
+        .collect(Collectors.toSet());
   }
 
   private static int count(List<Standing> standings, Kind kind) {

@@ -14,7 +14,6 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -81,7 +80,9 @@ final class Cluster implements AutoCloseable {
 
   private long nextLookAt;
   private boolean isOpen;
-  private Set<String> served = Set.of();
+
+  /** The processes that had served their quarantine, or were blank, at the last look. */
+  private Set<String> known = Set.of();
 
   /** Since when somebody else has been founding the cluster. */
   private @Nullable Long foundingSince;
@@ -418,18 +419,11 @@ final class Cluster implements AutoCloseable {
 
   /** Does what follows; returns whether another look is worth while at once. */
   private boolean follow(List<Standing> standings, Deadline deadline) throws InterruptedException {
-    Set<String> nowServed = new HashSet<>();
-    standings.stream().filter(Standing::hasServed).forEach(each -> nowServed.add(each.run()));
-    List<Admission.Step> steps = admission.after(standings, served, isPatient(standings));
-    boolean newlyServed = !served.containsAll(nowServed);
-    served = nowServed;
+    List<Admission.Step> steps = admission.after(standings, known, isPatient(standings));
+    Set<String> nowKnown = Admission.known(standings);
+    boolean newlyKnown = !known.containsAll(nowKnown);
+    known = nowKnown;
     Round round = new Round(this, time);
-    for (int node = 0; node < size(); node++) {
-      if (standings.get(node).isOfVersion01()) {
-        String run = standings.get(node).run();
-        send(node, ask(new Round(this, time), node, deadline, run, NodeScripts.COUNT, number));
-      }
-    }
     for (Admission.Step step : steps) {
       if (step instanceof Admission.Step.Admit admit) {
         log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
@@ -444,6 +438,10 @@ final class Cluster implements AutoCloseable {
                 number(admit.floor()),
                 admit.ground().name().getBytes(UTF_8),
                 number));
+      } else if (step instanceof Admission.Step.Count) {
+        Lane.Request count =
+            ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, number);
+        send(step.node(), count);
       } else {
         log.warn(
             "{} has come back, may have forgotten locks, and does not vote for {}",
@@ -454,7 +452,7 @@ final class Cluster implements AutoCloseable {
     }
     round.await(
         deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= steps.size());
-    return newlyServed || !steps.isEmpty();
+    return newlyKnown || !steps.isEmpty();
   }
 
   /** Whether somebody else has still time to found the cluster. */

@@ -226,7 +226,7 @@ final class NodeScripts {
       end
       if r[4] then return quarantine(ARGV[1], ARGV[2]) end
       if r[1] then return {'restarted', r[3], 0, r[2], r[6] or ''} end
-      return {'blank', '0', 0, '', ''}
+      return {'blank', '0', 0, '', r[6] or ''}
       """);
 
   /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest term. */
@@ -240,15 +240,15 @@ final class NodeScripts {
       """);
 
   /**
-   * Tells a node of version 0.1 how many nodes there are. {@code KEYS[1]} is the record. ARGV: run,
-   * longest term, number of nodes.
+   * Tells a node how many nodes there are, if it does not know yet: a blank one, or one of version
+   * 0.1. {@code KEYS[1]} is the record. ARGV: run, longest term, number of nodes.
    */
   static final Script COUNT =
       new Script(
           1,
           RECORD
               + """
-      if not r[1] or r[6] then return {'unchanged'} end
+      if r[6] then return {'unchanged'} end
       redis.call('HSET', KEYS[1], 'nodes', ARGV[3])
       return {'counted'}
       """);

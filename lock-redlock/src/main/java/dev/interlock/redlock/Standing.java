@@ -19,7 +19,10 @@ record Standing(Kind kind, String run, long floor, long leftMillis, boolean coun
     QUARANTINED,
     /** It voted in a former life: it was restarted, and has its data or most of it. */
     RESTARTED,
-    /** It has no record at all: it is new, or has lost everything. */
+    /**
+     * It has no record, or one that says no more than how many nodes there are: it is new, or has
+     * lost everything.
+     */
     BLANK,
     /** It did not answer. */
     UNREACHABLE

@@ -28,10 +28,34 @@ class AdmissionTest {
   }
 
   @Test
-  void aMajorityThatHasNeverVotedIsANewCluster() {
-    Step first = new Step.Admit(0, "run", 0, Ground.FOUNDING);
-    Step second = new Step.Admit(1, "run", 0, Ground.FOUNDING);
-    assertEquals(List.of(first, second), after(BLANK, BLANK, Standing.UNREACHABLE));
+  void nodesOfWhichNoneHasEverVotedAreANewCluster() {
+    assertEquals(List.of(founding(0), founding(1), founding(2)), after(BLANK, BLANK, BLANK));
+  }
+
+  private static Step founding(int node) {
+    return new Step.Admit(node, "run", 0, Ground.FOUNDING);
+  }
+
+  @Test
+  void nodesThatWereNotBlankAtTheLastLookAreNotYetANewCluster() {
+    List<Standing> blank = List.of(BLANK, BLANK, BLANK);
+    assertEquals(List.of(), admission.after(blank, Set.of(), false));
+    assertEquals(Set.of("run"), Admission.known(blank));
+  }
+
+  @Test
+  void nodesOfANewClusterAreCountedBeforeTheyVote() {
+    Standing uncounted = new Standing(Kind.BLANK, "run", 0, 0, false);
+    assertEquals(List.of(new Step.Count(1, "run")), after(BLANK, uncounted, BLANK));
+  }
+
+  @Test
+  void aMajorityThatIsBlankMayHaveForgottenALeaseIfTheOthersAreSilent() {
+    Step first = new Step.Quarantine(0, "run");
+    Step second = new Step.Quarantine(1, "run");
+    List<Standing> standings = List.of(BLANK, BLANK, Standing.UNREACHABLE);
+    assertEquals(List.of(first, second), admission.after(standings, Set.of("run"), false));
+    assertEquals(List.of(), admission.after(standings, Set.of("run"), true));
   }
 
   @Test

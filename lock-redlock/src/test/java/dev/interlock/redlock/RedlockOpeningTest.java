@@ -204,6 +204,7 @@ class RedlockOpeningTest {
 
   @Test
   void aMissingMinorityIsNoHindrance() {
+    open(redlock.uri() + "?" + PATIENT).close(); // all nodes have to be there once
     nodes.get(1).kill();
     try (LockClient client = open(redlock.uri() + "?" + PATIENT);
         Lease lease = client.lock("job").tryAcquire().orElseThrow()) {

@@ -5,6 +5,7 @@ import static dev.interlock.redlock.Backends.eventually;
 import static dev.interlock.redlock.Backends.soon;
 import static dev.interlock.redlock.Backends.take;
 import static dev.interlock.redlock.Backends.tryTake;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -118,6 +120,28 @@ class RestartedNodeTest {
       // Not before the longest term has passed, by clocks that are not quite alike.
       long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - lostAt);
       assertTrue(millis > 2_900, () -> "votes again after " + millis + " ms");
+    }
+  }
+
+  /** They would be a majority of a new cluster, if the third were new, too. */
+  @Test
+  void aNodeThatCameBackEmptyDoesNotVoteBesideOneThatNeverVotedBefore() throws Exception {
+    String uri = redlock.uri() + "?maxTerm=2s&nodeTimeout=500ms";
+    nodes.get(0).kill();
+    AtomicReference<Grant> first = new AtomicReference<>();
+    try (LockBackend backend = Backends.open(uri)) {
+      eventually(
+          "a lock without it",
+          () -> {
+            first.set(tryTake(backend, claim("job", TERM)).orElse(null));
+            return first.get() != null;
+          });
+    }
+    nodes.get(0).restart();
+    nodes.get(1).restartEmpty();
+    nodes.get(2).kill();
+    try (LockBackend backend = Backends.open(uri)) {
+      assertEquals(Optional.empty(), tryTake(backend, claim("job", TERM)));
     }
   }
 
