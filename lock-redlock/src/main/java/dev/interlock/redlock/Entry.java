@@ -20,7 +20,14 @@ final class Entry {
    */
   private final AtomicReferenceArray<@Nullable String> runs;
 
-  /** The nodes that had refused the lock, or had lost it when it was renewed last. */
+  private static final int THERE = 0;
+  private static final int LACKING = 1;
+  private static final int GIVEN = 2;
+
+  /**
+   * The nodes that had refused the lock, or had lost it when it was renewed last; and those that
+   * were given it since, of which no majority has confirmed a renewal yet.
+   */
   private final AtomicIntegerArray missing;
 
   /** What nodes have granted, as far as they have answered. */
@@ -115,7 +122,11 @@ final class Entry {
   }
 
   void missingOn(int node, boolean is) {
-    missing.set(node, is ? 1 : 0);
+    if (is) {
+      missing.set(node, LACKING);
+    } else {
+      missing.compareAndSet(node, LACKING, GIVEN);
+    }
   }
 
   /**
@@ -126,21 +137,26 @@ final class Entry {
   void confirmed(long until) {
     certainUntil = until;
     elected = true;
+    for (int node = 0; node < missing.length(); node++) {
+      missing.compareAndSet(node, GIVEN, THERE);
+    }
   }
 
   /**
    * Whether the lock may be put on a node that does not have it: only while the lease is certain,
    * as nobody else can be elected then, and while a majority is not known to lack the lock; so a
-   * lease that is lost never comes back. A renewal that failed since does not matter: it may be
-   * that there is no majority without this node.
+   * lease that is lost never comes back. A node that was given the lock counts as lacking it until
+   * a majority has renewed; or else a majority that lost it at once, and says so one by one, would
+   * be given it one by one. A renewal that failed since does not matter: it may be that there is no
+   * majority without this node.
    */
   boolean isToBeRestoredOn(int node, long now) {
     int lacking = 0;
     for (int each = 0; each < missing.length(); each++) {
-      lacking += missing.get(each);
+      lacking += missing.get(each) == THERE ? 0 : 1;
     }
     Long until = certainUntil;
-    return missing.get(node) == 1
+    return missing.get(node) == LACKING
         && lacking <= missing.length() - Candidacy.majorityOf(missing.length())
         && until != null
         && until - now > 0;

@@ -397,6 +397,38 @@ class RedlockBackendTest {
     assertFalse(backend.release(claim, soon()));
   }
 
+  /**
+   * Somebody takes the lock away on the two nodes that there are. Of one of them the holder does
+   * not hear at once, so that each renewal is told by one node alone that it lacks the lock.
+   */
+  @Test
+  void whatAMajorityHasLostIsNotBroughtBackNodeByNode() throws Exception {
+    RedisServer second = nodes.get(1);
+    try (FaultProxy proxy = FaultProxy.to(second.host(), second.port());
+        LockBackend apart =
+            Backends.open(
+                redlock.uri().replace(":" + second.port(), ":" + proxy.port())
+                    + "?nodeTimeout=1s")) {
+      Claim claim = claim("job");
+      Grant grant = take(apart, claim);
+      everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+      nodes.get(0).kill();
+      try (NetworkFault deaf = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
+        assertTrue(backend.forceRelease("job", soon()));
+        assertInstanceOf(Renewal.Failed.class, apart.renew(grant, soon()));
+      }
+      String told = "127.0.0.1:" + proxy.port() + ": refused: gone";
+      eventually("it is heard again", () -> problem(apart.renew(grant, soon())).contains(told));
+      for (int i = 0; i < 3; i++) {
+        problem(apart.renew(grant, soon()));
+      }
+    }
+  }
+
+  private static String problem(Renewal renewal) {
+    return assertInstanceOf(Renewal.Failed.class, renewal).problem().getMessage();
+  }
+
   /** On the third node it never was: that one says that it is not there, and is right. */
   @Test
   void aReleaseWhoseReplyOneNodeLosesIsInDoubtAndNoLoss() throws Exception {
