@@ -39,6 +39,11 @@ final class Entry {
   /** Whether a lease may have come of it, so that others count on being told of its end. */
   private volatile boolean elected;
 
+  /**
+   * Whether a node was asked more than once, and so may be granted by a request that comes late.
+   */
+  private volatile boolean repeated;
+
   /** Given up: what has not been sent by now must not be. */
   private volatile boolean withdrawn;
 
@@ -79,7 +84,9 @@ final class Entry {
    * whether it is still wanted: so either this sees the withdrawal, or that sees the touch.
    */
   boolean touch(int node, String run) {
-    runs.set(node, run);
+    if (runs.getAndSet(node, run) != null) {
+      repeated = true;
+    }
     return !withdrawn;
   }
 
@@ -111,14 +118,17 @@ final class Entry {
    * that it was in the way of are repeated soon. If waiters were told, an attempt that finds the
    * lock busy on a majority would wake itself, and all others, by giving up the rest.
    *
-   * <p>A vote that is in doubt may have been seen by others, so that its end is told.
+   * <p>A vote that is in doubt may have been seen by others, so that its end is told. Nor is a
+   * fence taken back that a copy of the request may raise to the same height again, after others.
    */
   Vote.@Nullable Granted quietlyLeaving(int node) {
     int known = 0;
     for (int each = 0; each < grants.length(); each++) {
       known += grants.get(each) == null ? 0 : 1;
     }
-    return elected || known >= Candidacy.majorityOf(grants.length()) ? null : grants.get(node);
+    return elected || repeated || known >= Candidacy.majorityOf(grants.length())
+        ? null
+        : grants.get(node);
   }
 
   void missingOn(int node, boolean is) {

@@ -160,7 +160,7 @@ final class Lane implements AutoCloseable {
       try {
         work();
         return;
-      } catch (Error e) {
+      } catch (RuntimeException | Error e) {
         // There was no memory even to say so; whoever waits for an answer will time out.
         problem = null;
       }
@@ -174,7 +174,11 @@ final class Lane implements AutoCloseable {
         batch = next();
         serve(batch);
       } catch (RuntimeException | Error e) {
-        // The thread goes on: nobody else would ever deliver what is owed to this node.
+        // The thread goes on: nobody else would ever deliver what is owed to this node. But not
+        // over
+        // this connection, also if there is no memory for what follows: the next answer on it may
+        // be that to an earlier request.
+        disconnect();
         down(bug(e));
         failAsKnown(batch);
       }

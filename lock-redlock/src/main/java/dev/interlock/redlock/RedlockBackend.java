@@ -367,7 +367,7 @@ final class RedlockBackend implements LockBackend {
           public Lane.Call call(String run) {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
-            Vote.Granted grant = entry.quietlyLeaving(node);
+            Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
             if (grant == null) {
               return new Lane.Call(
                   Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));

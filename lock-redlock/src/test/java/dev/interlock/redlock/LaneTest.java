@@ -2,18 +2,25 @@ package dev.interlock.redlock;
 
 import static dev.interlock.redlock.Backends.TIME;
 import static dev.interlock.redlock.Backends.eventually;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.Script;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
+import java.io.PrintStream;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -121,6 +128,100 @@ class LaneTest {
       assertInstanceOf(LockException.class, ask(lane, true));
       assertEquals(1, mishaps.get());
       awaitAnswer(lane);
+    }
+  }
+
+  private static final Script ECHO = new Script(0, "return ARGV[1]");
+
+  /** As when the heap is full: not even a message can be made of it. */
+  private static final class NoMemory extends OutOfMemoryError {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String toString() {
+      throw new OutOfMemoryError("as in a test, for the message");
+    }
+
+    @Override
+    public void printStackTrace(PrintStream to) {
+      throw new OutOfMemoryError("as in a test, for the log");
+    }
+  }
+
+  private static final class Echo implements Lane.Request {
+    private final String text;
+    private final CompletableFuture<Object> answer = new CompletableFuture<>();
+    private final CountDownLatch answered = new CountDownLatch(1);
+    private final CountDownLatch goOn = new CountDownLatch(1);
+
+    Echo(String text) {
+      this.text = text;
+    }
+
+    @Override
+    public Lane.Call call(String run) {
+      return new Lane.Call(ECHO, List.of(), arguments());
+    }
+
+    private List<byte[]> arguments() {
+      return text.isEmpty()
+          ? new AbstractList<>() {
+            @Override
+            public byte[] get(int index) {
+              throw new NoMemory();
+            }
+
+            @Override
+            public int size() {
+              return 1;
+            }
+          }
+          : List.of(text.getBytes(UTF_8));
+    }
+
+    @Override
+    public void answered(Object reply) {
+      answered.countDown();
+      Uninterruptibles.awaitUninterruptibly(goOn);
+      answer.complete(new String((byte[]) reply, UTF_8));
+    }
+
+    @Override
+    public void failed(LockException problem, boolean timedOut) {
+      answer.complete(problem);
+    }
+
+    @Override
+    public long sendBefore() {
+      return TIME.nanoTime() + Duration.ofMinutes(1).toNanos();
+    }
+  }
+
+  @Test
+  void noAnswerGoesToAnotherRequestAfterMemoryHasRunOutInTheMiddle() throws Exception {
+    try (Lane lane = lane(LaneTest::connect)) {
+      Echo first = new Echo("first");
+      lane.send(first);
+      first.answered.await();
+      // These go out together: one is written, and the other cannot be.
+      Echo written = new Echo("written");
+      lane.send(written);
+      lane.send(new Echo(""));
+      first.goOn.countDown();
+      written.goOn.countDown();
+      eventually(
+          "served again, and each by its own answer",
+          () -> {
+            Echo next = new Echo("next");
+            next.goOn.countDown();
+            lane.send(next);
+            // Who was sent together with the one that failed may get no answer at all.
+            Object answer = next.answer.completeOnTimeout("none", 1, TimeUnit.SECONDS).get();
+            assertTrue(
+                answer instanceof LockException || Set.of("next", "none").contains(answer),
+                () -> "got " + answer);
+            return answer.equals("next");
+          });
     }
   }
 }

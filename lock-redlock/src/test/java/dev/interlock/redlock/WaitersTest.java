@@ -5,6 +5,7 @@ import static dev.interlock.redlock.Backends.eventually;
 import static dev.interlock.redlock.Backends.soon;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
@@ -219,6 +220,13 @@ class WaitersTest {
     Vote.Granted grant = new Vote.Granted(7, 5);
     entry.grantedBy(0, grant);
     assertTrue(grant.equals(entry.quietlyLeaving(0)) && entry.quietlyLeaving(1) == null);
+    entry.touch(0, "run");
+    assertTrue(grant.equals(entry.quietlyLeaving(0)));
+    Entry askedTwice = Entry.fresh(claim("job"), "interlock", 3);
+    askedTwice.touch(0, "run");
+    askedTwice.touch(0, "run");
+    askedTwice.grantedBy(0, grant);
+    assertNull(askedTwice.quietlyLeaving(0));
     entry.grantedBy(1, grant);
     assertTrue(Stream.of(0, 1, 2).allMatch(node -> entry.quietlyLeaving(node) == null));
   }
