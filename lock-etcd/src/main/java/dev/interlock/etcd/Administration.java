@@ -2,6 +2,7 @@ package dev.interlock.etcd;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import io.etcd.jetcd.ByteSequence;
@@ -12,7 +13,6 @@ import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** What an operator does: looks at a line, and takes the lock away from whoever is first in it. */
 final class Administration {
@@ -56,34 +56,42 @@ final class Administration {
   }
 
   /**
-   * Moves the first key to a lease that lasts as long as the one it hung on, and that is kept alive
-   * only once, when the key is on it: the holder notices at its next renewal, and nobody else gets
-   * in before its last one has run out.
+   * Moves the first key to a lease that nobody keeps alive, and that lasts as long as the one it
+   * hung on from whenever the key may be moved: the holder notices at its next renewal, and nobody
+   * else gets in before its last one has run out.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    AtomicLong moved = new AtomicLong();
-    boolean revoked =
-        whileFirst(
-            name,
-            deadline,
-            first -> {
-              ByteSequence value = first.getValue();
-              if (value.toString(UTF_8).startsWith(REVOKED)) {
-                moved.set(0);
-                return Line.get(first.getKey());
-              }
-              long seconds = Math.max(1, lease(first, deadline).getGrantedTTL());
-              long lease =
-                  requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
-              moved.set(lease);
-              return Line.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
-            });
-    if (revoked && moved.get() != 0) {
-      // The holder may have renewed until the key was moved, when some of this lease had passed.
+    return whileFirst(
+        name,
+        deadline,
+        first -> {
+          ByteSequence value = first.getValue();
+          if (value.toString(UTF_8).startsWith(REVOKED)) {
+            // By a request, perhaps, that arrived after its deadline.
+            keepAlive(first, deadline);
+            return Line.get(first.getKey());
+          }
+          // The holder may renew until the key is moved, when some of this lease has passed.
+          long seconds =
+              Math.max(1, lease(first, deadline).getGrantedTTL())
+                  + deadline.remaining().plusNanos(999_999_999).toSeconds();
+          long lease =
+              requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
+          return Line.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
+        });
+  }
+
+  private void keepAlive(KeyValue key, Deadline deadline) throws InterruptedException {
+    try {
       var unused =
-          requests.askAgain(deadline, client -> client.getLeaseClient().keepAliveOnce(moved.get()));
+          requests.askAgain(
+              deadline, client -> client.getLeaseClient().keepAliveOnce(key.getLease()));
+    } catch (LockException e) {
+      if (!Failures.saysLeaseIsGone(e)) {
+        throw e;
+      }
+      // And the key with it, or in a moment.
     }
-    return revoked;
   }
 
   @FunctionalInterface

@@ -18,13 +18,16 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -75,13 +78,56 @@ class RevocationTest {
         }
         assertTrue(revoked.get(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> "with " + late);
       }
-      long kept = first("slow").getLease();
-      // Whole seconds, of which the last may just have begun.
-      long left = own.getLeaseClient().timeToLive(kept, LeaseOption.DEFAULT).get().getTTL() + 1;
-      long end = System.nanoTime() + Duration.ofSeconds(left).toNanos();
-      Duration keptFor = Duration.ofNanos(end - seenUnrevoked);
-      assertTrue(keptFor.compareTo(lease.effectiveTerm()) >= 0, () -> "kept for " + keptFor);
+      assertKept("slow", seenUnrevoked, lease.effectiveTerm());
     }
+  }
+
+  /** Nothing that the operator sends afterwards is needed, and what it repeats starts anew. */
+  @Test
+  void aSlowRevocationWhoseAnswerIsLostLastsAsLong() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+        LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+      Lease lease = holder.lock("unanswered").acquire();
+      long session = first("unanswered").getLease();
+      long seenUnrevoked = System.nanoTime();
+      CompletableFuture<Boolean> revoked;
+      try (NetworkFault late = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(1_600));
+          NetworkFault lost = proxy.loseReplies("revoked|")) {
+        revoked = CompletableFuture.supplyAsync(() -> operator.revoke("unanswered"));
+        for (long asked = System.nanoTime();
+            first("unanswered").getLease() == session;
+            asked = System.nanoTime()) {
+          seenUnrevoked = asked;
+          TimeUnit.MILLISECONDS.sleep(10);
+        }
+        assertTrue(lost.awaitHit(LIMIT), () -> "with " + late);
+      } // the connection is reset now
+      ExecutionException e =
+          assertThrows(
+              ExecutionException.class, () -> revoked.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+      assertInstanceOf(LockUnavailableException.class, e.getCause());
+      assertKept("unanswered", seenUnrevoked, lease.effectiveTerm());
+
+      // Whoever repeats it cannot know when the first one arrived.
+      Duration kept = Duration.ofSeconds(left("unanswered").getGrantedTTL());
+      Eventually.holds("time passes", () -> left("unanswered").getTTL() <= kept.toSeconds() - 2);
+      long repeated = System.nanoTime();
+      assertTrue(holder.revoke("unanswered"));
+      assertKept("unanswered", repeated, kept);
+    }
+  }
+
+  private static void assertKept(String name, long since, Duration term) throws Exception {
+    // Whole seconds, of which the last may just have begun.
+    long left = left(name).getTTL() + 1;
+    long end = System.nanoTime() + Duration.ofSeconds(left).toNanos();
+    Duration keptFor = Duration.ofNanos(end - since);
+    assertTrue(keptFor.compareTo(term) >= 0, () -> "kept for " + keptFor);
+  }
+
+  private static LeaseTimeToLiveResponse left(String name) throws Exception {
+    return own.getLeaseClient().timeToLive(first(name).getLease(), LeaseOption.DEFAULT).get();
   }
 
   @Test
