@@ -270,11 +270,11 @@ final class EtcdBackend implements QueueingBackend {
                 client
                     .getKVClient()
                     .txn()
-                    .If(Line.isOf(ticket.key(), ticket.revision()))
+                    .If(Line.isUnwrittenSince(ticket.key(), ticket.revision()))
                     .Then(Line.put(ticket.key(), ticket.value(), lease.getID()))
                     .commit());
     if (!moved.isSucceeded()) {
-      throw failures.passing("the place in line was lost when its turn had come", null);
+      throw failures.passing("the place in line was lost or revoked when its turn had come", null);
     }
     Duration kept = Duration.ofSeconds(lease.getTTL());
     Duration most = Confirmation.certainFor(kept);

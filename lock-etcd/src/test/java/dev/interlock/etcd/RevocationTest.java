@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import static dev.interlock.etcd.Backends.PATIENT;
 import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -115,6 +116,22 @@ class RevocationTest {
       long repeated = System.nanoTime();
       assertTrue(holder.revoke("unanswered"));
       assertKept("unanswered", repeated, kept);
+    }
+  }
+
+  /** One that comes between the look that found it first and the move to a lease of its own. */
+  @Test
+  void aGrantForATermDoesNotUndoARevocation() throws Exception {
+    try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
+      Claim claim = new Claim("fixed", "id-of-the-fixed-one", LIMIT, false, "host/1/test");
+      try (Place place = backend.join(claim, in(LIMIT))) {
+        assertTrue(backend.revoke("fixed", in(LIMIT)));
+        LockUnavailableException e =
+            assertThrows(LockUnavailableException.class, () -> place.await(in(LIMIT)));
+        assertTrue(e.getMessage().contains("revoked"), e::getMessage);
+      }
+      assertTrue(first("fixed").getValue().toString(UTF_8).startsWith("revoked|"));
+      assertTrue(backend.release(claim, in(LIMIT)));
     }
   }
 
