@@ -303,16 +303,40 @@ final class EtcdBackend implements QueueingBackend {
     }
     boolean wasThere = false;
     if (ticket.hasOwnLease() || !ticket.session().isOver()) {
-      wasThere =
-          ticket.revision() == 0
-              ? undo(ticket, deadline)
-              : delete(ticket, Line.isOf(ticket.key(), ticket.revision()), deadline);
+      wasThere = ticket.revision() == 0 ? undo(ticket, deadline) : deleteOrGone(ticket, deadline);
     }
     ticket.gone();
     if (ticket.hasOwnLease()) {
       sessions.revoke(ticket.lease());
     }
     return wasThere;
+  }
+
+  /** etcd refuses whoever may not delete a key before it looks whether the key is there. */
+  private boolean deleteOrGone(Ticket ticket, Deadline deadline) throws InterruptedException {
+    try {
+      return delete(ticket, Line.isOf(ticket.key(), ticket.revision()), deadline);
+    } catch (LockConfigurationException refusal) {
+      if (mayBeThere(ticket, deadline)) {
+        throw refusal;
+      }
+      return false;
+    }
+  }
+
+  private boolean mayBeThere(Ticket ticket, Deadline deadline) throws InterruptedException {
+    List<KeyValue> found;
+    try {
+      found =
+          requests.askAgain(deadline, client -> client.getKVClient().get(ticket.key())).getKvs();
+    } catch (LockConfigurationException e) {
+      return true;
+    }
+    // One that was revoked hangs on the operator's lease, and ends by itself.
+    return found.stream()
+        .filter(key -> key.getCreateRevision() == ticket.revision())
+        .mapToLong(KeyValue::getLease)
+        .anyMatch(lease -> lease == ticket.session().lease() || lease == ticket.lease());
   }
 
   private boolean delete(Ticket ticket, Cmp isThere, Deadline deadline)

@@ -105,6 +105,33 @@ class EndsTest {
     }
   }
 
+  /** etcd refuses the deletion before it looks whether there is anything to delete. */
+  @Test
+  void aLockThatIsGoneCostsNoSessionThoughItsReleaseIsRefused() throws Exception {
+    try (EtcdCluster etcd =
+            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+        LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
+      EtcdServer server = etcd.leader();
+      Backends.addUser(server, "app", "READWRITE");
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), PATIENT)) {
+        Lease forced = client.lock("forced").acquire();
+        Lease next = client.lock("next").acquire();
+        Lease revoked = client.lock("revoked").acquire();
+        Lease held = client.lock("held").acquire();
+        Backends.permit(server, "app", "READ");
+        assertTrue(other.forceRelease("forced"));
+        assertTrue(other.forceRelease("next"));
+        assertTrue(other.lock("next").tryAcquire().isPresent());
+        assertTrue(other.revoke("revoked"));
+        assertEquals(ReleaseOutcome.ALREADY_LOST, forced.release());
+        assertEquals(ReleaseOutcome.ALREADY_LOST, next.release());
+        assertEquals(ReleaseOutcome.ALREADY_LOST, revoked.release());
+        assertEquals(ReleaseOutcome.UNKNOWN, held.release());
+        assertTrue(other.lock("next").tryAcquire().isEmpty());
+      }
+    }
+  }
+
   /** Its key may still be there when the name is wanted again. */
   @Test
   void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
