@@ -332,11 +332,14 @@ final class EtcdBackend implements QueueingBackend {
     } catch (LockConfigurationException e) {
       return true;
     }
-    // One that was revoked hangs on the operator's lease, and ends by itself.
-    return found.stream()
-        .filter(key -> key.getCreateRevision() == ticket.revision())
-        .mapToLong(KeyValue::getLease)
-        .anyMatch(lease -> lease == ticket.session().lease() || lease == ticket.lease());
+    for (KeyValue key : found) {
+      if (key.getCreateRevision() == ticket.revision()) {
+        ticket.seenOn(key.getLease());
+        // One that was revoked hangs on the operator's lease, and ends by itself.
+        return key.getLease() == ticket.session().lease() || key.getLease() == ticket.lease();
+      }
+    }
+    return false;
   }
 
   private boolean delete(Ticket ticket, Cmp isThere, Deadline deadline)
@@ -386,8 +389,8 @@ final class EtcdBackend implements QueueingBackend {
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     Ticket ticket = Ticket.of(claim);
-    // What hung on a session that was over a term ago has ended, be it on a lease of its own.
-    if (ticket == null || ticket.session().isOver()) {
+    // What hung on a session that was over a term ago has ended, and so has a lease of its own.
+    if (ticket == null || ticket.session().isOver() || ticket.hasLeftSession()) {
       return false;
     }
     sessions.giveUp(

@@ -24,6 +24,7 @@ final class Ticket {
   private final ByteSequence value;
   private volatile long revision;
   private volatile long ownLease;
+  private volatile boolean leftSession;
 
   Ticket(Claim claim, LockKeys keys, Session session, int number, WakeUp wakeUp) {
     this.claim = claim;
@@ -90,6 +91,18 @@ final class Ticket {
 
   void moveTo(long lease) {
     ownLease = lease;
+  }
+
+  /** The key was seen on this lease; what has moved to one of its own does not come back. */
+  void seenOn(long lease) {
+    if (lease == ownLease) {
+      leftSession = true;
+    }
+  }
+
+  /** Whether the key is known to hang on a lease of its own; the move there may be in doubt. */
+  boolean hasLeftSession() {
+    return leftSession;
   }
 
   /** The key is gone for certain or ends with its lease, or was never put and never will be. */

@@ -2,6 +2,8 @@ package dev.interlock.etcd;
 
 import static dev.interlock.etcd.Backends.PATIENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +14,9 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.testbed.EtcdCluster;
 import dev.interlock.testbed.EtcdServer;
 import dev.interlock.testbed.Eventually;
@@ -128,6 +133,29 @@ class EndsTest {
         assertEquals(ReleaseOutcome.ALREADY_LOST, revoked.release());
         assertEquals(ReleaseOutcome.UNKNOWN, held.release());
         assertTrue(other.lock("next").tryAcquire().isEmpty());
+      }
+    }
+  }
+
+  /** As when the answer to the move there was lost, so that no lease came of it. */
+  @Test
+  void noSessionIsEndedForAKeyOnALeaseOfItsOwn() throws Exception {
+    Duration limit = Duration.ofSeconds(60);
+    try (EtcdCluster etcd =
+        Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start()) {
+      Backends.addUser(etcd.leader(), "app", "READWRITE");
+      try (EtcdBackend backend = Backends.open(Backends.as("app", etcd), limit)) {
+        Claim claim = new Claim("moved", "id-of-the-moved-one", limit, false, "host/1/test");
+        Place place = backend.join(claim, Backends.in(limit));
+        assertInstanceOf(Attempt.Granted.class, place.await(Backends.in(limit)));
+        Backends.permit(etcd.leader(), "app", "READ");
+        LockConfigurationException refusal =
+            assertThrows(
+                LockConfigurationException.class, () -> backend.release(claim, Backends.in(limit)));
+        assertFalse(backend.endSession(claim, refusal), "it ends by itself");
+        assertFalse(Ticket.of(claim).session().isOver());
+        Backends.permit(etcd.leader(), "app", "READWRITE");
+        assertTrue(backend.release(claim, Backends.in(limit)));
       }
     }
   }
