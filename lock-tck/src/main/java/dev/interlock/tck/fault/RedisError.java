@@ -25,6 +25,11 @@ public enum RedisError {
 
   /** The error as it stands in the protocol, without its frame. */
   String answerTo(String command, InetSocketAddress address) {
-    return String.format(format, command, address.getAddress().getHostAddress(), address.getPort());
+    String error =
+        String.format(format, command, address.getAddress().getHostAddress(), address.getPort());
+    boolean redirects = this == MOVED || this == ASK;
+    return command.equalsIgnoreCase("EXEC") && !redirects
+        ? "EXECABORT Transaction discarded because of: " + error
+        : error;
   }
 }

@@ -16,14 +16,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A proxy in front of one Redis server that answers commands by errors and does not pass them on,
  * as the server would. All other commands of the same connection are executed, and requests and
  * replies stay in step: an error waits until what was asked before has been answered.
  *
- * <p>Left alone are commands within a transaction, and a connection on which how many replies there
- * will be cannot be known. What is not of the Redis protocol passes as it is.
+ * <p>An error for {@code EXEC} ends the transaction on the server, too, as it would there. Left
+ * alone are the other commands within a transaction, and a connection on which how many replies
+ * there will be cannot be known. What is not of the Redis protocol passes as it is.
  */
 final class RedisErrorProxy implements AutoCloseable {
   private static final int CONNECT_MILLIS = 5_000;
@@ -33,6 +35,7 @@ final class RedisErrorProxy implements AutoCloseable {
           "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE");
   private static final Set<String> MESSAGES =
       Set.of("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE");
+  private static final RespFrame DISCARD = RespFrame.command("DISCARD");
 
   private final InetSocketAddress upstream;
   private final ServerSocket listener;
@@ -109,8 +112,8 @@ final class RedisErrorProxy implements AutoCloseable {
     private final OutputStream toClient;
     private final OutputStream toServer;
 
-    /** What is to come next: a number of replies from the server, or an error of ours. */
-    private final Deque<Object> due = new ArrayDeque<>();
+    /** What is to come next. */
+    private final Deque<Due> due = new ArrayDeque<>();
 
     private boolean subscribed;
     private boolean inTransaction;
@@ -138,20 +141,18 @@ final class RedisErrorProxy implements AutoCloseable {
       speaksRedis = true;
       start("replies", this::carryReplies);
       while (true) {
-        RespFrame request = RespFrame.read(requests);
-        if (passes(request)) {
+        RespFrame request = toSend(RespFrame.read(requests));
+        if (request != null) {
           request.writeTo(toServer);
         }
       }
     }
 
-    private synchronized boolean passes(RespFrame request) throws IOException {
+    /** What the server is sent for a request; null if nothing. */
+    private synchronized @Nullable RespFrame toSend(RespFrame request) throws IOException {
       String command = request.command();
-      switch (command) {
-        case "MULTI" -> inTransaction = true;
-        case "EXEC", "DISCARD" -> inTransaction = false;
-        default -> {}
-      }
+      boolean exec = command.equals("EXEC");
+      inTransaction = command.equals("MULTI") || inTransaction && !exec;
       int expected = 1;
       if (CONFIRMED_EACH.contains(command)) {
         expected = request.words().size() - 1;
@@ -160,15 +161,17 @@ final class RedisErrorProxy implements AutoCloseable {
       if (!leftAlone && !inTransaction) {
         for (RedisErrors.Answers answers : active) {
           if (answers.isNext()) {
-            due.add(answers.error().answerTo(request.words().get(0), address()));
+            String error = answers.error().answerTo(request.words().get(0), address());
+            due.add(new Due(exec ? 1 : 0, error));
             sayWhatIsDue();
-            return false;
+            return exec ? DISCARD : null;
           }
         }
       }
+      inTransaction &= !command.equals("DISCARD");
       subscribed |= CONFIRMED_EACH.contains(command);
-      due.add(expected);
-      return true;
+      due.add(new Due(expected, null));
+      return request;
     }
 
     private static boolean isClientReply(RespFrame request) {
@@ -188,22 +191,23 @@ final class RedisErrorProxy implements AutoCloseable {
     }
 
     private synchronized void pass(RespFrame reply) throws IOException {
-      reply.writeTo(toClient);
       boolean unasked = subscribed && reply.isArrayOrPush() && MESSAGES.contains(reply.command());
-      if (unasked || leftAlone || !(due.peek() instanceof Integer expected)) {
-        return;
+      Due next = unasked || leftAlone ? null : due.poll();
+      if (next == null || next.error == null) {
+        reply.writeTo(toClient);
       }
-      due.remove();
-      if (expected > 1) {
-        due.addFirst(expected - 1);
+      if (next != null) {
+        due.addFirst(new Due(next.replies - 1, next.error));
+        sayWhatIsDue();
       }
-      sayWhatIsDue();
     }
 
     private void sayWhatIsDue() throws IOException {
-      while (due.peek() instanceof String error) {
-        due.remove();
-        toClient.write(("-" + error + "\r\n").getBytes(UTF_8));
+      while (!due.isEmpty() && due.peek().replies == 0) {
+        String error = due.remove().error;
+        if (error != null) {
+          toClient.write(("-" + error + "\r\n").getBytes(UTF_8));
+        }
       }
     }
 
@@ -221,6 +225,9 @@ final class RedisErrorProxy implements AutoCloseable {
       RedisErrorProxy.close(server);
     }
   }
+
+  /** A number of replies from the server, or an error of ours in their place. */
+  private record Due(int replies, @Nullable String error) {}
 
   private static void close(AutoCloseable resource) {
     try {

@@ -23,6 +23,12 @@ final class RespFrame {
     this.words = words;
   }
 
+  /** The request that is a command without arguments. */
+  static RespFrame command(String command) {
+    String frame = "*1\r\n$" + command.length() + "\r\n" + command + "\r\n";
+    return new RespFrame(frame.getBytes(UTF_8), List.of(command));
+  }
+
   /** Writes all of it. */
   void writeTo(OutputStream out) throws IOException {
     out.write(bytes);

@@ -154,6 +154,46 @@ class RedisErrorsTest {
   }
 
   @Test
+  void anExecThatIsRefusedHasDiscardedTheTransaction() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 0, 1)) {
+      send("MULTI", "ECHO a", "EXEC", "ECHO b");
+      assertEquals("MULTI", reply());
+      assertEquals("a", reply());
+      assertEquals(
+          "EXECABORT Transaction discarded because of:"
+              + " LOADING Redis is loading the dataset in memory",
+          reply());
+      assertEquals("b", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+    assertEquals(List.of("MULTI", "ECHO a", "DISCARD", "ECHO b"), List.copyOf(executed));
+  }
+
+  @Test
+  void anExecThatIsRedirectedHasDiscardedTheTransaction() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.MOVED, 0, 1)) {
+      send("MULTI", "EXEC", "ECHO a");
+      assertEquals("MULTI", reply());
+      assertTrue(reply().startsWith("MOVED 866 "));
+      assertEquals("a", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+    assertEquals(List.of("MULTI", "DISCARD", "ECHO a"), List.copyOf(executed));
+  }
+
+  @Test
+  void aDiscardIsOfItsTransaction() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.NOPERM, 0, 1)) {
+      send("MULTI", "DISCARD");
+      assertEquals("MULTI", reply());
+      assertEquals("DISCARD", reply());
+      assertFalse(spoiled.awaitHit(NOW));
+      send("ECHO a");
+      assertTrue(reply().startsWith("NOPERM "));
+    }
+  }
+
+  @Test
   void framesOfBothVersionsAreReadWhole() throws Exception {
     String frames =
         String.join(
