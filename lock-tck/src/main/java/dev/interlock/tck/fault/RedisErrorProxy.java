@@ -117,6 +117,8 @@ final class RedisErrorProxy implements AutoCloseable {
 
     private boolean subscribed;
     private boolean inTransaction;
+
+    /** Whether nothing more becomes due; what is due already still comes. */
     private boolean leftAlone;
 
     Conversation(Socket client, Socket server) throws IOException {
@@ -170,7 +172,9 @@ final class RedisErrorProxy implements AutoCloseable {
       }
       inTransaction &= !command.equals("DISCARD");
       subscribed |= CONFIRMED_EACH.contains(command);
-      due.add(new Due(expected, null));
+      if (!leftAlone) {
+        due.add(new Due(expected, null));
+      }
       return request;
     }
 
@@ -192,7 +196,7 @@ final class RedisErrorProxy implements AutoCloseable {
 
     private synchronized void pass(RespFrame reply) throws IOException {
       boolean unasked = subscribed && reply.isArrayOrPush() && MESSAGES.contains(reply.command());
-      Due next = unasked || leftAlone ? null : due.poll();
+      Due next = unasked ? null : due.poll();
       if (next == null || next.error == null) {
         reply.writeTo(toClient);
       }

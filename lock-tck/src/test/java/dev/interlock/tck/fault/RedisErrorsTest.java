@@ -52,13 +52,19 @@ class RedisErrorsTest {
     listener.close();
   }
 
-  /** Answers a command by its last word; a subscription also by a message. */
+  /**
+   * Answers a command by its last word; a subscription also by a message. Answers from WAIT on come
+   * when UNSUBSCRIBE has been read.
+   */
   private void serve() {
     try (Socket socket = listener.accept()) {
+      StringBuilder answer = new StringBuilder();
+      boolean waits = false;
       while (true) {
         RespFrame request = RespFrame.read(socket.getInputStream());
         executed.add(String.join(" ", request.words()));
-        StringBuilder answer = new StringBuilder();
+        waits =
+            request.command().equals("WAIT") || waits && !request.command().equals("UNSUBSCRIBE");
         if (request.command().equals("SUBSCRIBE")) {
           for (String channel : request.words().subList(1, request.words().size())) {
             answer.append(array("message", "early", "news"));
@@ -67,7 +73,10 @@ class RedisErrorsTest {
         } else {
           answer.append("+").append(request.words().get(request.words().size() - 1)).append("\r\n");
         }
-        socket.getOutputStream().write(answer.toString().getBytes(UTF_8));
+        if (!waits) {
+          socket.getOutputStream().write(answer.toString().getBytes(UTF_8));
+          answer.setLength(0);
+        }
       }
     } catch (IOException e) {
       // the end
@@ -190,6 +199,19 @@ class RedisErrorsTest {
       assertFalse(spoiled.awaitHit(NOW));
       send("ECHO a");
       assertTrue(reply().startsWith("NOPERM "));
+    }
+  }
+
+  @Test
+  void anErrorThatIsDueIsSaidThoughTheConnectionIsLeftAlone() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.LOADING, 1, Integer.MAX_VALUE)) {
+      send("WAIT a", "ECHO b", "EXEC", "UNSUBSCRIBE", "ECHO c");
+      assertEquals("a", reply());
+      assertTrue(reply().startsWith("LOADING "));
+      assertTrue(reply().startsWith("EXECABORT "));
+      assertEquals("UNSUBSCRIBE", reply());
+      assertEquals("c", reply());
+      assertTrue(spoiled.awaitHit(NOW));
     }
   }
 
