@@ -33,8 +33,10 @@ final class RedisErrorProxy implements AutoCloseable {
   private static final Set<String> CONFIRMED_EACH =
       Set.of(
           "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE");
-  private static final Set<String> MESSAGES =
-      Set.of("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE");
+
+  /** Those in version 2 of the protocol, which has no pushes. */
+  private static final Set<String> MESSAGES = Set.of("MESSAGE", "PMESSAGE", "SMESSAGE");
+
   private static final RespFrame DISCARD = RespFrame.command("DISCARD");
 
   private final InetSocketAddress upstream;
@@ -195,8 +197,7 @@ final class RedisErrorProxy implements AutoCloseable {
     }
 
     private synchronized void pass(RespFrame reply) throws IOException {
-      boolean unasked = subscribed && reply.isArrayOrPush() && MESSAGES.contains(reply.command());
-      Due next = unasked ? null : due.poll();
+      Due next = isUnasked(reply) ? null : due.poll();
       if (next == null || next.error == null) {
         reply.writeTo(toClient);
       }
@@ -204,6 +205,12 @@ final class RedisErrorProxy implements AutoCloseable {
         due.addFirst(new Due(next.replies - 1, next.error));
         sayWhatIsDue();
       }
+    }
+
+    private boolean isUnasked(RespFrame reply) {
+      return reply.isPush()
+          ? !CONFIRMED_EACH.contains(reply.command())
+          : subscribed && reply.isArray() && MESSAGES.contains(reply.command());
     }
 
     private void sayWhatIsDue() throws IOException {

@@ -44,9 +44,13 @@ final class RespFrame {
     return words.isEmpty() ? "" : words.get(0).toUpperCase(Locale.ROOT);
   }
 
-  /** Whether this is, or may be, something that the server sends unasked. */
-  boolean isArrayOrPush() {
-    return bytes[0] == '*' || bytes[0] == '>';
+  boolean isArray() {
+    return bytes[0] == '*';
+  }
+
+  /** Whether it stands apart from the replies, which only version 3 of the protocol can say. */
+  boolean isPush() {
+    return bytes[0] == '>';
   }
 
   /**

@@ -53,8 +53,9 @@ class RedisErrorsTest {
   }
 
   /**
-   * Answers a command by its last word; a subscription also by a message. Answers from WAIT on come
-   * when UNSUBSCRIBE has been read.
+   * Answers a command by its last word; a subscription also by a message, in version 3 of the
+   * protocol if it is one to patterns; TRACKED also by what a client is told that caches. Answers
+   * from WAIT on come when UNSUBSCRIBE has been read.
    */
   private void serve() {
     try (Socket socket = listener.accept()) {
@@ -65,13 +66,29 @@ class RedisErrorsTest {
         executed.add(String.join(" ", request.words()));
         waits =
             request.command().equals("WAIT") || waits && !request.command().equals("UNSUBSCRIBE");
-        if (request.command().equals("SUBSCRIBE")) {
-          for (String channel : request.words().subList(1, request.words().size())) {
-            answer.append(array("message", "early", "news"));
-            answer.append(array("subscribe", channel, "1"));
+        List<String> arguments = request.words().subList(1, request.words().size());
+        switch (request.command()) {
+          case "SUBSCRIBE" -> {
+            for (String channel : arguments) {
+              answer.append(array("message", "early", "news"));
+              answer.append(array("subscribe", channel, "1"));
+            }
           }
-        } else {
-          answer.append("+").append(request.words().get(request.words().size() - 1)).append("\r\n");
+          case "PSUBSCRIBE" -> {
+            for (String pattern : arguments) {
+              answer.append(push("pmessage", "early", "news"));
+              answer.append(push("psubscribe", pattern, "1"));
+            }
+          }
+          case "TRACKED" -> {
+            answer.append(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n");
+            answer.append(push("tracking-redir-broken", "7"));
+            answer.append("+").append(arguments.get(0)).append("\r\n");
+          }
+          default -> {
+            String last = request.words().get(request.words().size() - 1);
+            answer.append("+").append(last).append("\r\n");
+          }
         }
         if (!waits) {
           socket.getOutputStream().write(answer.toString().getBytes(UTF_8));
@@ -89,6 +106,10 @@ class RedisErrorsTest {
       array.append("$").append(word.length()).append("\r\n").append(word).append("\r\n");
     }
     return array.toString();
+  }
+
+  private static String push(String... words) {
+    return array(words).replaceFirst("\\*", ">");
   }
 
   private void send(String... commands) throws IOException {
@@ -145,6 +166,34 @@ class RedisErrorsTest {
       assertEquals("a", reply());
       assertTrue(reply().startsWith("BUSY "));
       assertEquals("c", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void whatIsPushedWithoutASubscriptionIsNoReply() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+      send("TRACKED a", "ECHO b", "ECHO c");
+      assertEquals("invalidate", reply());
+      assertEquals("tracking-redir-broken 7", reply());
+      assertEquals("a", reply());
+      assertTrue(reply().startsWith("BUSY "));
+      assertEquals("c", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void aConfirmationThatIsPushedIsAReply() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+      send("PSUBSCRIBE one two", "ECHO a");
+      for (String pattern : List.of("one", "two")) {
+        assertEquals("pmessage early news", reply());
+        assertEquals("psubscribe " + pattern + " 1", reply());
+      }
+      assertTrue(reply().startsWith("BUSY "));
+      send("ECHO b");
+      assertEquals("b", reply());
       assertTrue(spoiled.awaitHit(NOW));
     }
   }
