@@ -76,7 +76,14 @@ final class PeerGates {
     thread.start();
   }
 
-  /** Cuts a member off. When it returns, nothing that is sent from now on arrives. */
+  /**
+   * Cuts a member off. When it returns, nothing arrives that is sent to the member from now on, and
+   * nothing by which it takes part in what the members decide.
+   *
+   * <p>One thing still passes: a follower forwards requests to renew a lease to the leader, and
+   * they do not say whose they are. It does so until it has noticed, after its election time-out,
+   * that it has no leader any more.
+   */
   void cutOff(int member) {
     synchronized (this) {
       cutOff.add(member);
