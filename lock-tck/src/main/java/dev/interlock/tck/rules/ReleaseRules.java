@@ -334,17 +334,23 @@ public abstract class ReleaseRules extends RuleTest {
                 prefix,
                 Long.toString(bound().toMillis()))
             .split(" ", 2);
-    assertEquals(
-        "{}",
-        answer[1],
+    boolean counted = !answer[1].equals(ManyLeasesThatExpire.NOT_COUNTED);
+    assertTrue(
+        !counted || answer[1].equals("{}"),
         () ->
             ManyLeasesThatExpire.LEASES
-                + " leases that expired have left objects in the client, each time");
+                + " leases that expired have left objects in the client, each time: "
+                + answer[1]);
     assertTrue(
         Integer.parseInt(answer[0]) <= UseManyNames.MORE_THREADS,
         () -> "and " + answer[0] + " threads more than before");
     if (view.isPresent()) {
       awaitNothing(view.get(), prefix, "leases that expired left something on the store");
+    }
+    if (!counted) {
+      throw new NotTestedException(
+          "the JVM does not tell how many objects of a class it has; HotSpot does, with the module"
+              + " jdk.management");
     }
   }
 }
