@@ -1,0 +1,91 @@
+package dev.interlock.redlock;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Visits every state of a model, breadth first, until a property does not hold. */
+final class Exploration {
+
+  /**
+   * What can happen to a state.
+   *
+   * @param <S> one thing that happens
+   */
+  interface Model<S> {
+
+    byte[] start();
+
+    List<S> steps(byte[] state);
+
+    /** Lets it happen to this very state; false if a property no longer holds. */
+    boolean happen(byte[] state, S step);
+
+    /** Returns a hash, which is the same for states that are alike. */
+    long mark(byte[] state);
+  }
+
+  /** How an exploration ended. */
+  record Result<S>(long states, Optional<List<S>> counterExample) {}
+
+  private record Trail<S>(long from, S step) {}
+
+  private Exploration() {}
+
+  static <S> Result<S> explore(Model<S> model) {
+    Result<S> result = explore(model, null);
+    // How it came to a violation is kept in a second pass, as it takes much memory.
+    return result.counterExample().isEmpty() ? result : explore(model, new HashMap<>());
+  }
+
+  /** Whether a property does not always hold. How it came to that is not told. */
+  static <S> boolean isBroken(Model<S> model) {
+    return explore(model, null).counterExample().isPresent();
+  }
+
+  private static <S> Result<S> explore(Model<S> model, @Nullable Map<Long, Trail<S>> trails) {
+    Fingerprints seen = new Fingerprints();
+    Deque<byte[]> open = new ArrayDeque<>();
+    byte[] start = model.start();
+    seen.add(model.mark(start));
+    open.add(start);
+    while (!open.isEmpty()) {
+      byte[] state = open.poll();
+      for (S step : model.steps(state)) {
+        byte[] next = state.clone();
+        boolean sound = model.happen(next, step);
+        if (!sound) {
+          return new Result<>(seen.size(), Optional.of(way(model, trails, state, step)));
+        }
+        long mark = model.mark(next);
+        if (seen.add(mark)) {
+          open.add(next);
+          if (trails != null) {
+            trails.put(mark, new Trail<>(model.mark(state), step));
+          }
+        }
+      }
+    }
+    return new Result<>(seen.size(), Optional.empty());
+  }
+
+  private static <S> List<S> way(
+      Model<S> model, @Nullable Map<Long, Trail<S>> trails, byte[] state, S last) {
+    List<S> way = new ArrayList<>(List.of(last));
+    if (trails != null) {
+      for (Trail<S> trail = trails.get(model.mark(state));
+          trail != null;
+          trail = trails.get(trail.from())) {
+        way.add(trail.step());
+      }
+    }
+    Collections.reverse(way);
+    return way;
+  }
+}

@@ -1,0 +1,441 @@
+package dev.interlock.redlock;
+
+import dev.interlock.redlock.Admission.Ground;
+import dev.interlock.redlock.Standing.Kind;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Blank nodes, two clients that found a cluster of them, leases, and nodes that are restarted with
+ * nothing, in every order of events. What a client does about what it has seen is decided by {@link
+ * Admission} itself; what the scripts do on a node is told again here, in a line or two for each.
+ *
+ * <p>A look is not of one moment: each node is read at some time between its beginning and its end,
+ * or is out of reach. What a client then does is carried out in any order, as late as it likes, or
+ * never. A lease is taken in one step, from any majority; it ends at any time, and quarantines end
+ * at any time after the leases that were there when the node was restarted.
+ */
+final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
+
+  /** What the protocol insists on; leaving one out is a broken variant. */
+  enum Rule {
+    /** A cluster is new only if all nodes say so. */
+    FOUNDED_BY_ALL,
+    /** A cluster is new only if they had said so before this look began. */
+    LOOKED_TWICE,
+    /** A cluster is new only if all nodes have been told the same number of them. */
+    COUNTED_FIRST,
+    /** A node votes only for clients that list as many nodes as it was told. */
+    NUMBER_CHECKED,
+    /** A node that lost everything waits until what it forgot has ended. */
+    QUARANTINE,
+    /** The floor of a node that lost everything is the highest of a majority of the others. */
+    FLOOR_OF_A_MAJORITY
+  }
+
+  enum Happening {
+    SEES,
+    ENDS_LOOK,
+    EXECUTES_STEP,
+    RESTARTS_EMPTY,
+    IS_ELECTED,
+    ENDS_LEASE
+  }
+
+  /**
+   * One thing that happens.
+   *
+   * @param client which client, or -1
+   * @param node which node, or -1
+   * @param argument the nodes that elect, or the lease that ends
+   */
+  record Step(Happening what, int client, int node, int argument) {
+    @Override
+    public String toString() {
+      return what
+          + (client < 0 ? "" : " client " + client)
+          + (node < 0 ? "" : " node " + node)
+          + (argument < 0 ? "" : " " + Integer.toBinaryString(argument));
+    }
+  }
+
+  /**
+   * What is explored.
+   *
+   * @param lists how many nodes each client lists, the first of all that there are
+   * @param looks how often each client looks
+   * @param founded whether the cluster has been founded before
+   * @param restarts how many restarts there may be
+   * @param leases how many leases there are
+   * @param longTerm whether quarantines never end while this is looked at
+   */
+  record Bounds(
+      List<Integer> lists,
+      List<Integer> looks,
+      boolean founded,
+      int restarts,
+      int leases,
+      boolean longTerm) {}
+
+  // Per node, followed by what is between it and each client.
+  private static final int RUN = 0;
+  private static final int RECORD = 1;
+  private static final int NUMBER = 2;
+  private static final int FLOOR = 3;
+  private static final int HOLDS = 4;
+  private static final int FORGOT = 5;
+  private static final int VIEWS = 6;
+  private static final int SEEN = 0;
+  private static final int SEEN_RUN = 1;
+  private static final int SEEN_FLOOR = 2;
+  private static final int SEEN_NUMBER = 3;
+  private static final int KNOWN = 4;
+  private static final int STEP = 5;
+  private static final int STEP_FLOOR = 6;
+  private static final int VIEW_SIZE = 7;
+
+  private static final int BLANK = 0;
+  private static final int PENDING = 1;
+  private static final int MEMBER = 2;
+
+  private static final int UNSEEN = 0;
+  private static final int SEEN_BLANK = 1;
+  private static final int SEEN_WAITING = 2;
+  private static final int SEEN_SERVED = 3;
+  private static final int SEEN_MEMBER = 4;
+
+  private static final int NOTHING = 0;
+  private static final int COUNT = 1;
+  private static final int FOUND = 2;
+  private static final int CONFINE = 3;
+  private static final int ADMIT = 4;
+
+  private static final int NO_LEASE = 0;
+  private static final int CERTAIN = 1;
+  private static final int OVER = 2;
+
+  /** Floors that have jumped are told from others by this. */
+  private static final int JUMPED = 50;
+
+  private final Admission admission = new Admission(false);
+  private final Bounds bounds;
+  private final List<Rule> rules;
+  private final int nodes;
+  private final int clients;
+  private final int nodeSize;
+  private final int looksAt;
+  private final int leasesAt;
+  private final int globalsAt;
+
+  FoundingModel(Bounds bounds, List<Rule> rules) {
+    this.bounds = bounds;
+    this.rules = rules;
+    this.clients = bounds.lists().size();
+    this.nodes = bounds.lists().stream().mapToInt(each -> each).max().orElseThrow();
+    this.nodeSize = VIEWS + clients * VIEW_SIZE;
+    this.looksAt = nodes * nodeSize;
+    this.leasesAt = looksAt + clients;
+    this.globalsAt = leasesAt + bounds.leases();
+  }
+
+  @Override
+  public byte[] start() {
+    byte[] start = new byte[globalsAt + 2];
+    for (int n = 0; n < nodes && bounds.founded(); n++) {
+      start[n * nodeSize + RECORD] = MEMBER;
+      start[n * nodeSize + NUMBER] = (byte) nodes;
+    }
+    return start;
+  }
+
+  /** Nodes that are listed by the same clients are alike, and so are clients with equal lists. */
+  @Override
+  public long mark(byte[] s) {
+    long mark = mark(s, false);
+    boolean alike = clients == 2 && bounds.lists().get(0).equals(bounds.lists().get(1));
+    return alike ? Math.min(mark, mark(s, true)) : mark;
+  }
+
+  private long mark(byte[] s, boolean swapped) {
+    long all = 0;
+    for (int n = 0; n < nodes; n++) {
+      long node = Fingerprints.start();
+      for (int list : bounds.lists()) {
+        node = node * 31 + (n < list ? 1 : 0);
+      }
+      node = Fingerprints.add(node, s, n * nodeSize, VIEWS);
+      for (int c = 0; c < clients; c++) {
+        node = Fingerprints.add(node, s, view(n, swapped ? 1 - c : c, 0), VIEW_SIZE);
+      }
+      all += Fingerprints.end(node);
+    }
+    for (int c = 0; c < clients; c++) {
+      all = Fingerprints.add(all, s, looksAt + (swapped ? 1 - c : c), 1);
+    }
+    return Fingerprints.end(Fingerprints.add(all, s, leasesAt, s.length - leasesAt));
+  }
+
+  // --- what can happen ------------------------------------------------------------------------
+
+  @Override
+  public List<Step> steps(byte[] s) {
+    List<Step> steps = new ArrayList<>();
+    for (int c = 0; c < clients; c++) {
+      boolean sees = false;
+      for (int n = 0; n < bounds.lists().get(c); n++) {
+        boolean seen = s[view(n, c, SEEN)] != UNSEEN;
+        sees |= seen;
+        if (!seen && s[looksAt + c] < bounds.looks().get(c)) {
+          steps.add(new Step(Happening.SEES, c, n, -1));
+        }
+        if (s[view(n, c, STEP)] != NOTHING) {
+          steps.add(new Step(Happening.EXECUTES_STEP, c, n, -1));
+        }
+      }
+      if (sees) {
+        steps.add(new Step(Happening.ENDS_LOOK, c, -1, 0));
+      }
+    }
+    for (int n = 0; n < nodes; n++) {
+      if (s[globalsAt] < bounds.restarts() && s[n * nodeSize + RECORD] != BLANK) {
+        steps.add(new Step(Happening.RESTARTS_EMPTY, -1, n, -1));
+      }
+    }
+    for (int l = 0; l < bounds.leases(); l++) {
+      if (s[leasesAt + l] == CERTAIN) {
+        steps.add(new Step(Happening.ENDS_LEASE, -1, -1, l));
+      } else if (s[leasesAt + l] == NO_LEASE) {
+        for (int c = 0; c < clients; c++) {
+          elections(s, c, steps);
+        }
+        break; // the leases are alike: they begin in order
+      }
+    }
+    return steps;
+  }
+
+  private void elections(byte[] s, int c, List<Step> steps) {
+    int list = bounds.lists().get(c);
+    for (int electors = 0; electors < 1 << list; electors++) {
+      boolean can = Integer.bitCount(electors) == Candidacy.majorityOf(list);
+      for (int n = 0; n < list && can; n++) {
+        int at = n * nodeSize;
+        can =
+            (electors & 1 << n) == 0
+                || (s[at + RECORD] == MEMBER
+                    && s[at + HOLDS] == 0
+                    && (s[at + NUMBER] == list || !rules.contains(Rule.NUMBER_CHECKED)));
+      }
+      if (can) {
+        steps.add(new Step(Happening.IS_ELECTED, c, -1, electors));
+      }
+    }
+  }
+
+  // --- what then is so ------------------------------------------------------------------------
+
+  @Override
+  public boolean happen(byte[] s, Step step) {
+    int c = step.client();
+    int n = step.node();
+    switch (step.what()) {
+      case SEES -> see(s, c, n);
+      case ENDS_LOOK -> endLook(s, c);
+      case EXECUTES_STEP -> {
+        return execute(s, c, n);
+      }
+      case RESTARTS_EMPTY -> {
+        int at = n * nodeSize;
+        s[at + RUN]++;
+        Arrays.fill(s, at + RECORD, at + FORGOT, (byte) 0);
+        for (int l = 0; l < bounds.leases(); l++) {
+          s[at + FORGOT] |= (byte) (s[leasesAt + l] == CERTAIN ? 1 << l : 0);
+        }
+        for (int each = 0; each < clients; each++) {
+          s[view(n, each, STEP)] = NOTHING; // it was for the former process
+        }
+        s[globalsAt]++;
+      }
+      case IS_ELECTED -> {
+        return elect(s, c, step.argument());
+      }
+      case ENDS_LEASE -> {
+        int l = step.argument();
+        s[leasesAt + l] = OVER;
+        for (int each = 0; each < nodes; each++) {
+          int at = each * nodeSize;
+          s[at + HOLDS] = s[at + HOLDS] == l + 1 ? 0 : s[at + HOLDS];
+          s[at + FORGOT] &= (byte) ~(1 << l);
+        }
+      }
+    }
+    return true;
+  }
+
+  private void see(byte[] s, int c, int n) {
+    int at = n * nodeSize;
+    s[view(n, c, SEEN)] =
+        (byte)
+            switch (s[at + RECORD]) {
+              case MEMBER -> SEEN_MEMBER;
+              case PENDING -> hasServed(s, n) ? SEEN_SERVED : SEEN_WAITING;
+              default -> SEEN_BLANK;
+            };
+    s[view(n, c, SEEN_RUN)] = s[at + RUN];
+    s[view(n, c, SEEN_FLOOR)] = s[at + FLOOR];
+    s[view(n, c, SEEN_NUMBER)] = s[at + NUMBER];
+  }
+
+  private boolean hasServed(byte[] s, int n) {
+    return !bounds.longTerm()
+        && (s[n * nodeSize + FORGOT] == 0 || !rules.contains(Rule.QUARANTINE));
+  }
+
+  private void endLook(byte[] s, int c) {
+    int list = bounds.lists().get(c);
+    List<Standing> standings = new ArrayList<>();
+    Set<String> known = new HashSet<>();
+    boolean refused = false;
+    for (int n = 0; n < list; n++) {
+      int number = s[view(n, c, SEEN_NUMBER)];
+      refused |= number != 0 && number != list && rules.contains(Rule.NUMBER_CHECKED);
+      standings.add(standing(s, c, n));
+      if (s[view(n, c, KNOWN)] != 0) {
+        known.add(run(n, s[view(n, c, KNOWN)] - 1));
+      }
+    }
+    Set<String> nowKnown = Admission.known(standings);
+    if (!rules.contains(Rule.LOOKED_TWICE)) {
+      known.addAll(nowKnown);
+    }
+    List<Admission.Step> steps =
+        refused ? List.of() : admission.after(asSeenByVariant(standings, known), known, false);
+    for (int n = 0; n < list; n++) {
+      boolean isKnown = !refused && nowKnown.contains(standings.get(n).run());
+      int knownRun = s[view(n, c, SEEN_RUN)] + 1;
+      Arrays.fill(s, view(n, c, 0), view(n, c, 0) + VIEW_SIZE, (byte) 0);
+      s[view(n, c, KNOWN)] = (byte) (isKnown ? knownRun : 0);
+    }
+    for (Admission.Step step : steps) {
+      int n = step.node();
+      // What is meant for a former process is not sent.
+      if (standings.get(n).run().equals(run(n, s[n * nodeSize + RUN]))) {
+        boolean admits = step instanceof Admission.Step.Admit;
+        s[view(n, c, STEP)] = (byte) kind(step);
+        s[view(n, c, STEP_FLOOR)] = (byte) (admits ? small((Admission.Step.Admit) step) : 0);
+      }
+    }
+    s[looksAt + c] += (byte) (refused ? 0 : 1);
+  }
+
+  private Standing standing(byte[] s, int c, int n) {
+    Kind kind =
+        switch (s[view(n, c, SEEN)]) {
+          case SEEN_BLANK -> Kind.BLANK;
+          case SEEN_MEMBER -> Kind.MEMBER;
+          case SEEN_WAITING, SEEN_SERVED -> Kind.QUARANTINED;
+          default -> null;
+        };
+    if (kind == null) {
+      return Standing.UNREACHABLE;
+    }
+    int floor = s[view(n, c, SEEN_FLOOR)];
+    return new Standing(
+        kind,
+        run(n, s[view(n, c, SEEN_RUN)]),
+        floor < JUMPED ? floor : Admission.JUMP + floor - JUMPED,
+        s[view(n, c, SEEN)] == SEEN_WAITING ? 1 : 0,
+        s[view(n, c, SEEN_NUMBER)] != 0 || !rules.contains(Rule.COUNTED_FIRST));
+  }
+
+  /** Variants are made by telling the rules something else than what was seen. */
+  private List<Standing> asSeenByVariant(List<Standing> standings, Set<String> known) {
+    List<Standing> told = new ArrayList<>(standings);
+    int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();
+    int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
+    boolean isNew = blank >= Candidacy.majorityOf(told.size()) && blank + silent == told.size();
+    if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
+      told.replaceAll(
+          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.BLANK, "silent", 0, 0) : each);
+      known.add("silent");
+    }
+    boolean anyMember = told.stream().anyMatch(each -> each.is(Kind.MEMBER));
+    if (anyMember && !rules.contains(Rule.FLOOR_OF_A_MAJORITY)) {
+      told.replaceAll(
+          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.MEMBER, "silent", 0, 0) : each);
+    }
+    return told;
+  }
+
+  private static int kind(Admission.Step step) {
+    if (step instanceof Admission.Step.Admit admit) {
+      return admit.ground() == Ground.FOUNDING ? FOUND : ADMIT;
+    }
+    return step instanceof Admission.Step.Count ? COUNT : CONFINE;
+  }
+
+  private static long small(Admission.Step.Admit admit) {
+    return admit.floor() < Admission.JUMP ? admit.floor() : admit.floor() - Admission.JUMP + JUMPED;
+  }
+
+  private boolean execute(byte[] s, int c, int n) {
+    int at = n * nodeSize;
+    int what = s[view(n, c, STEP)];
+    int floor = s[view(n, c, STEP_FLOOR)];
+    s[view(n, c, STEP)] = NOTHING;
+    s[view(n, c, STEP_FLOOR)] = 0;
+    switch (what) {
+      case COUNT -> s[at + NUMBER] = s[at + NUMBER] == 0 ? number(c) : s[at + NUMBER];
+      case CONFINE -> s[at + RECORD] = s[at + RECORD] == BLANK ? PENDING : s[at + RECORD];
+      case FOUND, ADMIT -> {
+        if (what == FOUND ? s[at + RECORD] == BLANK : s[at + RECORD] == PENDING) {
+          s[at + RECORD] = MEMBER;
+          s[at + NUMBER] = number(c);
+          s[at + FLOOR] = (byte) Math.max(s[at + FLOOR], floor);
+          return s[at + FORGOT] == 0 || !rules.contains(Rule.QUARANTINE);
+        }
+      }
+      default -> throw new IllegalStateException("step " + what);
+    }
+    return true;
+  }
+
+  private byte number(int c) {
+    return (byte) (int) bounds.lists().get(c);
+  }
+
+  /** A lease begins; false if there is one already, or its token is not above all others. */
+  private boolean elect(byte[] s, int c, int electors) {
+    int lease = 0;
+    boolean alone = true;
+    while (s[leasesAt + lease] != NO_LEASE) {
+      alone &= s[leasesAt + lease] != CERTAIN;
+      lease++;
+    }
+    int token = 0;
+    for (int n = 0; n < nodes; n++) {
+      token = Math.max(token, (electors & 1 << n) != 0 ? s[n * nodeSize + FLOOR] + 1 : 0);
+    }
+    for (int n = 0; n < nodes; n++) {
+      if ((electors & 1 << n) != 0) {
+        s[n * nodeSize + FLOOR] = (byte) token;
+        s[n * nodeSize + HOLDS] = (byte) (lease + 1);
+      }
+    }
+    boolean higher = token > s[globalsAt + 1];
+    s[leasesAt + lease] = CERTAIN;
+    s[globalsAt + 1] = (byte) token;
+    return alone && higher;
+  }
+
+  private static String run(int node, int run) {
+    return "node " + node + " run " + run;
+  }
+
+  private int view(int node, int client, int field) {
+    return node * nodeSize + VIEWS + client * VIEW_SIZE + field;
+  }
+}

@@ -1,0 +1,121 @@
+package dev.interlock.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.redlock.RenewalModel.Bounds;
+import dev.interlock.redlock.RenewalModel.Rule;
+import dev.interlock.redlock.RenewalModel.Step;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Renewing and restoring in every order of events, within bounds, and what happens without the
+ * rules. About 5 million states, the order of the nodes left out of account.
+ */
+class RenewalModelTest {
+
+  /** Nobody else comes. */
+  static final Bounds ALONE = new Bounds(false, false, 3, false, false, 0, 0);
+
+  /** Another attempt, and a node that lacks the lock. */
+  static final Bounds CONTESTED = new Bounds(false, true, 2, false, false, 0, 0);
+
+  /** And renewals that arrive late. */
+  static final Bounds LATE = new Bounds(false, true, 2, true, false, 0, 0);
+
+  /** Another attempt, and a node that loses everything. */
+  static final Bounds RESTART = new Bounds(false, true, 1, false, false, 0, 1);
+
+  /** Somebody deletes the lock everywhere, and nobody else comes. */
+  static final Bounds DELETED = new Bounds(true, false, 4, false, true, 0, 0);
+
+  private static Exploration.Result<Step> explore(Bounds bounds) {
+    return Exploration.explore(new RenewalModel(bounds, List.of(Rule.values())));
+  }
+
+  private static void assertBroken(Bounds bounds, Rule... left) {
+    List<Rule> rules = new ArrayList<>(List.of(Rule.values()));
+    rules.removeAll(List.of(left));
+    assertTrue(Exploration.isBroken(new RenewalModel(bounds, rules)));
+  }
+
+  private static void assertSound(Bounds bounds) {
+    assertEquals(Optional.empty(), explore(bounds).counterExample());
+  }
+
+  @Test
+  void aLeaseThatIsRestoredLetsNobodyElseInWhileItIsCertain() {
+    Exploration.Result<Step> result = explore(CONTESTED);
+    assertEquals(Optional.empty(), result.counterExample());
+    assertTrue(result.states() > 500_000, () -> "only " + result.states() + " states");
+  }
+
+  @Test
+  @Tag("extended")
+  void renewalsThatArriveLateLetNobodyElseInEither() {
+    assertSound(LATE);
+  }
+
+  @Test
+  void aNodeThatLostEverythingLetsNobodyElseInWhileALeaseIsRenewed() {
+    assertSound(RESTART);
+  }
+
+  @Test
+  @Tag("extended")
+  void aNodeThatLostEverythingLetsNobodyElseInWhereRenewalsAreLate() {
+    assertSound(new Bounds(false, true, 1, true, false, 0, 1));
+  }
+
+  @Test
+  @Tag("extended")
+  void whereLocksAreDeletedTokensRise() {
+    assertSound(new Bounds(false, true, 2, false, true, 0, 0));
+  }
+
+  @Test
+  void whatIsLostEverywhereDoesNotComeBack() {
+    assertSound(ALONE);
+    assertSound(DELETED);
+  }
+
+  @Test
+  void aLeaseThatHasEndedWouldTakeNodesFromOthers() {
+    assertBroken(ALONE, Rule.RESTORED_ONLY_WHILE_CERTAIN);
+  }
+
+  @Test
+  void ifRestoringCountedAtOnceWhatIsLostWouldComeBack() {
+    assertBroken(DELETED, Rule.RESTORED_DO_NOT_COUNT);
+  }
+
+  @Test
+  void ifAMajorityThatLacksItDidNotMatterWhatIsLostWouldComeBack() {
+    assertBroken(DELETED, Rule.NOT_IF_A_MAJORITY_LACKS_IT);
+  }
+
+  @Test
+  void ifNodesCountedAsSoonAsTheyAreGivenItWhatIsLostWouldComeBack() {
+    assertBroken(DELETED, Rule.GIVEN_COUNT_AS_LACKING);
+  }
+
+  @Test
+  @Tag("extended")
+  void ifLaterTokensDidNotMatterALeaseWouldComeBackAfterAnother() {
+    assertBroken(LATE, Rule.NOT_BELOW_A_LATER_TOKEN);
+  }
+
+  @Test
+  void withoutQuarantineAnotherIsLetIn() {
+    assertBroken(RESTART, Rule.QUARANTINE);
+  }
+
+  @Test
+  void withoutTheFloorsOfTheOthersTokensGoBack() {
+    assertBroken(RESTART, Rule.FLOOR_TAKEN_OVER);
+  }
+}
