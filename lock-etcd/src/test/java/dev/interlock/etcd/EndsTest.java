@@ -152,7 +152,7 @@ class EndsTest {
         LockConfigurationException refusal =
             assertThrows(
                 LockConfigurationException.class, () -> backend.release(claim, Backends.in(limit)));
-        assertFalse(backend.endSession(claim, refusal), "it ends by itself");
+        assertFalse(backend.endSession(claim, limit, refusal), "it ends by itself");
         assertFalse(Ticket.of(claim).session().isOver());
         Backends.permit(etcd.leader(), "app", "READWRITE");
         assertTrue(backend.release(claim, Backends.in(limit)));

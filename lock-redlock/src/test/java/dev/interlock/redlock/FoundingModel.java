@@ -260,7 +260,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         s[globalsAt]++;
       }
       case IS_ELECTED -> {
-        return elect(s, c, step.argument());
+        return elect(s, step.argument());
       }
       case ENDS_LEASE -> {
         int l = step.argument();
@@ -408,7 +408,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   /** A lease begins; false if there is one already, or its token is not above all others. */
-  private boolean elect(byte[] s, int c, int electors) {
+  private boolean elect(byte[] s, int electors) {
     int lease = 0;
     boolean alone = true;
     while (s[leasesAt + lease] != NO_LEASE) {

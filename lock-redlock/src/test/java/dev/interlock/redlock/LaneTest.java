@@ -138,7 +138,7 @@ class LaneTest {
     private static final long serialVersionUID = 1;
 
     @Override
-    public String toString() {
+    public String getMessage() {
       throw new OutOfMemoryError("as in a test, for the message");
     }
 

@@ -407,7 +407,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
   private boolean hear(byte[] s, int n) {
     int what = s[at(n, ASK)];
     int missing = s[at(n, MISSING)];
-    s[at(n, ASK)] += HEARD_OF;
+    s[at(n, ASK)] = (byte) (what + HEARD_OF);
     s[at(n, MISSING)] = (byte) (what == GONE ? 1 : missing == 0 ? 0 : 2);
     int renewed = 0;
     int gone = 0;
@@ -428,7 +428,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       }
       // What is lost does not come back: nobody has the lock any more, or another was elected.
       boolean wasLost = s[LOST_BEFORE] != 0 && s[LOST_BEFORE] <= s[ROUND];
-      return !anew || !wasLost && (bounds.forced() || !isCertain(s) || s[PHASE] != HELD);
+      return !anew || (!wasLost && (bounds.forced() || !isCertain(s) || s[PHASE] != HELD));
     }
     return true;
   }

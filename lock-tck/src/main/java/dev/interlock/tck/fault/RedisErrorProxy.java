@@ -156,7 +156,7 @@ final class RedisErrorProxy implements AutoCloseable {
     private synchronized @Nullable RespFrame toSend(RespFrame request) throws IOException {
       String command = request.command();
       boolean exec = command.equals("EXEC");
-      inTransaction = command.equals("MULTI") || inTransaction && !exec;
+      inTransaction = command.equals("MULTI") || (inTransaction && !exec);
       int expected = 1;
       if (CONFIRMED_EACH.contains(command)) {
         expected = request.words().size() - 1;

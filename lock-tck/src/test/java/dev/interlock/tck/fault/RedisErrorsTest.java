@@ -65,7 +65,7 @@ class RedisErrorsTest {
         RespFrame request = RespFrame.read(socket.getInputStream());
         executed.add(String.join(" ", request.words()));
         waits =
-            request.command().equals("WAIT") || waits && !request.command().equals("UNSUBSCRIBE");
+            request.command().equals("WAIT") || (waits && !request.command().equals("UNSUBSCRIBE"));
         List<String> arguments = request.words().subList(1, request.words().size());
         switch (request.command()) {
           case "SUBSCRIBE" -> {
