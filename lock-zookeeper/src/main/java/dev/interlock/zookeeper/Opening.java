@@ -4,9 +4,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
@@ -40,10 +38,9 @@ final class Opening {
    *
    * @param servers how many addresses the framework has
    * @param ours what makes the framework's drivers, if it is ours alone
-   * @param disconnect what to do at the end, also if there is no backend in the end; it is told the
-   *     nodes whose deletion is not confirmed
+   * @param disconnect what to do at the end, also if there is no backend in the end
    */
-  ZooKeeperBackend of(int servers, @Nullable PromptDrivers ours, Consumer<Set<String>> disconnect) {
+  ZooKeeperBackend of(int servers, @Nullable PromptDrivers ours, Runnable disconnect) {
     Sessions sessions = new Sessions(curator, ours, context, failures, settings.tickTime());
     boolean opened = false;
     try {
@@ -64,7 +61,8 @@ final class Opening {
       throw failures.passing("interrupted while connecting", e);
     } finally {
       if (!opened) {
-        disconnect.accept(sessions.close());
+        sessions.close();
+        disconnect.run();
       }
     }
   }

@@ -60,7 +60,7 @@ final class Session {
   private final AtomicLong confirmedAt;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
-  private final Set<String> nodes = ConcurrentHashMap.newKeySet();
+  private final Set<String> kept = ConcurrentHashMap.newKeySet();
   private volatile boolean ended;
   private volatile boolean silenced;
 
@@ -212,18 +212,18 @@ final class Session {
 
   // --- what hangs on it -----------------------------------------------------------------------
 
-  /** A node of ours is there from now on, until its deletion is confirmed or the session ends. */
-  void keeps(String node) {
-    nodes.add(node);
+  /** A node whose path begins so may be there from now on, until it is known to be gone. */
+  void mayKeep(String prefix) {
+    kept.add(prefix);
   }
 
-  void keepsNoMore(String node) {
-    nodes.remove(node);
+  void keepsNoMore(String prefix) {
+    kept.remove(prefix);
   }
 
-  /** The nodes whose deletion is not confirmed. */
-  Set<String> nodes() {
-    return nodes;
+  /** Removes in the background what may be there, from a session that goes on without us. */
+  void clear() {
+    kept.forEach(prefix -> new Leftover(driver, prefix).remove());
   }
 
   /** A grant hangs on the session from now on; false if the session has ended. */

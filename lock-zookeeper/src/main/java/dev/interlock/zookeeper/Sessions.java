@@ -6,7 +6,6 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.framework.state.ConnectionState;
@@ -193,13 +192,14 @@ final class Sessions {
   }
 
   /** Of what is left on the session of this moment nobody will be told any more. */
-  Set<String> close() {
+  void close() {
     Session known = current;
     curator.getConnectionStateListenable().removeListener(listener);
-    if (known == null) {
-      return Set.of();
+    if (known != null) {
+      known.silence();
+      if (ours == null) {
+        known.clear();
+      }
     }
-    known.silence();
-    return known.nodes();
   }
 }

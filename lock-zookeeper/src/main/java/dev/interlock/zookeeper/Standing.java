@@ -10,6 +10,11 @@ package dev.interlock.zookeeper;
  */
 record Standing(Session session, String path, LineNode node, long token) {
 
+  /** How the node's path begins. */
+  String prefix() {
+    return lockPath() + "/" + LineNode.prefix(node.claimId());
+  }
+
   /** The node of the lock itself. */
   String lockPath() {
     return path.substring(0, path.lastIndexOf('/'));

@@ -21,8 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -55,7 +53,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final BackendContext context;
   private final TimeSource time;
   private final Failures failures;
-  private final Consumer<Set<String>> disconnect;
+  private final Runnable disconnect;
 
   ZooKeeperBackend(
       BackendInfo info,
@@ -64,7 +62,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       AccessLists accessLists,
       BackendContext context,
       Failures failures,
-      Consumer<Set<String>> disconnect) {
+      Runnable disconnect) {
     this.info = info;
     this.sessions = sessions;
     this.namespacePath = namespacePath;
@@ -145,6 +143,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       Reply<Session.Made> parent =
           first ? null : session.create(lock, NOTHING, accessLists.of(lock), CreateMode.CONTAINER);
       claim.attach(session);
+      session.mayKeep(asked);
       long sentAt = time.nanoTime();
       Reply<Session.Made> node =
           session.create(asked, label, accessLists.of(asked), CreateMode.EPHEMERAL_SEQUENTIAL);
@@ -165,6 +164,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       } catch (KeeperException e) {
         if (node.isRefused()) {
           claim.attach(null);
+          session.keepsNoMore(asked);
         }
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
@@ -183,7 +183,6 @@ final class ZooKeeperBackend implements QueueingBackend {
     LineNode node = LineNode.parse(name).orElseThrow();
     Standing standing = new Standing(session, made.path(), node, made.stat().getCzxid());
     claim.attach(standing);
-    session.keeps(made.path());
     if (made.stat().getEphemeralOwner() != session.id()) {
       throw failures.passing("the node that was made is not this session's", null);
     }
@@ -329,7 +328,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private Renewal gone(Grant grant, LossReason reason, String detail) {
     Standing standing = standing(grant);
     standing.session().drop(grant.claim());
-    standing.session().keepsNoMore(standing.path());
+    standing.session().keepsNoMore(standing.prefix());
     return new Renewal.Gone(reason, detail);
   }
 
@@ -347,7 +346,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (claim.attachment() instanceof Standing standing) {
       standing.session().drop(claim);
       boolean wasThere = deleteOwn(standing.session(), standing.path(), standing.node(), deadline);
-      standing.session().keepsNoMore(standing.path());
+      standing.session().keepsNoMore(standing.prefix());
       return wasThere;
     }
     if (claim.attachment() == null) {
@@ -356,9 +355,11 @@ final class ZooKeeperBackend implements QueueingBackend {
     // Whether there is a node is not known. The look is behind the request that would have made it.
     boolean any = false;
     String lock = lockPath(claim);
+    Session session = sessions.current();
     for (LineNode node : listing(lock, deadline).of(claim.id())) {
-      any |= deleteOwn(sessions.current(), lock + "/" + node.name(), node, deadline);
+      any |= deleteOwn(session, lock + "/" + node.name(), node, deadline);
     }
+    session.keepsNoMore(lock + "/" + LineNode.prefix(claim.id()));
     return any;
   }
 
@@ -534,6 +535,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   @Override
   public void close() {
-    disconnect.accept(sessions.close());
+    sessions.close();
+    disconnect.run();
   }
 }

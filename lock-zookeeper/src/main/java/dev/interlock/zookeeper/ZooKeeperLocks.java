@@ -8,8 +8,6 @@ import dev.interlock.spi.LockBackend;
 import java.util.Objects;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Locks through a CuratorFramework that the program already has.
@@ -29,13 +27,12 @@ import org.slf4j.LoggerFactory;
  * <p>The framework is never closed here, and has to outlive the lock client. Its session carries
  * the locks, so its session time-out is how long a lock of a dead process is kept. The session is
  * not ended here either: a node that the servers refuse to delete stays with it, which is logged,
- * whereas a client with a session of its own would end that one after a term. The framework's
- * namespace and its access list provider hold for the nodes of locks, too; its retry policy does
- * not, as no request of ours must be repeated by itself.
+ * whereas a client with a session of its own would end that one after a term. What the client could
+ * not release or undo before it was closed is looked for and deleted in the background, for as long
+ * as the session lasts. The framework's namespace and its access list provider hold for the nodes
+ * of locks, too; its retry policy does not, as no request of ours must be repeated by itself.
  */
 public final class ZooKeeperLocks {
-
-  private static final Logger log = LoggerFactory.getLogger(ZooKeeperLocks.class);
 
   private ZooKeeperLocks() {}
 
@@ -94,17 +91,6 @@ public final class ZooKeeperLocks {
     int slash = servers.indexOf('/');
     String addresses = slash < 0 ? servers : servers.substring(0, slash);
     return new Opening(curator, servers, AccessLists.of(curator), settings, context)
-        .of(addresses.split(",").length, null, left -> left.forEach(node -> delete(curator, node)));
-  }
-
-  /** Leaves it to the framework: its session goes on without us, and would keep the node. */
-  private static void delete(CuratorFramework curator, String node) {
-    String outer = curator.getNamespace();
-    int prefix = outer == null || outer.isEmpty() ? 0 : outer.length() + 1;
-    try {
-      curator.delete().guaranteed().inBackground().forPath(node.substring(prefix));
-    } catch (Exception e) {
-      log.warn("{} could not be deleted; it stays until the session ends", node, e);
-    }
+        .of(addresses.split(",").length, null, () -> {});
   }
 }

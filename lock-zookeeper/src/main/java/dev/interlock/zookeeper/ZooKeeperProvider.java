@@ -78,10 +78,7 @@ public final class ZooKeeperProvider implements LockProvider {
                 zookeeper.login().isPresent(), "/" + zookeeper.settings().namespace()),
             zookeeper.settings(),
             context)
-        .of(
-            zookeeper.servers(),
-            drivers,
-            left -> curator.close()); // and with the session go its nodes
+        .of(zookeeper.servers(), drivers, curator::close); // and with the session go its nodes
   }
 
   private static Duration shorter(Duration one, Duration other) {

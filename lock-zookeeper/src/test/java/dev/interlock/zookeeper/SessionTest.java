@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -32,6 +33,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException.NoNodeException;
@@ -201,6 +203,38 @@ class SessionTest {
     }
     Eventually.holds("the node is gone", () -> nodesOf("orphan") == 0);
     assertEquals(session, curator.getZookeeperClient().getZooKeeper().getSessionId());
+  }
+
+  @Test
+  void anAttemptInDoubtWhenItsClientIsClosedLeavesNoNodeOnTheProgramsSession() throws Exception {
+    LockClient client = client();
+    client.lock("doubtful").acquire().release();
+    long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
+    try (Disturbance lost = network.everywhere(way -> way.loseReplies("doubtful/"))) {
+      CompletableFuture<Lease> attempt = client.lock("doubtful").acquireAsync();
+      Eventually.holds("the node was made", () -> nodesOf("doubtful") > 0);
+      try (Disturbance cut = network.cut()) {
+        client.close();
+        assertThrows(ExecutionException.class, () -> attempt.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+        assertEquals(1, nodesOf("doubtful"));
+      }
+    }
+    Eventually.holds("the node is gone", () -> nodesOf("doubtful") == 0);
+    assertEquals(session, curator.getZookeeperClient().getZooKeeper().getSessionId());
+  }
+
+  @Test
+  void aReleaseWhoseAnswerWasLostIsNoLoss() throws Exception {
+    try (LockClient client = client()) {
+      Lease lease = client.lock("answerless").acquire();
+      CompletableFuture<ReleaseOutcome> outcome;
+      try (Disturbance lost = network.everywhere(way -> way.loseReplies("answerless/"))) {
+        outcome = CompletableFuture.supplyAsync(lease::release);
+        Eventually.holds("the node is gone", () -> nodesOf("answerless") == 0);
+      } // the connection is reset now, and the deletion sent again
+      assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+      assertFalse(lease.lost().isDone());
+    }
   }
 
   /** The servers do not ask for permission when they end a session. */
