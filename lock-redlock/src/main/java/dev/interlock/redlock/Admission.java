@@ -84,8 +84,10 @@ final class Admission {
 
     int members = count(standings, Kind.MEMBER);
     int outsiders = answered - members;
-    // Too many are out for a majority of members ever to be there again.
-    boolean stranded = standings.size() - outsiders < majority && answered >= majority;
+    long ready = standings.stream().filter(each -> hasServed(each, known)).count();
+    // Too many are out for a majority of members ever to be there again. They come back together:
+    // with one of them admitted, it would look as if the others only had to wait for more.
+    boolean stranded = standings.size() - outsiders < majority && members + ready >= majority;
 
     List<Step> steps = new ArrayList<>();
     for (int node = 0; node < standings.size(); node++) {
@@ -107,7 +109,7 @@ final class Admission {
                     ? new Step.Admit(node, standing.run(), 0, Ground.UNHARMED)
                     : new Step.Quarantine(node, standing.run()));
         case QUARANTINED -> {
-          if (standing.hasServed() && known.contains(standing.run())) {
+          if (hasServed(standing, known)) {
             if (members >= majority) {
               steps.add(
                   new Step.Admit(
@@ -156,6 +158,10 @@ final class Admission {
         .filter(standing -> standing.hasServed() || standing.is(Kind.BLANK))
         .map(Standing::run)
         .collect(Collectors.toSet());
+  }
+
+  private static boolean hasServed(Standing standing, Set<String> known) {
+    return standing.hasServed() && known.contains(standing.run());
   }
 
   private static int count(List<Standing> standings, Kind kind) {
