@@ -174,10 +174,9 @@ final class Lane implements AutoCloseable {
         batch = next();
         serve(batch);
       } catch (RuntimeException | Error e) {
-        // The thread goes on: nobody else would ever deliver what is owed to this node. But not
-        // over
-        // this connection, also if there is no memory for what follows: the next answer on it may
-        // be that to an earlier request.
+        // The thread goes on, as nobody else would ever deliver what is owed to this node; but not
+        // over this connection, on which the next answer may be that to an earlier request. It is
+        // left first, as there may be no memory for the rest.
         disconnect();
         down(bug(e));
         failAsKnown(batch);
