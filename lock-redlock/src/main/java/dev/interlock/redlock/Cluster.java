@@ -9,11 +9,15 @@ import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
+import dev.interlock.redlock.Standing.Kind;
+import dev.interlock.redlock.Standing.Listing;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -42,18 +46,37 @@ final class Cluster implements AutoCloseable {
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
   private static final int MOST_LOOKS_AT_OPENING = 4;
 
+  /**
+   * What was seen in one look.
+   *
+   * @param times the time of each node that answered, in ms
+   */
+  private record Look(List<Standing> standings, Roll roll, Map<Integer, Long> times) {
+
+    boolean reaches(int number) {
+      return standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count() >= number;
+    }
+  }
+
   /** A node, as its user knows it. */
   record Place(String name, boolean tls, Supplier<Connection> connections) {}
 
   private static final class Node {
     final String name;
     final Failures failures;
+    final NodeConnections connections;
     final Lane lane;
     final Subscriber subscriber;
 
-    Node(String name, Failures failures, Lane lane, Subscriber subscriber) {
+    Node(
+        String name,
+        Failures failures,
+        NodeConnections connections,
+        Lane lane,
+        Subscriber subscriber) {
       this.name = name;
       this.failures = failures;
+      this.connections = connections;
       this.lane = lane;
       this.subscriber = subscriber;
     }
@@ -73,6 +96,7 @@ final class Cluster implements AutoCloseable {
   /** Which process each node was when it was examined last. */
   private final Map<Integer, String> runs = new ConcurrentHashMap<>();
 
+  private final RollCall rollCall;
   private final ScheduledThreadPoolExecutor looks;
 
   /** The next look, and when it is due; guarded by {@link #looks}, and none before all is open. */
@@ -110,20 +134,29 @@ final class Cluster implements AutoCloseable {
     int timeout = (int) settings.nodeTimeout().toMillis();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
+      NodeConnections connections =
+          new NodeConnections(place.name(), place.connections(), own, nodeOfRun);
       nodes.add(
           new Node(
               place.name(),
               own,
+              connections,
               new Lane(
-                  place.name(),
-                  new NodeConnections(place.name(), place.connections(), own, nodeOfRun),
-                  own,
-                  time,
-                  timeout,
-                  run -> lookWithin(Duration.ZERO)),
+                  place.name(), connections, own, time, timeout, run -> lookWithin(Duration.ZERO)),
               new Subscriber(
                   place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
     }
+    this.rollCall = new RollCall(this, settings, time);
+  }
+
+  /** Whose votes count. */
+  RollCall rollCall() {
+    return rollCall;
+  }
+
+  /** A node, as its user knows it. */
+  String name(int node) {
+    return nodes.get(node).name;
   }
 
   static byte[] number(long value) {
@@ -205,16 +238,46 @@ final class Cluster implements AutoCloseable {
     if (why.equals("nodes")) {
       return new Vote.Failed(otherNumber(nodes.get(node), number));
     }
-    lookWithin(why.equals("quarantined") ? pauseFor(number) : SHORTEST_PAUSE);
+    return refused(why, number);
+  }
+
+  /** What a node says that does not vote; it is looked after. */
+  Vote refused(String why, long leftMillis) {
+    lookWithin(why.equals("quarantined") ? pauseFor(leftMillis) : SHORTEST_PAUSE);
     return new Vote.Refused(
         switch (why) {
           case "quarantined" ->
               "it has come back, may have forgotten locks, and does not vote for another "
-                  + number
+                  + leftMillis
                   + " ms";
           case "restarted" -> "it was restarted, and has not been admitted again";
           default -> "it knows nothing of this cluster";
         });
+  }
+
+  /** Says that a node is none of those that others list, or null if it may be. */
+  @Nullable LockConfigurationException stranger(int node, Roll roll) {
+    if (roll.counted().size() < majority() || roll.listing(node) == Listing.LISTED) {
+      return null;
+    }
+    Node stranger = nodes.get(node);
+    return roll.other()
+        .filter(other -> other.ageMillis() <= rollCall.windowMillis())
+        .filter(other -> !other.address().equals(stranger.name))
+        // It is not the same server, started anew.
+        .filter(other -> stranger.connections.upMillis() > other.ageMillis() + 1_000)
+        .map(
+            other ->
+                stranger.failures.wrong(
+                    "is none of the "
+                        + size()
+                        + " nodes that other clients list; they list "
+                        + other.address()
+                        + " instead, and did so "
+                        + other.ageMillis()
+                        + " ms ago; all clients of a cluster have to list the same nodes",
+                    null))
+        .orElse(null);
   }
 
   private static LockConfigurationException otherMaxTerm(Node node, long millis) {
@@ -275,12 +338,11 @@ final class Cluster implements AutoCloseable {
           throw wrong;
         }
       }
-      List<Standing> standings = standings(examined);
-      if (standings.stream().filter(each -> !each.is(Standing.Kind.UNREACHABLE)).count()
-          < majority()) {
+      Look look = seen(examined, deadline);
+      if (!look.reaches(majority())) {
         throw examined.undecided();
       }
-      boolean changed = follow(standings, deadline);
+      boolean changed = follow(look, deadline);
       if (foundingSince != null) {
         var unused = new WakeUp(time).await(deadline.orIn(SHORTEST_PAUSE));
         looked += deadline.hasPassed() ? 1 : 0;
@@ -294,6 +356,11 @@ final class Cluster implements AutoCloseable {
       isOpen = true;
     }
     lookWithin(SHORTEST_PAUSE);
+  }
+
+  /** Looks some time: there may be something to be done, but not for this client. */
+  void lookSome() {
+    lookWithin(LONGEST_PAUSE);
   }
 
   /** Looks after the given time, or before. */
@@ -321,12 +388,12 @@ final class Cluster implements AutoCloseable {
     }
     try {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
-      List<Standing> standings = standings(examine(deadline));
-      boolean changed = follow(standings, deadline);
+      Look look = seen(examine(deadline), deadline);
+      boolean changed = follow(look, deadline);
       long left =
-          standings.stream()
-              .filter(each -> each.is(Standing.Kind.QUARANTINED))
-              .mapToLong(Standing::leftMillis)
+          look.standings().stream()
+              .filter(each -> each.is(Kind.QUARANTINED))
+              .mapToLong(each -> untilNextLook(each))
               .min()
               .orElse(-1);
       if (changed || foundingSince != null) {
@@ -343,6 +410,13 @@ final class Cluster implements AutoCloseable {
     }
   }
 
+  /** A node whose quarantine is over may still wait for its place to become free. */
+  private long untilNextLook(Standing quarantined) {
+    return quarantined.hasServed() && !quarantined.isListed()
+        ? rollCall.validityMillis()
+        : quarantined.leftMillis();
+  }
+
   /** How long to wait for the end of a quarantine before looking again. */
   private static Duration pauseFor(long leftMillis) {
     long least = Math.max(leftMillis, SHORTEST_PAUSE.toMillis());
@@ -352,7 +426,7 @@ final class Cluster implements AutoCloseable {
   private Round examine(Deadline deadline) throws InterruptedException {
     Round round = new Round(this, time);
     for (int node = 0; node < size(); node++) {
-      send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE));
+      send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE, List.of()));
     }
     round.await(deadline, () -> false);
     return round;
@@ -369,7 +443,7 @@ final class Cluster implements AutoCloseable {
       Deadline deadline,
       @Nullable String onlyRun,
       Script script,
-      byte[]... more) {
+      List<byte[]> more) {
     return round.new Question(node, deadline.nanos()) {
       @Override
       public Lane.@Nullable Call call(String run) {
@@ -377,22 +451,20 @@ final class Cluster implements AutoCloseable {
           return null;
         }
         List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), longest));
-        arguments.addAll(List.of(more));
+        arguments.addAll(more);
         runs.put(node, run);
         return new Lane.Call(script, List.of(record), arguments);
       }
     };
   }
 
-  private List<Standing> standings(Round examined) {
-    List<Standing> standings = new ArrayList<>();
+  private Look seen(Round examined, Deadline deadline) throws InterruptedException {
+    Set<Integer> served = new HashSet<>();
     for (int node = 0; node < size(); node++) {
-      Answer answer = examined.answer(node);
-      if (answer == null || answer.silence() != null) {
-        standings.add(Standing.UNREACHABLE);
+      List<?> words = words(examined, node);
+      if (words == null) {
         continue;
       }
-      List<?> words = answer.reply();
       String itsLongest = Round.text(words.get(3));
       if (!itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8))) {
         throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
@@ -401,54 +473,91 @@ final class Cluster implements AutoCloseable {
       if (!itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8))) {
         throw otherNumber(nodes.get(node), Long.parseLong(itsNumber));
       }
+      rollCall.named(node, Round.text(words.get(5)));
+      if (kind(words) == Kind.QUARANTINED && (Long) words.get(2) <= 0) {
+        served.add(node);
+      }
+    }
+    RollCall.Called called =
+        rollCall.call(node -> served.contains(node) || rollCall.counts(node), deadline);
+    called.await(deadline, () -> false);
+    Roll roll = called.roll();
+    List<Standing> standings = new ArrayList<>();
+    Map<Integer, Long> times = new HashMap<>();
+    for (int node = 0; node < size(); node++) {
+      List<?> words = words(examined, node);
+      if (words == null) {
+        standings.add(Standing.UNREACHABLE);
+        continue;
+      }
+      LockConfigurationException stranger = stranger(node, roll);
+      if (stranger != null) {
+        throw stranger;
+      }
+      times.put(node, (Long) words.get(6));
       standings.add(
           new Standing(
-              switch (Round.text(words.get(0))) {
-                case "member" -> Standing.Kind.MEMBER;
-                case "quarantined" -> Standing.Kind.QUARANTINED;
-                case "restarted" -> Standing.Kind.RESTARTED;
-                default -> Standing.Kind.BLANK;
-              },
+              kind(words),
               runs.getOrDefault(node, ""),
               Long.parseLong(Round.text(words.get(1))),
               (Long) words.get(2),
-              !itsNumber.isEmpty()));
+              !Round.text(words.get(4)).isEmpty() && !Round.text(words.get(5)).isEmpty(),
+              roll.listing(node)));
     }
-    return standings;
+    return new Look(standings, roll, times);
+  }
+
+  private static @Nullable List<?> words(Round round, int node) {
+    Answer answer = round.answer(node);
+    return answer == null ? null : answer.words();
+  }
+
+  private static Kind kind(List<?> examined) {
+    return switch (Round.text(examined.get(0))) {
+      case "member" -> Kind.MEMBER;
+      case "quarantined" -> Kind.QUARANTINED;
+      case "restarted" -> Kind.RESTARTED;
+      default -> Kind.BLANK;
+    };
   }
 
   /** Does what follows; returns whether another look is worth while at once. */
-  private boolean follow(List<Standing> standings, Deadline deadline) throws InterruptedException {
+  private boolean follow(Look look, Deadline deadline) throws InterruptedException {
+    List<Standing> standings = look.standings();
     List<Admission.Step> steps = admission.after(standings, known, isPatient(standings));
     Set<String> nowKnown = Admission.known(standings);
     boolean newlyKnown = !known.containsAll(nowKnown);
     known = nowKnown;
     Round round = new Round(this, time);
     for (Admission.Step step : steps) {
+      String name = nodes.get(step.node()).name;
+      Script script;
+      List<byte[]> more = new ArrayList<>();
       if (step instanceof Admission.Step.Admit admit) {
-        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
-        send(
-            step.node(),
-            ask(
-                round,
-                step.node(),
-                deadline,
-                step.run(),
-                NodeScripts.ADMIT,
-                number(admit.floor()),
-                admit.ground().name().getBytes(UTF_8),
-                number));
-      } else if (step instanceof Admission.Step.Count) {
-        Lane.Request count =
-            ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, number);
-        send(step.node(), count);
-      } else {
+        log.info("{} may vote ({})", name, admit.ground());
+        script = NodeScripts.ADMIT;
+        long until = look.times().get(step.node()) + rollCall.validityMillis();
+        more.add(number(admit.floor()));
+        more.add(admit.ground().name().getBytes(UTF_8));
+        more.add(number);
+        more.add(number(until));
+        for (Roll.Line line : look.roll().agreed(this::name)) {
+          more.add(line.id().getBytes(UTF_8));
+          more.add(number(line.ageMillis()));
+          more.add(line.address().getBytes(UTF_8));
+        }
+      } else if (step instanceof Admission.Step.Quarantine quarantine) {
         log.warn(
             "{} has come back, may have forgotten locks, and does not vote for {}",
-            nodes.get(step.node()).name,
+            name,
             settings.maxTerm());
-        send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
+        script = NodeScripts.QUARANTINE;
+        more.add(number(quarantine.replaced() ? 1 : 0));
+      } else {
+        script = NodeScripts.COUNT;
+        more.add(number);
       }
+      send(step.node(), ask(round, step.node(), deadline, step.run(), script, more));
     }
     round.await(
         deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= steps.size());

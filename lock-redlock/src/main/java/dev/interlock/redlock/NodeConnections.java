@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.interlock.redis.server.Failures;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,6 +17,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 final class NodeConnections {
 
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
+  private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(\\d+)");
   private static final Pattern ROLE = Pattern.compile("(?m)^role:(\\w+)");
   private static final Pattern MODE = Pattern.compile("(?m)^redis_mode:(\\w+)");
 
@@ -23,6 +25,9 @@ final class NodeConnections {
   private final Supplier<Connection> make;
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
+
+  /** When the server was started, by {@link System#nanoTime()}, or later by a second. */
+  private volatile long startedAt = System.nanoTime();
 
   /**
    * For one node.
@@ -77,12 +82,18 @@ final class NodeConnections {
       throw failures.wrong("is a replica; a node must be a master that nobody replaces", null);
     }
     String run = field(RUN, server);
+    startedAt = System.nanoTime() - TimeUnit.SECONDS.toNanos(Long.parseLong(field(UPTIME, server)));
     String other = nodeOfRun.putIfAbsent(run, name);
     if (other != null && !other.equals(name)) {
       throw failures.wrong("is the same server as " + other + "; its vote would count twice", null);
     }
     nodeOfRun.entrySet().removeIf(e -> e.getValue().equals(name) && !e.getKey().equals(run));
     return run;
+  }
+
+  /** For how long the server has been running at least. */
+  long upMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedAt);
   }
 
   private String field(Pattern pattern, String info) {

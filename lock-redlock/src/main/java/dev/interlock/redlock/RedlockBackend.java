@@ -128,6 +128,7 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Duration term = effectiveTerm(claim);
+    cluster.rollCall().beCurrent(deadline);
     Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
     long sentAt = time.nanoTime();
     Acquisition acquisition = ask(entry, term, deadline);
@@ -226,6 +227,7 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    cluster.rollCall().beCurrent(deadline);
     long sentAt = time.nanoTime();
     List<Round> rounds = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
@@ -254,6 +256,11 @@ final class RedlockBackend implements LockBackend {
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
     for (int each = 0; each < cluster.size(); each++) {
+      Vote refusal = cluster.rollCall().refusal(each);
+      if (refusal != null) {
+        round.put(each, new Answer(null, refusal));
+        continue;
+      }
       cluster.send(
           each,
           round.new Question(each, sendBefore) {

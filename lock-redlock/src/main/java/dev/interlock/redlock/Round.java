@@ -91,6 +91,11 @@ final class Round {
     }
   }
 
+  /** The number of nodes. */
+  int size() {
+    return answers.length();
+  }
+
   @Nullable Answer answer(int node) {
     return answers.get(node);
   }

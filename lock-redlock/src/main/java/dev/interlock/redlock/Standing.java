@@ -8,9 +8,11 @@ package dev.interlock.redlock;
  * @param run the process that was asked: Redis's {@code run_id}, another one after each start
  * @param floor the highest fence that the node knows to have been handed out, or 0
  * @param leftMillis for how long its quarantine goes on
- * @param counted whether its record says how many nodes there are
+ * @param counted whether its record says how many nodes there are, and what it is called
+ * @param listing what the rolls say of it
  */
-record Standing(Kind kind, String run, long floor, long leftMillis, boolean counted) {
+record Standing(
+    Kind kind, String run, long floor, long leftMillis, boolean counted, Listing listing) {
 
   enum Kind {
     /** It votes. */
@@ -28,16 +30,26 @@ record Standing(Kind kind, String run, long floor, long leftMillis, boolean coun
     UNREACHABLE
   }
 
-  static final Standing UNREACHABLE = new Standing(Kind.UNREACHABLE, "", 0, 0);
-
-  /** A standing in a cluster whose number is known. */
-  Standing(Kind kind, String run, long floor, long leftMillis) {
-    this(kind, run, floor, leftMillis, true);
+  /** Whether the other nodes know it; see {@link Roll}. */
+  enum Listing {
+    /** It is one of the cluster's nodes. */
+    LISTED,
+    /** It is not, or it is not known. */
+    UNLISTED,
+    /** It was one of the nodes, until it was replaced; it does not know that. */
+    REPLACED
   }
 
-  /** Whether it has a record of version 0.1, which did not write the number of nodes. */
-  boolean isOfVersion01() {
-    return (kind == Kind.MEMBER || kind == Kind.RESTARTED) && !counted;
+  static final Standing UNREACHABLE =
+      new Standing(Kind.UNREACHABLE, "", 0, 0, true, Listing.UNLISTED);
+
+  /** Whether it votes, and its votes count. */
+  boolean isMember() {
+    return kind == Kind.MEMBER && listing == Listing.LISTED;
+  }
+
+  boolean isListed() {
+    return listing == Listing.LISTED;
   }
 
   boolean is(Kind other) {

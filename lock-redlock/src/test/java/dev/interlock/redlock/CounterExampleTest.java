@@ -37,6 +37,10 @@ class CounterExampleTest {
 
   private static final String LOCK = "interlock:{job}";
   private static final String FENCE = "interlock:{job}:fence";
+
+  /** An admission that does not become void. */
+  private static final String ALWAYS = "9000000000000000";
+
   private static final String RECORD = "interlock:redlock";
 
   private static RedlockNodes redlock;
@@ -90,7 +94,7 @@ class CounterExampleTest {
     for (int n = 0; n < nodes.size(); n++) {
       nodes.get(n).call("FLUSHALL");
       runs[n] = "first";
-      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3");
+      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3", ALWAYS);
       int fence = broken.firstFences().get(n);
       if (fence > 0) {
         nodes.get(n).call("SET", FENCE, "" + fence);
@@ -201,7 +205,9 @@ class CounterExampleTest {
                 Standing.Kind.valueOf(word(reply).toUpperCase(Locale.ROOT)),
                 runs[n],
                 Long.parseLong(reply.get(1).toString()),
-                (Long) reply.get(2)));
+                (Long) reply.get(2),
+                true,
+                Standing.Listing.LISTED));
       }
       for (Admission.Step step : new Admission(false).after(standings, served, false)) {
         if (step instanceof Admission.Step.Admit admit) {
@@ -213,7 +219,8 @@ class CounterExampleTest {
               longest,
               "" + admit.floor(),
               admit.ground().name(),
-              "3");
+              "3",
+              ALWAYS);
         } else {
           eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);
         }

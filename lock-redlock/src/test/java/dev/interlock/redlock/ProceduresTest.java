@@ -107,10 +107,12 @@ class ProceduresTest {
       List<RedisServer> all = redlock.members();
       List<RedisServer> former = all.subList(0, 3);
       List<RedisServer> present = List.of(all.get(0), all.get(1), all.get(3));
+      all.get(3).kill(); // it is not started before the one that it replaces is stopped
       try (LockClient before = open(former)) {
         Lease lease = before.lock("job").tryAcquire().orElseThrow();
         startTaker(before);
         all.get(2).kill();
+        all.get(3).restart();
         try (LockClient after = open(present)) {
           startTaker(after);
           assertTrue(after.lock("job").tryAcquire().isEmpty());

@@ -1,5 +1,6 @@
 package dev.interlock.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -155,21 +156,31 @@ class RedlockOpeningTest {
     }
   }
 
+  /** Two of the three are the same, and each client would have a majority of its own. */
   @Test
-  void nodesOfVersion01AreToldHowManyTheyAre() throws Exception {
-    String query = "?force=true&namespace=old&" + PATIENT;
-    String two = "redlock://127.0.0.1:" + nodes.get(0).port() + ",127.0.0.1:" + nodes.get(1).port();
-    open(redlock.uri() + query).close();
-    for (RedisServer node : nodes) {
-      node.call("HDEL", "old:redlock", "nodes");
-    }
-    try (LockClient client = open(redlock.uri() + query)) {
-      client.lock("job").tryAcquire().orElseThrow().release();
-      for (RedisServer node : nodes) {
-        Backends.eventually("told", () -> "3".equals(node.call("HGET", "old:redlock", "nodes")));
+  void aClientWithAnotherNodeIsRefusedAndDisturbsNobody() throws Exception {
+    try (RedlockNodes more = Testbed.redlockNodes().nodes(3).forFaults().start()) {
+      RedisServer stranger = more.members().get(0);
+      Backends.eventually(
+          "the stranger has been up for longer than others have not been heard of",
+          () -> Integer.parseInt(stranger.info("server", "uptime_in_seconds")) >= 3);
+      String other =
+          "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d"
+              .formatted(stranger.port(), nodes.get(0).port(), nodes.get(1).port());
+      String query = "?namespace=other&maxTerm=60s&" + PATIENT;
+      try (LockClient client = open(redlock.uri() + query);
+          Lease lease = client.lock("job").tryAcquire().orElseThrow()) {
+        Object record = nodes.get(0).call("HGET", "other:redlock", "run");
+        String message = refused(other + query);
+        assertTrue(message.contains(":" + stranger.port() + ": is none of the 3"), message);
+        assertTrue(message.contains("127.0.0.1:" + nodes.get(2).port() + " instead"), message);
+        assertEquals(0L, stranger.call("EXISTS", "other:redlock"));
+        assertEquals(record, nodes.get(0).call("HGET", "other:redlock", "run"));
+        lease.renew();
+        nodes.get(1).kill(); // the others are still two of three
+        lease.renew();
       }
     }
-    assertTrue(refused(two + query).contains("is one of 3 nodes"));
   }
 
   @Test
