@@ -108,6 +108,9 @@ final class Cluster implements AutoCloseable {
   /** The processes that had served their quarantine, or were blank, at the last look. */
   private Set<String> known = Set.of();
 
+  /** The nodes that were in quarantine when they were seen last. */
+  private final Set<Integer> confined = new HashSet<>();
+
   /** Since when somebody else has been founding the cluster. */
   private @Nullable Long foundingSince;
 
@@ -390,16 +393,11 @@ final class Cluster implements AutoCloseable {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
       Look look = seen(examine(deadline), deadline);
       boolean changed = follow(look, deadline);
-      long left =
-          look.standings().stream()
-              .filter(each -> each.is(Kind.QUARANTINED))
-              .mapToLong(each -> untilNextLook(each))
-              .min()
-              .orElse(-1);
       if (changed || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
-      } else if (left >= 0) {
-        lookWithin(pauseFor(left));
+      }
+      for (int node = 0; node < size(); node++) {
+        lookAgainFor(node, look.standings().get(node));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -410,11 +408,17 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** A node whose quarantine is over may still wait for its place to become free. */
-  private long untilNextLook(Standing quarantined) {
-    return quarantined.hasServed() && !quarantined.isListed()
-        ? rollCall.validityMillis()
-        : quarantined.leftMillis();
+  /** A node in quarantine is looked after also when it does not answer for a while. */
+  private void lookAgainFor(int node, Standing standing) {
+    if (standing.is(Kind.QUARANTINED)) {
+      confined.add(node);
+      boolean waitsForPlace = standing.hasServed() && !standing.isListed();
+      lookWithin(pauseFor(waitsForPlace ? rollCall.validityMillis() : standing.leftMillis()));
+    } else if (!standing.is(Kind.UNREACHABLE)) {
+      confined.remove(node);
+    } else if (confined.contains(node)) {
+      lookWithin(LONGEST_PAUSE);
+    }
   }
 
   /** How long to wait for the end of a quarantine before looking again. */

@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
@@ -40,9 +39,17 @@ final class RollCall {
   private final TimeSource time;
   private final long validity;
   private final AtomicReferenceArray<@Nullable String> ids;
-  private final AtomicLongArray countsUntil;
+  private final AtomicReferenceArray<Until> countsUntil;
   private final AtomicLong calledAt;
   private volatile Called last;
+
+  /** A time by both clocks: the monotonic one may stand still while the machine sleeps. */
+  private record Until(long nanos, long wallMillis) {
+
+    Until orLater(Until other) {
+      return other.nanos - nanos > 0 ? other : this;
+    }
+  }
 
   /**
    * A call under way.
@@ -88,11 +95,11 @@ final class RollCall {
     this.time = time;
     this.validity = Math.min(settings.maxTerm().toNanos() / 8, LONGEST_VALIDITY.toNanos());
     this.ids = new AtomicReferenceArray<>(cluster.size());
-    this.countsUntil = new AtomicLongArray(cluster.size());
+    this.countsUntil = new AtomicReferenceArray<>(cluster.size());
     this.calledAt = new AtomicLong(time.nanoTime() - validity);
     this.last = new Called(new Round(cluster, time), Map.of());
     for (int node = 0; node < cluster.size(); node++) {
-      countsUntil.set(node, calledAt.get());
+      countsUntil.set(node, new Until(calledAt.get(), 0));
     }
   }
 
@@ -114,7 +121,8 @@ final class RollCall {
 
   /** Whether the vote of a node counts at present. */
   boolean counts(int node) {
-    return countsUntil.get(node) - time.nanoTime() > 0;
+    Until until = countsUntil.get(node);
+    return until.nanos() - time.nanoTime() > 0 && until.wallMillis() > time.wallMillis();
   }
 
   private boolean isMajorityCounted() {
@@ -146,6 +154,7 @@ final class RollCall {
    */
   Called call(IntPredicate mayEnter, Deadline sendBefore) {
     long at = time.nanoTime();
+    Until until = new Until(at + validity, time.wallMillis() + validityMillis());
     calledAt.set(at);
     Map<Integer, String> listed = new HashMap<>();
     List<byte[]> lines = new ArrayList<>();
@@ -178,7 +187,7 @@ final class RollCall {
             @Override
             public void answered(Object reply) {
               super.answered(reply);
-              count(called, at);
+              count(called, until);
             }
 
             @Override
@@ -192,17 +201,17 @@ final class RollCall {
     return called;
   }
 
-  private void count(Called called, long at) {
+  private void count(Called called, Until until) {
     Roll roll = called.roll();
     for (int node = 0; node < cluster.size(); node++) {
       String id = roll.id(node);
       if (!id.isEmpty() && !id.equals(called.listed().get(node))) {
         ids.set(node, id);
-        calledAt.set(at - validity); // to be called again, by this id
+        calledAt.set(until.nanos() - 2 * validity); // to be called again, by this id
       }
     }
     for (int node : roll.counted()) {
-      countsUntil.accumulateAndGet(node, at + validity, (a, b) -> a - b > 0 ? a : b);
+      countsUntil.accumulateAndGet(node, until, Until::orLater);
     }
   }
 
