@@ -1,10 +1,12 @@
 package dev.interlock.tck.fault;
 
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a fault does to the traffic. Called on the proxy's thread only, so an implementation may
@@ -49,6 +51,11 @@ interface Behaviour {
     return false;
   }
 
+  /** Where new connections lead instead of to the server; null if they lead there. */
+  default @Nullable InetSocketAddress destination() {
+    return null;
+  }
+
   /** Whether the fault has struck for the last time and can be forgotten. */
   default boolean spent() {
     return false;
@@ -59,6 +66,14 @@ interface Behaviour {
     @Override
     public boolean refuses() {
       return true;
+    }
+  }
+
+  /** Leads elsewhere. */
+  record Lead(InetSocketAddress elsewhere) implements Behaviour {
+    @Override
+    public InetSocketAddress destination() {
+      return elsewhere;
     }
   }
 

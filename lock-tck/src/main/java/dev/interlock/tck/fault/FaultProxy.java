@@ -319,6 +319,20 @@ public final class FaultProxy implements AutoCloseable {
     return begin(new NetworkFault(this, "hang up", new Behaviour.HangUp()), () -> {});
   }
 
+  /**
+   * Resets all connections, and leads new ones to another server: so behaves an address that a load
+   * balancer, or somebody who needs one, has given to another machine. When the fault ends, the
+   * connections that were led there are reset.
+   *
+   * @param elsewhere the other server's address
+   * @return the fault, in force
+   */
+  public NetworkFault leadTo(InetSocketAddress elsewhere) {
+    NetworkFault fault =
+        new NetworkFault(this, "lead to " + elsewhere, new Behaviour.Lead(elsewhere));
+    return begin(fault, () -> links.forEach(Link::reset));
+  }
+
   /** Ends all faults, as {@link NetworkFault#close()} does for one. */
   public void heal() {
     onProxyThread(
@@ -394,11 +408,14 @@ public final class FaultProxy implements AutoCloseable {
     }
   }
 
-  /** A fault has ended: what it delayed goes out, and streams with a hole are reset. */
+  /**
+   * A fault has ended: what it delayed goes out, and streams with a hole are reset, as are those
+   * that led elsewhere.
+   */
   private void afterFault() {
     long now = System.nanoTime();
     for (Link link : links) {
-      if (link.lossy()) {
+      if (link.lossy() || link.misled()) {
         link.reset();
       } else {
         link.hurry(now);
@@ -485,7 +502,8 @@ public final class FaultProxy implements AutoCloseable {
     }
     Link link = new Link(faults, client, server, selector);
     links.add(link);
-    link.connect(upstream);
+    InetSocketAddress destination = faults.lead(upstream);
+    link.connect(destination, !destination.equals(upstream));
   }
 
   /** Runs what was ordered and returns the answers, to be given when the sockets have followed. */

@@ -1,5 +1,6 @@
 package dev.interlock.tck.fault;
 
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +49,19 @@ final class Faults {
 
   boolean refuse() {
     return active.stream().anyMatch(fault -> fault.behaviour().refuses());
+  }
+
+  /** Where a connection is to lead; a fault that leads it elsewhere has struck. */
+  InetSocketAddress lead(InetSocketAddress server) {
+    InetSocketAddress destination = server;
+    for (NetworkFault fault : active) {
+      InetSocketAddress elsewhere = fault.behaviour().destination();
+      if (elsewhere != null) {
+        fault.struck();
+        destination = elsewhere;
+      }
+    }
+    return destination;
   }
 
   /** The worst fate that any fault has for the chunk. */

@@ -21,6 +21,7 @@ final class Link {
   private final Pipe up;
   private final Pipe down;
   private boolean connected;
+  private boolean misled;
   private boolean closed;
 
   Link(Faults faults, SocketChannel client, SocketChannel server, Selector selector)
@@ -43,8 +44,14 @@ final class Link {
     return up.lossy() || down.lossy();
   }
 
+  /** Whether it leads to another server than it should. */
+  boolean misled() {
+    return misled;
+  }
+
   /** Begins to connect to the server; a server that refuses resets the client. */
-  void connect(SocketAddress address) {
+  void connect(SocketAddress address, boolean elsewhere) {
+    misled = elsewhere;
     try {
       if (server.connect(address)) {
         connected = true;

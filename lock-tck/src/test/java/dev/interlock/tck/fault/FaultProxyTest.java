@@ -21,6 +21,7 @@ import java.lang.management.ThreadMXBean;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
@@ -105,6 +106,29 @@ class FaultProxyTest {
     assertEquals(1, traffic.open());
     assertEquals(new Traffic.Flow(2, 7, 7), traffic.toServer());
     assertEquals(7, traffic.flow(SERVER_TO_CLIENT).received());
+  }
+
+  @Test
+  void leadsToAnotherServerForAWhile() throws Exception {
+    EchoServer elsewhere = new EchoServer();
+    try {
+      Socket before = connect();
+      assertWorks(before);
+      NetworkFault moved =
+          proxy.leadTo(new InetSocketAddress(InetAddress.getLoopbackAddress(), elsewhere.port()));
+      assertReset(before);
+      assertEquals(0, moved.hits());
+      Socket meanwhile = connect();
+      assertWorks(meanwhile);
+      assertEquals(5, elsewhere.received());
+      assertEquals(1, moved.hits());
+      moved.close();
+      assertReset(meanwhile);
+      assertWorks(connect());
+      assertEquals(5, elsewhere.received());
+    } finally {
+      elsewhere.stop();
+    }
   }
 
   @Test
