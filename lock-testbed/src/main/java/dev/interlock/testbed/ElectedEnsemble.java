@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Servers that elect one leader among them; with one member, that is the leader. */
 abstract class ElectedEnsemble<S extends AbstractServer> implements Deployment {
@@ -15,13 +16,21 @@ abstract class ElectedEnsemble<S extends AbstractServer> implements Deployment {
   private final String how;
   private final String version;
   private final List<S> members;
+  private final @Nullable PeerGates gates;
 
-  /** An ensemble; without members if the user named it. */
-  ElectedEnsemble(String uri, String how, String version, List<S> members) {
+  /**
+   * An ensemble.
+   *
+   * @param members none if the user named it
+   * @param gates what stands between the members; null if nothing does
+   */
+  ElectedEnsemble(
+      String uri, String how, String version, List<S> members, @Nullable PeerGates gates) {
     this.uri = uri;
     this.how = how;
     this.version = version;
     this.members = members;
+    this.gates = gates;
   }
 
   @Override
@@ -100,6 +109,28 @@ abstract class ElectedEnsemble<S extends AbstractServer> implements Deployment {
     } catch (IOException e) {
       throw new TestbedException("cannot depose " + old.name() + ": " + e.getMessage(), e);
     }
+  }
+
+  @Override
+  public final boolean canCutOff() {
+    return gates != null;
+  }
+
+  @Override
+  public final void cutOff(DisposableServer member) {
+    gates().cutOff(member.port());
+  }
+
+  @Override
+  public final void reconnect(DisposableServer member) {
+    gates().reconnect(member.port());
+  }
+
+  private PeerGates gates() {
+    if (gates == null) {
+      throw new UnsupportedOperationException("the members were not started as separable()");
+    }
+    return gates;
   }
 
   @Override

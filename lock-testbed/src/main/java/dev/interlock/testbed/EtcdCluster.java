@@ -18,7 +18,6 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
   private static final String SCHEME = "etcd";
 
   private final @Nullable TlsTrust trust;
-  private final PeerGates gates;
 
   private EtcdCluster(
       String uri,
@@ -26,13 +25,13 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
       String version,
       List<EtcdServer> members,
       @Nullable TlsTrust trust,
-      PeerGates gates) {
-    super(uri, how, version, members);
+      @Nullable PeerGates gates) {
+    super(uri, how, version, members, gates);
     this.trust = trust;
-    this.gates = gates;
   }
 
-  private static EtcdCluster of(List<EtcdServer> members, EtcdConfig config, PeerGates gates) {
+  private static EtcdCluster of(
+      List<EtcdServer> members, EtcdConfig config, @Nullable PeerGates gates) {
     EtcdServer first = members.get(0);
     TlsTrust trust = config.tls() == null ? null : config.tls().trust();
     StringBuilder uri = new StringBuilder(trust == null ? SCHEME : SCHEME + "s").append("://");
@@ -59,7 +58,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     try {
       String url = (secured ? "https://" : "http://") + uri.firstHost() + ":" + uri.firstPort(2379);
       String version = new EtcdEndpoint(url, trust, null).version(ANSWER);
-      return new EtcdCluster(text, "endpoint " + uri, version, List.of(), trust, new PeerGates());
+      return new EtcdCluster(text, "endpoint " + uri, version, List.of(), trust, null);
     } catch (IOException | IllegalArgumentException e) {
       throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
     }
@@ -91,28 +90,6 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
       leaders.add(member.status().leader());
     }
     return findLeader().isPresent() && leaders.stream().distinct().count() == 1;
-  }
-
-  @Override
-  public boolean canCutOff() {
-    return members().stream().anyMatch(member -> member.member().isGated());
-  }
-
-  @Override
-  public void cutOff(DisposableServer member) {
-    gates.cutOff(gateOf(member));
-  }
-
-  @Override
-  public void reconnect(DisposableServer member) {
-    gates.reconnect(gateOf(member));
-  }
-
-  private int gateOf(DisposableServer member) {
-    if (!canCutOff()) {
-      throw new UnsupportedOperationException("the members were not started as separable()");
-    }
-    return ((EtcdServer) member).member().gate();
   }
 
   /** Hands the lead over to the next member. */
@@ -275,7 +252,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
               config.members().size(),
               i -> launch(installation, config, config.members().get(i), gates));
       try {
-        EtcdCluster cluster = of(started, config, gates);
+        EtcdCluster cluster = of(started, config, config.members().get(0).isGated() ? gates : null);
         cluster.heal();
         if (config.password() != null) {
           started.get(0).enableAuthentication(config.password());

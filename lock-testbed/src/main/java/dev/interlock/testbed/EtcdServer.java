@@ -1,11 +1,11 @@
 package dev.interlock.testbed;
 
-import java.io.Closeable;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * One etcd server, alone or as a member of a cluster.
@@ -18,7 +18,13 @@ import java.util.List;
 public final class EtcdServer extends AbstractServer {
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
-  private final EtcdConfig.Member member;
+  /**
+   * Whoever sends says in every request that matters where it is to be found itself, which is its
+   * own gate: setPeerURLsHeader in etcdserver/api/rafthttp/util.go, as Go writes names of headers.
+   */
+  private static final Pattern SENDER =
+      Pattern.compile("X-Peerurls: http://127\\.0\\.0\\.1:(\\d+)\r\n");
+
   private final EtcdEndpoint endpoint;
   private final String version;
 
@@ -30,7 +36,6 @@ public final class EtcdServer extends AbstractServer {
       ServerControl control)
       throws IOException {
     super(member.name(), "127.0.0.1", member.client(), how, peer::ready, control);
-    this.member = member;
     this.endpoint = client;
     this.version = peer.version(ANSWER);
   }
@@ -46,7 +51,10 @@ public final class EtcdServer extends AbstractServer {
       EtcdConfig.Member member,
       PeerGates gates) {
     String name = member.name();
-    Closeable gate = member.isGated() ? gates.open(member.gate(), member.peer()) : () -> {};
+    if (member.isGated()) {
+      place.keep(
+          gates.open(member.gate(), member.peer(), member.client(), text -> sender(text, config)));
+    }
     Path configuration = config.write(place.directory(), member, EtcdConfig.Start.NEW);
     EtcdEndpoint client = config.client(member);
     EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
@@ -57,7 +65,7 @@ public final class EtcdServer extends AbstractServer {
             installation.process(place.workspace(), place.directory(), arguments),
             peer::ready,
             () -> config.forget(place.directory(), member),
-            () -> leave(place, gate));
+            place::leave);
     managed.start();
     try {
       return new EtcdServer(member, installation.how(), client, peer, managed);
@@ -67,14 +75,17 @@ public final class EtcdServer extends AbstractServer {
     }
   }
 
-  private static void leave(Place place, Closeable gate) {
-    try {
-      gate.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } finally {
-      place.leave();
+  private static int sender(String text, EtcdConfig config) {
+    Matcher named = SENDER.matcher(text);
+    if (named.find()) {
+      int gate = Integer.parseInt(named.group(1));
+      for (EtcdConfig.Member member : config.members()) {
+        if (member.gate() == gate) {
+          return member.client();
+        }
+      }
     }
+    return 0;
   }
 
   @Override
@@ -98,10 +109,6 @@ public final class EtcdServer extends AbstractServer {
   /** To be called once, on a server that serves. */
   void enableAuthentication(String rootPassword) throws IOException {
     endpoint.enableAuthentication(rootPassword, ANSWER);
-  }
-
-  EtcdConfig.Member member() {
-    return member;
   }
 
   EtcdEndpoint.Status status() throws IOException {

@@ -1,6 +1,11 @@
 package dev.interlock.testbed;
 
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 
 /** What one server of ours occupies: a directory of the workspace, and ports. */
@@ -8,6 +13,7 @@ final class Place {
   private final Workspace workspace;
   private final Path directory;
   private final int[] ports;
+  private final List<Closeable> kept = new ArrayList<>();
   private boolean left;
 
   private Place(Workspace workspace, Path directory, int... ports) {
@@ -42,6 +48,11 @@ final class Place {
     return directory;
   }
 
+  /** Has something closed when the place is left. */
+  synchronized void keep(Closeable what) {
+    kept.add(what);
+  }
+
   /** Deletes the directory and gives the ports up. Idempotent. */
   synchronized void leave() {
     if (left) {
@@ -49,7 +60,12 @@ final class Place {
     }
     left = true;
     try {
+      for (Closeable each : kept) {
+        each.close();
+      }
       Directories.delete(directory);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     } finally {
       Ports.release(ports);
       workspace.leave();

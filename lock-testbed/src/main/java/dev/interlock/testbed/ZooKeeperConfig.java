@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The configuration that the members of one ZooKeeper ensemble have in common. */
 record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) {
@@ -23,18 +25,41 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
       </configuration>
       """;
 
-  /** The ports of one member; its number is its place in the list, counted from 1. */
-  record Member(int client, int quorum, int election) {
+  /**
+   * The ports of one member; its number is its place in the list, counted from 1.
+   *
+   * @param gates the ways from this member to each, as in the list; empty if none can be closed
+   */
+  record Member(int client, int quorum, int election, List<Gate> gates) {
     ZooKeeperEndpoint endpoint() {
       return new ZooKeeperEndpoint("127.0.0.1", client);
     }
 
     int[] ports() {
-      return new int[] {client, quorum, election};
+      return IntStream.concat(
+              IntStream.of(client, quorum, election),
+              gates.stream().flatMapToInt(gate -> IntStream.of(gate.quorum(), gate.election())))
+          .toArray();
     }
 
-    static Member reserve() {
-      return new Member(Ports.reserve(), Ports.reserve(), Ports.reserve());
+    /**
+     * Reserves ports.
+     *
+     * @param gates from so many members it can be separated
+     */
+    static Member reserve(int gates) {
+      return new Member(
+          Ports.reserve(),
+          Ports.reserve(),
+          Ports.reserve(),
+          Stream.generate(Gate::reserve).limit(gates).toList());
+    }
+  }
+
+  /** Where one member is told that another one is. */
+  record Gate(int quorum, int election) {
+    static Gate reserve() {
+      return new Gate(Ports.reserve(), Ports.reserve());
     }
   }
 
@@ -74,12 +99,35 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
                 "preAllocSize=4096"));
     if (members.size() > 1) {
       for (int i = 0; i < members.size(); i++) {
-        Member peer = members.get(i);
-        lines.add(
-            String.format("server.%d=127.0.0.1:%d:%d", i + 1, peer.quorum(), peer.election()));
+        lines.add("server." + (i + 1) + "=" + address(member, i));
       }
     }
     lines.addAll(extra);
     return lines;
+  }
+
+  /** Where a member finds one of them. */
+  private String address(Member member, int index) {
+    Member peer = members.get(index);
+    if (member.gates().isEmpty()) {
+      return "127.0.0.1:" + peer.quorum() + ":" + peer.election();
+    }
+    if (peer.equals(member)) {
+      // One that knows no address of its own cannot tell it to others, who would go past the gates.
+      return "0.0.0.0:" + peer.quorum() + ":" + peer.election();
+    }
+    Gate gate = member.gates().get(index);
+    return "127.0.0.1:" + gate.quorum() + ":" + gate.election();
+  }
+
+  /** Opens a member's ways to the others. */
+  void open(PeerGates gates, Member member, Place place) {
+    for (int i = 0; i < member.gates().size(); i++) {
+      Gate gate = member.gates().get(i);
+      Member peer = members.get(i);
+      int from = member.client();
+      place.keep(gates.open(gate.quorum(), peer.quorum(), peer.client(), text -> from));
+      place.keep(gates.open(gate.election(), peer.election(), peer.client(), text -> from));
+    }
   }
 }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** A ZooKeeper ensemble, of one member or more, each in a process of its own. */
 public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
@@ -15,16 +16,21 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   private static final Pattern EPHEMERAL_OWNER =
       Pattern.compile("^0x(\\p{XDigit}+):", Pattern.MULTILINE);
 
-  private ZooKeeperEnsemble(String uri, String how, String version, List<ZooKeeperServer> members) {
-    super(uri, how, version, members);
+  private ZooKeeperEnsemble(
+      String uri,
+      String how,
+      String version,
+      List<ZooKeeperServer> members,
+      @Nullable PeerGates gates) {
+    super(uri, how, version, members, gates);
   }
 
-  private static ZooKeeperEnsemble of(List<ZooKeeperServer> members) {
+  private static ZooKeeperEnsemble of(List<ZooKeeperServer> members, @Nullable PeerGates gates) {
     ZooKeeperServer first = members.get(0);
     String addresses =
         members.stream().map(m -> m.host() + ":" + m.port()).collect(Collectors.joining(","));
     String uri = SCHEME + "://" + addresses;
-    return new ZooKeeperEnsemble(uri, first.how(), first.version(), members);
+    return new ZooKeeperEnsemble(uri, first.how(), first.version(), members, gates);
   }
 
   private static ZooKeeperEnsemble named(String text) {
@@ -32,7 +38,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     try {
       ZooKeeperEndpoint endpoint = new ZooKeeperEndpoint(uri.firstHost(), uri.firstPort(2181));
       String version = ZooKeeperEndpoint.version(endpoint.ask("srvr", ANSWER));
-      return new ZooKeeperEnsemble(text, "endpoint " + uri, version, List.of());
+      return new ZooKeeperEnsemble(text, "endpoint " + uri, version, List.of(), null);
     } catch (IOException | IllegalArgumentException e) {
       throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
     }
@@ -92,6 +98,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     private Duration tick = Duration.ofMillis(500);
     private final List<String> extra = new ArrayList<>();
     private final List<String> flags = new ArrayList<>();
+    private boolean separable;
 
     Builder() {
       super("ZooKeeper");
@@ -143,6 +150,15 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
       return this;
     }
 
+    /**
+     * Lets members be {@linkplain Deployment#cutOff cut off} from each other. They then listen to
+     * each other on all addresses of this machine.
+     */
+    public Builder separable() {
+      this.separable = true;
+      return this;
+    }
+
     @Override
     ZooKeeperEnsemble startBy(Way way) throws UnsuitableWayException {
       if (way == Way.ENDPOINT) {
@@ -156,11 +172,14 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     /** Every member's configuration has all ports, so a conflict of one is a new start of all. */
     private ZooKeeperEnsemble launch(ZooKeeperInstallation installation) {
       List<ZooKeeperConfig.Member> places =
-          Stream.generate(ZooKeeperConfig.Member::reserve).limit(members).toList();
+          Stream.generate(() -> ZooKeeperConfig.Member.reserve(separable ? members : 0))
+              .limit(members)
+              .toList();
       ZooKeeperConfig config = new ZooKeeperConfig(places, tick, List.copyOf(extra));
+      PeerGates gates = new PeerGates();
       List<ZooKeeperServer> started =
-          Servers.startAll(members, i -> launch(installation, config, i));
-      ZooKeeperEnsemble ensemble = of(started);
+          Servers.startAll(members, i -> launch(installation, config, i, gates));
+      ZooKeeperEnsemble ensemble = of(started, separable ? gates : null);
       try {
         ensemble.heal();
         return ensemble;
@@ -171,12 +190,12 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     private static ZooKeeperServer launch(
-        ZooKeeperInstallation installation, ZooKeeperConfig config, int index) {
+        ZooKeeperInstallation installation, ZooKeeperConfig config, int index, PeerGates gates) {
       String name = "zookeeper-" + (index + 1);
       ZooKeeperConfig.Member member = config.members().get(index);
       return Place.launch(
           name,
-          place -> ZooKeeperServer.launch(name, installation, place, config, member),
+          place -> ZooKeeperServer.launch(name, installation, place, config, member, gates),
           member.ports());
     }
 

@@ -39,7 +39,9 @@ public final class ZooKeeperServer extends AbstractServer {
       ZooKeeperInstallation installation,
       Place place,
       ZooKeeperConfig config,
-      ZooKeeperConfig.Member member) {
+      ZooKeeperConfig.Member member,
+      PeerGates gates) {
+    config.open(gates, member, place);
     Path configuration = config.write(place.directory(), member);
     Path data = place.directory().resolve(ZooKeeperConfig.DATA).resolve("version-2");
     ZooKeeperEndpoint endpoint = member.endpoint();

@@ -95,6 +95,42 @@ class ZooKeeperEnsembleTest {
   }
 
   @Test
+  void aLeaderThatIsCutOffIsReplacedAndFollowsWhenItIsReconnected() throws IOException {
+    try (ZooKeeperEnsemble zookeeper =
+        Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start()) {
+      assertTrue(zookeeper.canCutOff());
+      ZooKeeperServer lost = zookeeper.leader();
+      zookeeper.cutOff(lost);
+      assertServesNobody(lost);
+      assertNotEquals(lost, zookeeper.awaitLeaderOtherThan(lost));
+      // It is still there, and alone.
+      assertServesNobody(lost);
+      zookeeper.heal();
+      assertEquals("follower", lost.mode());
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void aFollowerThatIsCutOffLeavesALeaderThatGoesOn() throws IOException {
+    try (ZooKeeperEnsemble zookeeper =
+        Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start()) {
+      ZooKeeperServer leader = zookeeper.leader();
+      ZooKeeperServer lost = zookeeper.followers().get(0);
+      zookeeper.cutOff(lost);
+      assertServesNobody(lost);
+      assertEquals("leader", leader.mode());
+      zookeeper.heal();
+      assertEquals("follower", lost.mode());
+    }
+  }
+
+  /** One that gives its office up may leave a question unanswered. */
+  private static void assertServesNobody(ZooKeeperServer server) {
+    assertTrue(Waiting.until(Duration.ofSeconds(60), () -> server.mode().isEmpty()));
+  }
+
+  @Test
   @Tag("extended")
   void theEnsembleReplacesAPausedLeader() {
     try (ZooKeeperEnsemble zookeeper = start(3)) {
