@@ -66,9 +66,9 @@ public interface Deployment extends AutoCloseable {
   /**
    * Cuts one member off from the others, while clients still reach it. Until it is {@linkplain
    * #reconnect reconnected} nothing arrives that it sends to the others, or they to it; connections
-   * between them are accepted and stay silent. Returns at once: how long it takes the members to
-   * notice is theirs. Until it has noticed, an etcd member that does not lead can still have the
-   * leader renew the leases of clients that ask it to.
+   * between them are accepted and stay silent, or are refused. Returns at once: how long it takes
+   * the members to notice is theirs. Until it has noticed, an etcd member that does not lead can
+   * still have the leader renew the leases of clients that ask it to.
    *
    * @throws UnsupportedOperationException if {@link #canCutOff()} is false
    */

@@ -31,6 +31,7 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
   private AppendOnly appendOnly = AppendOnly.WRITTEN;
   private @Nullable String password;
   private boolean tls;
+  private boolean separable;
   private final List<String> extra = new ArrayList<>();
 
   RedisBuilder(String kind) {
@@ -95,9 +96,19 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return self();
   }
 
+  /** The servers can be cut off from each other; whoever is nobody's peer needs a password. */
+  final B separated() {
+    separable = true;
+    return password == null ? password("secret") : self();
+  }
+
+  final boolean isSeparable() {
+    return separable;
+  }
+
   /** What starts the servers by a way of our own. */
   final RedisNodes nodes(Way way) throws UnsuitableWayException {
-    RedisConfig config = new RedisConfig(appendOnly, password, tls, List.copyOf(extra));
+    RedisConfig config = new RedisConfig(appendOnly, password, tls, separable, List.copyOf(extra));
     return new RedisNodes(RedisInstallations.find(way), config);
   }
 

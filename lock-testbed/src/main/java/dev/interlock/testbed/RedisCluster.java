@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Redis Cluster: three masters with one replica each, unless told otherwise.
@@ -16,10 +17,12 @@ import java.util.Optional;
 public final class RedisCluster implements Deployment {
   private final RedisGroup group;
   private final RedisClusterView view;
+  private final @Nullable PeerGates gates;
 
-  private RedisCluster(RedisGroup group, RedisClusterView view) {
+  private RedisCluster(RedisGroup group, RedisClusterView view, @Nullable PeerGates gates) {
     this.group = group;
     this.view = view;
+    this.gates = gates;
   }
 
   /**
@@ -125,8 +128,39 @@ public final class RedisCluster implements Deployment {
   }
 
   @Override
+  public boolean canCutOff() {
+    return gates != null;
+  }
+
+  /**
+   * Nothing passes between the node and the others on the bus, and the node refuses its replicas; a
+   * replica goes on following its master.
+   */
+  @Override
+  public void cutOff(DisposableServer member) {
+    gates().cutOff(member.port());
+    ((RedisServer) member).refusePeers();
+  }
+
+  @Override
+  public void reconnect(DisposableServer member) {
+    ((RedisServer) member).admitPeers();
+    gates().reconnect(member.port());
+  }
+
+  private PeerGates gates() {
+    if (gates == null) {
+      throw new UnsupportedOperationException("the nodes were not started as separable()");
+    }
+    return gates;
+  }
+
+  @Override
   public void heal() {
     members().forEach(DisposableServer::heal);
+    if (gates != null) {
+      members().forEach(this::reconnect);
+    }
     if (!members().isEmpty()) {
       view.awaitWhole();
     }
@@ -193,22 +227,31 @@ public final class RedisCluster implements Deployment {
       return this;
     }
 
+    /**
+     * Lets masters be {@linkplain Deployment#cutOff cut off} from the others. Clients then need a
+     * password, which the URI has. Not with TLS.
+     */
+    public Builder separable() {
+      return separated();
+    }
+
     @Override
     RedisCluster startBy(Way way) throws UnsuitableWayException {
       if (way == Way.ENDPOINT) {
         RedisGroup named =
             RedisGroup.named(namedEndpoint("interlock.redis.cluster.uri"), "redis-cluster");
-        return new RedisCluster(named, new RedisClusterView(List.of(), 0, nodeTimeout));
+        return new RedisCluster(named, new RedisClusterView(List.of(), 0, nodeTimeout), null);
       }
       RedisNodes nodes = nodes(way);
+      PeerGates gates = isSeparable() ? new PeerGates() : null;
       List<RedisServer> started =
           Servers.startAll(
               shards * (1 + replicas),
-              i -> retryOnBindConflict(() -> startNode(nodes, "redis-cluster-" + (i + 1))));
+              i -> retryOnBindConflict(() -> startNode(nodes, "redis-cluster-" + (i + 1), gates)));
       try {
         RedisClusterView view = new RedisClusterView(started, shards, nodeTimeout);
         view.form();
-        return new RedisCluster(RedisGroup.of(started, "redis-cluster", started, ""), view);
+        return new RedisCluster(RedisGroup.of(started, "redis-cluster", started, ""), view, gates);
       } catch (IOException e) {
         TestbedException failure =
             new TestbedException("cannot form the cluster: " + e.getMessage(), e);
@@ -220,9 +263,10 @@ public final class RedisCluster implements Deployment {
       }
     }
 
-    private RedisServer startNode(RedisNodes nodes, String name) {
+    private RedisServer startNode(RedisNodes nodes, String name, @Nullable PeerGates gates) {
       return nodes.startClusterNode(
           name,
+          gates,
           "tls-cluster " + (nodes.config().tls() ? "yes" : "no"),
           "cluster-enabled yes",
           "cluster-config-file nodes.conf",

@@ -85,7 +85,9 @@ final class RedisClusterView {
       }
       if (i > 0) {
         RedisServer first = nodes.get(0);
-        nodes.get(i).call("CLUSTER", "MEET", first.host(), Integer.toString(first.port()));
+        nodes
+            .get(i)
+            .call("CLUSTER", "MEET", first.host(), Integer.toString(first.port()), bus(first));
       }
     }
     awaitThat("know each other", () -> everyRunningNode(this::knowsAll));
@@ -94,6 +96,15 @@ final class RedisClusterView {
       nodes.get(i).call("CLUSTER", "REPLICATE", String.valueOf(master));
     }
     awaitWhole();
+  }
+
+  /** Where the others find a node's bus. */
+  private static String bus(RedisServer node) throws IOException {
+    Object setting = node.call("CONFIG", "GET", RedisNodes.ANNOUNCED_BUS);
+    String announced = RedisReplies.map(setting).getOrDefault(RedisNodes.ANNOUNCED_BUS, "0");
+    return announced.equals("0")
+        ? Integer.toString(node.port() + Ports.CLUSTER_BUS_OFFSET)
+        : announced;
   }
 
   private void addSlots(RedisServer node, int shard) throws IOException {

@@ -5,9 +5,21 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The configuration that the servers of one Redis deployment have in common. */
+/**
+ * The configuration that the servers of one Redis deployment have in common.
+ *
+ * @param separable whether the servers come to each other as a user of their own, {@link #PEER},
+ *     who can be refused
+ */
 record RedisConfig(
-    AppendOnly appendOnly, @Nullable String password, boolean tls, List<String> extra) {
+    AppendOnly appendOnly,
+    @Nullable String password,
+    boolean tls,
+    boolean separable,
+    List<String> extra) {
+
+  /** The user, and its password. */
+  static final String PEER = "peer";
 
   /** The lines for a data server, its port and directory left out. */
   List<String> lines() {
@@ -19,7 +31,11 @@ record RedisConfig(
     lines.add("repl-diskless-sync-delay 0");
     if (password != null) {
       lines.add("requirepass " + quote(password));
-      lines.add("masterauth " + quote(password));
+      lines.add("masterauth " + (separable ? PEER : quote(password)));
+    }
+    if (separable) {
+      lines.add("user " + PEER + " on >" + PEER + " ~* &* +@all");
+      lines.add("masteruser " + PEER);
     }
     lines.addAll(extra);
     return lines;

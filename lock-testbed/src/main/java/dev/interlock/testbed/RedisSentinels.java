@@ -24,10 +24,12 @@ public final class RedisSentinels implements Deployment {
 
   private final RedisGroup group;
   private final List<RedisServer> sentinels;
+  private final boolean separable;
 
-  private RedisSentinels(RedisGroup group, List<RedisServer> sentinels) {
+  private RedisSentinels(RedisGroup group, List<RedisServer> sentinels, boolean separable) {
     this.group = group;
     this.sentinels = sentinels;
+    this.separable = separable;
   }
 
   /**
@@ -124,8 +126,34 @@ public final class RedisSentinels implements Deployment {
   }
 
   @Override
+  public boolean canCutOff() {
+    return separable;
+  }
+
+  /** The server refuses its replicas and the sentinels; a replica goes on following the master. */
+  @Override
+  public void cutOff(DisposableServer member) {
+    separable(member).refusePeers();
+  }
+
+  @Override
+  public void reconnect(DisposableServer member) {
+    separable(member).admitPeers();
+  }
+
+  private RedisServer separable(DisposableServer member) {
+    if (!separable) {
+      throw new UnsupportedOperationException("the servers were not started as separable()");
+    }
+    return (RedisServer) member;
+  }
+
+  @Override
   public void heal() {
     Stream.concat(members().stream(), sentinels.stream()).forEach(DisposableServer::heal);
+    if (separable) {
+      members().forEach(this::reconnect);
+    }
     if (!members().isEmpty()) {
       sentinels.forEach(RedisSentinels::hasten);
       awaitThat("see the replicas follow one master", this::isWhole);
@@ -272,12 +300,20 @@ public final class RedisSentinels implements Deployment {
       return this;
     }
 
+    /**
+     * Lets the master be {@linkplain Deployment#cutOff cut off} from the others. Clients then need
+     * a password, which the URI has.
+     */
+    public Builder separable() {
+      return separated();
+    }
+
     @Override
     RedisSentinels startBy(Way way) throws UnsuitableWayException {
       if (way == Way.ENDPOINT) {
         RedisGroup named =
             RedisGroup.named(namedEndpoint("interlock.redis.sentinel.uri"), "redis-sentinel");
-        return new RedisSentinels(named, List.of());
+        return new RedisSentinels(named, List.of(), false);
       }
       RedisNodes nodes = nodes(way);
       List<RedisServer> started = new ArrayList<>();
@@ -296,7 +332,7 @@ public final class RedisSentinels implements Deployment {
                         () -> nodes.startSentinel("redis-sentinel-" + (i + 1), monitor(master))));
         started.addAll(sentinels);
         RedisGroup group = RedisGroup.of(members, "redis-sentinel", sentinels, "/" + MASTER_NAME);
-        RedisSentinels all = new RedisSentinels(group, sentinels);
+        RedisSentinels all = new RedisSentinels(group, sentinels, isSeparable());
         all.heal();
         return all;
       } catch (RuntimeException e) {
@@ -321,7 +357,10 @@ public final class RedisSentinels implements Deployment {
       // little.
       lines.add("sentinel failover-timeout " + MASTER_NAME + " " + 5 * downAfter.toMillis());
       String password = master.endpoint().password();
-      if (password != null) {
+      if (isSeparable()) {
+        lines.add("sentinel auth-user " + MASTER_NAME + " " + RedisConfig.PEER);
+        lines.add("sentinel auth-pass " + MASTER_NAME + " " + RedisConfig.PEER);
+      } else if (password != null) {
         lines.add("sentinel auth-pass " + MASTER_NAME + " " + RedisConfig.quote(password));
       }
       return lines;

@@ -174,6 +174,29 @@ public final class RedisServer extends AbstractServer implements Deployment {
     requireRole("master");
   }
 
+  /**
+   * Refuses whatever its peers ask for, and ends the connections on which replicas are told of
+   * writes. Sentinels keep theirs, as they would not try again on one that was refused at its
+   * login.
+   */
+  void refusePeers() {
+    tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "-@all");
+    tellOfPeers("CLIENT", "KILL", "TYPE", "replica");
+  }
+
+  /** Ends {@link #refusePeers}. */
+  void admitPeers() {
+    tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "+@all");
+  }
+
+  private void tellOfPeers(String... command) {
+    try {
+      call(command);
+    } catch (IOException e) {
+      throw new TestbedException(name() + " does not obey: " + e.getMessage(), e);
+    }
+  }
+
   private void requireRole(String role) throws IOException {
     if (!info("replication", "role").equals(role)) {
       throw new IOException(name() + " has not become a " + role);

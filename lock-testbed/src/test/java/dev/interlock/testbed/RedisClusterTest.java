@@ -14,7 +14,11 @@ import org.junit.jupiter.api.Test;
 
 class RedisClusterTest {
   private static RedisCluster start() {
-    return Testbed.redisCluster().using(Way.BINARY).nodeTimeout(Duration.ofSeconds(5)).start();
+    return patient().start();
+  }
+
+  private static RedisCluster.Builder patient() {
+    return Testbed.redisCluster().using(Way.BINARY).nodeTimeout(Duration.ofSeconds(5));
   }
 
   @Test
@@ -70,6 +74,23 @@ class RedisClusterTest {
       cluster.heal();
       assertEquals("slave", lost.info("replication", "role"));
       assertEquals(successor, cluster.masterFor("key"));
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void replacesAMasterThatIsCutOff() throws Exception {
+    try (RedisCluster cluster = patient().separable().start()) {
+      assertTrue(cluster.canCutOff());
+      RedisServer lost = cluster.masterFor("key");
+      cluster.cutOff(lost);
+      assertEquals("OK", lost.call("SET", "key", "old"));
+      Eventually.holds("it is replaced", () -> !cluster.masterFor("key").equals(lost));
+      RedisServer successor = cluster.masterFor("key");
+      assertEquals("master", lost.info("replication", "role"));
+      assertEquals("OK", successor.call("SET", "key", "new"));
+      cluster.heal();
+      assertEquals("slave", lost.info("replication", "role"));
     }
   }
 

@@ -11,8 +11,12 @@ import org.junit.jupiter.api.Test;
 
 class RedisSentinelsTest {
   private static RedisSentinels start() {
-    // The sentinels must not replace a master because the machine stalls.
-    return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4)).start();
+    return patient().start();
+  }
+
+  /** The sentinels must not replace a master because the machine stalls. */
+  private static RedisSentinels.Builder patient() {
+    return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4));
   }
 
   @Test
@@ -39,6 +43,23 @@ class RedisSentinelsTest {
       assertEquals(successor, redis.master());
       assertEquals("value", lost.call("GET", "key"));
       assertEquals("slave", lost.info("replication", "role"));
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void replacesAMasterThatIsCutOffAndGoesOnServing() throws IOException {
+    try (RedisSentinels redis = patient().separable().start()) {
+      assertTrue(redis.canCutOff());
+      RedisServer lost = redis.master();
+      redis.cutOff(lost);
+      RedisServer successor = redis.awaitFailOver(lost);
+      assertEquals("OK", lost.call("SET", "key", "old"));
+      assertEquals("master", lost.info("replication", "role"));
+      assertEquals("OK", successor.call("SET", "key", "new"));
+      redis.heal();
+      assertEquals("slave", lost.info("replication", "role"));
+      assertEquals("new", lost.call("GET", "key"));
     }
   }
 
