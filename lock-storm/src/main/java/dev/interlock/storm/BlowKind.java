@@ -15,6 +15,8 @@ public enum BlowKind {
   CUT(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 100, 4_000),
   /** A client's connections are reset once. */
   RESET(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 0, 0),
+  /** The addresses of some servers lead to another one. */
+  MOVE_ADDRESSES(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 1_000, 6_000),
   /** Nothing passes in either direction. */
   PARTITION(Fault.PARTITION, Victim.NETWORK, 3, 300, 6_000),
   /** The connections that are open fall silent; new ones work. */

@@ -6,6 +6,8 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.NetworkFault;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 
 /** What is done to clients, and to their way to the store. */
@@ -14,7 +16,7 @@ final class ClientHarms {
 
   private ClientHarms() {}
 
-  static Harm deal(BlowKind kind, Clients clients, int client) throws Exception {
+  static Harm deal(BlowKind kind, Clients clients, int client, int choice) throws Exception {
     return switch (kind) {
       case KILL_CLIENT -> {
         clients.kill(client);
@@ -25,6 +27,7 @@ final class ClientHarms {
         yield harm(clients.name(client), () -> clients.resume(client));
       }
       case RESET -> reset(clients, client);
+      case MOVE_ADDRESSES -> move(clients, client, choice);
       case CUT -> disturb(clients, client, FaultProxy::cut);
       case PARTITION -> disturb(clients, client, FaultProxy::partition);
       case SILENCE -> disturb(clients, client, FaultProxy::silenceOpenConnections);
@@ -65,11 +68,34 @@ final class ClientHarms {
 
   private static Harm disturb(
       Clients clients, int client, Function<FaultProxy, NetworkFault> fault) {
-    Disturbance disturbance = network(clients, client).everywhere(fault);
+    return harm(clients.name(client), network(clients, client).everywhere(fault), "");
+  }
+
+  private static Harm move(Clients clients, int client, int choice) {
+    List<FaultProxy> ways = network(clients, client).proxies();
+    int server = choice % ways.size();
+    int moved = 1 + choice / ways.size() % (ways.size() - 1);
+    List<NetworkFault> faults = new ArrayList<>();
+    for (int i = 1; i <= moved; i++) {
+      FaultProxy way = ways.get((server + i) % ways.size());
+      faults.add(way.leadTo(ways.get(server).upstream()));
+    }
+    return harm(
+        clients.name(client),
+        new Disturbance(faults),
+        "server " + (server + 1) + " has " + (moved + 1) + " addresses");
+  }
+
+  private static Harm harm(String target, Disturbance disturbance, String note) {
     return new Harm() {
       @Override
       public String target() {
-        return clients.name(client);
+        return target;
+      }
+
+      @Override
+      public String note() {
+        return note;
       }
 
       @Override

@@ -182,7 +182,7 @@ final class Nemesis {
     private Harm deal(Step step) throws Exception {
       return number == Plan.STORE
           ? store.deal(step.kind(), step.choice())
-          : ClientHarms.deal(step.kind(), ground.clients(), number);
+          : ClientHarms.deal(step.kind(), ground.clients(), number, step.choice());
     }
 
     private void note(Step step, String target, long from, boolean struck, String note) {

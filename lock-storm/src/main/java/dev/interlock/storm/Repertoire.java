@@ -33,11 +33,25 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
       List<BlowKind> lane = new ArrayList<>();
       boolean process = clients.isProcess(client) && ProcessSignals.supported();
       lane.addAll(possible(model, Victim.PROCESS, kind -> process));
-      boolean networked = clients.network(client).isPresent();
-      lane.addAll(possible(model, Victim.NETWORK, kind -> networked));
+      int ways = clients.network(client).map(network -> network.proxies().size()).orElse(0);
+      lane.addAll(
+          possible(
+              model,
+              Victim.NETWORK,
+              kind -> kind == BlowKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
       lanes.add(List.copyOf(lane));
     }
     return new Repertoire(model, toStore, List.copyOf(lanes));
+  }
+
+  /** Addresses may lead to another server only where all are as good. */
+  private static boolean canMove(FailureModel model, int ways) {
+    return ways > 1 && isByVote(model);
+  }
+
+  /** Whether the store does nothing that a majority of its servers does not know of. */
+  private static boolean isByVote(FailureModel model) {
+    return model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
   }
 
   private static List<BlowKind> possible(
@@ -63,7 +77,7 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
       return false;
     }
     Deployment servers = deployment.get();
-    boolean byVote = model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
+    boolean byVote = isByVote(model);
     return switch (kind) {
       case DEMOTE_SERVER -> StoreHarms.canBeDemoted(servers);
       case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;

@@ -14,6 +14,8 @@ import dev.interlock.testbed.Testbed;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** What can be done follows from the deployment, and what of it is fair from the failure model. */
@@ -28,7 +30,11 @@ class RepertoireTest {
     private final Network network;
 
     TwoClients() throws Exception {
-      network = Network.inFrontOf("redis://127.0.0.1:1", 0).orElseThrow();
+      this("redis://127.0.0.1:1");
+    }
+
+    TwoClients(String uri) throws Exception {
+      network = Network.inFrontOf(uri, 0).orElseThrow();
     }
 
     @Override
@@ -119,6 +125,43 @@ class RepertoireTest {
       assertEquals(1, Repertoire.minority(3));
       assertEquals(2, Repertoire.minority(5));
     }
+  }
+
+  @Test
+  void addressesAreMovedToAnotherServerWhereThatIsAsGood() throws Exception {
+    FailureModel equals =
+        FailureModel.builder()
+            .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
+            .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
+            .build();
+    try (TwoClients one = new TwoClients();
+        TwoClients three = new TwoClients("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")) {
+      assertTrue(canMove(equals, three));
+      assertFalse(canMove(equals, one), "there is no other");
+      assertFalse(canMove(EVERYTHING_SURVIVES, three), "another may be a replica");
+      Set<String> moves = new TreeSet<>();
+      for (int choice = 0; choice < 100; choice++) {
+        try (Harm harm = ClientHarms.deal(BlowKind.MOVE_ADDRESSES, three, 0, choice)) {
+          moves.add(harm.note());
+          assertFalse(harm.struck(), "nobody has connected");
+        }
+      }
+      assertEquals(
+          Set.of(
+              "server 1 has 2 addresses",
+              "server 1 has 3 addresses",
+              "server 2 has 2 addresses",
+              "server 2 has 3 addresses",
+              "server 3 has 2 addresses",
+              "server 3 has 3 addresses"),
+          moves);
+    }
+  }
+
+  private static boolean canMove(FailureModel model, Clients clients) {
+    return Repertoire.of(model, Optional.empty(), false, clients)
+        .within(0)
+        .contains(BlowKind.MOVE_ADDRESSES);
   }
 
   @Test
