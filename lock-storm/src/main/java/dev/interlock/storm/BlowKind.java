@@ -42,14 +42,16 @@ public enum BlowKind {
   RESTART_SERVER(Fault.SERVER_RESTARTED, Victim.STORE, 2, 0, 2_000),
   /** As many servers are killed for a while as a majority can do without. */
   LOSE_MINORITY(Fault.MINORITY_LOST, Victim.STORE, 2, 500, 5_000),
-  /** A server is cut off from the others for longer than they take to notice. */
-  CUT_OFF_SERVER(Fault.MINORITY_LOST, Victim.STORE, 2, 2_000, 6_000),
+  /** A server is cut off from the others, often for longer than they take to notice. */
+  CUT_OFF_SERVER(Fault.MINORITY_LOST, Victim.STORE, 2, 2_000, 10_000),
   /** Another server takes the lead. */
   CHANGE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 0, 0),
   /** The leader is killed for a while. */
   LOSE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 500, 4_000),
   /** The master is killed, and its replica, which may not know all, takes over. */
   FAIL_OVER(Fault.ASYNC_FAILOVER, Victim.STORE, 2, 0, 0),
+  /** A master is cut off from its replica, which takes over, while clients still reach it. */
+  CUT_OFF_MASTER(Fault.ASYNC_FAILOVER, Victim.STORE, 2, 200, 6_000),
   /** A server is killed, and started again without its data. */
   EMPTY_SERVER(Fault.SERVER_RESTARTED_EMPTY, Victim.STORE, 2, 0, 1_000),
   /** A server's time of day jumps ahead or back; its monotonic clock does not. */

@@ -82,6 +82,7 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
       case DEMOTE_SERVER -> StoreHarms.canBeDemoted(servers);
       case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;
       case CUT_OFF_SERVER -> byVote && servers.canCutOff();
+      case CUT_OFF_MASTER -> !byVote && servers.canCutOff();
       case LOSE_LEADER -> byVote && servers.canChangeLeader();
       case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();
       case END_SESSION -> servers.hasSessions();

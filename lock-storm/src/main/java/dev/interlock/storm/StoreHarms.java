@@ -26,6 +26,7 @@ final class StoreHarms {
 
   private static final int STEPS = 3;
   private static final Duration ADMISSION = Duration.ofMinutes(2);
+  private static final Duration SUCCESSION = Duration.ofSeconds(30);
   private static final Duration BETWEEN_DELETIONS = Duration.ofMillis(300);
 
   private final @Nullable Deployment deployment;
@@ -83,6 +84,13 @@ final class StoreHarms {
         servers().cutOff(server);
         yield new Broken(server.name(), "");
       }
+      case CUT_OFF_MASTER -> {
+        List<? extends DisposableServer> masters = servers().leaders();
+        DisposableServer master = masters.get(choice % masters.size());
+        servers().cutOff(master);
+        awaitSuccessor(master);
+        yield new Broken(master.name(), "led by " + names(servers().leaders()));
+      }
       case LOSE_LEADER, FAIL_OVER -> {
         List<? extends DisposableServer> leaders = servers().leaders();
         DisposableServer leader = leaders.get(choice % leaders.size());
@@ -136,6 +144,16 @@ final class StoreHarms {
     deployment.heal();
     if (deployment instanceof RedlockNodes redlock) {
       awaitVotes(redlock);
+    }
+  }
+
+  private void awaitSuccessor(DisposableServer master) throws InterruptedException {
+    long end = System.nanoTime() + SUCCESSION.toNanos();
+    while (servers().leaders().contains(master)) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException(master.name() + " was not replaced in " + SUCCESSION);
+      }
+      TimeUnit.MILLISECONDS.sleep(20);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
@@ -124,6 +125,21 @@ class RepertoireTest {
       assertEquals(List.of(BlowKind.LOSE_MINORITY), repertoire.store());
       assertEquals(1, Repertoire.minority(3));
       assertEquals(2, Repertoire.minority(5));
+    }
+  }
+
+  @Test
+  void onlyAMasterWithReplicasIsCutOffFromThemBeyondTheModel() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
+      FailureModel model =
+          FailureModel.builder()
+              .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
+              .build();
+      Repertoire repertoire = Repertoire.of(model, Optional.of(redis), true, clients);
+      assertEquals(
+          List.of(BlowKind.FAIL_OVER, BlowKind.CUT_OFF_MASTER), repertoire.beyond(Plan.STORE));
+      assertEquals(List.of(), repertoire.within(Plan.STORE));
     }
   }
 
