@@ -31,6 +31,9 @@ final class ClientWork implements AutoCloseable {
   /** After so many leases all that a client starts lazily is taken to have been started. */
   private static final int WARMED_UP = 30;
 
+  /** A pool closes a connection that has been idle for a minute, and looks every half. */
+  private static final Duration LONGEST_REST = Duration.ofSeconds(100);
+
   private static final Duration LOOK = Duration.ofMillis(10);
   private static final int MORE_THREADS = 10;
   private static final int MORE_CONNECTIONS = 6;
@@ -273,10 +276,9 @@ final class ClientWork implements AutoCloseable {
     closed = true;
     Entry.Size before = calm;
     if (before != null) {
-      // What is idle may take a while to end.
       RunningTime time = new RunningTime();
       Entry.Size after = size();
-      while (hasGrown(before, after) && time.isWithin(assignment.patience())) {
+      while (hasGrown(before, after) && time.isWithin(LONGEST_REST)) {
         pause(LOOK);
         after = size();
       }
