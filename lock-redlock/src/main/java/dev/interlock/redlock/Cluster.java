@@ -28,6 +28,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -258,7 +259,11 @@ final class Cluster implements AutoCloseable {
         });
   }
 
-  /** Says that a node is none of those that others list, or null if it may be. */
+  /**
+   * Says that a node is none of those that others list, or null if it may be. What they list and we
+   * do not know may be a node of ours as it was before its last start, while there is one of which
+   * that can be so.
+   */
   @Nullable LockConfigurationException stranger(int node, Roll roll) {
     if (roll.counted().size() < majority() || roll.listing(node) == Listing.LISTED) {
       return null;
@@ -266,9 +271,12 @@ final class Cluster implements AutoCloseable {
     Node stranger = nodes.get(node);
     return roll.other()
         .filter(other -> other.ageMillis() <= rollCall.windowMillis())
-        .filter(other -> !other.address().equals(stranger.name))
-        // It is not the same server, started anew.
-        .filter(other -> stranger.connections.upMillis() > other.ageMillis() + 1_000)
+        .filter(other -> nodes.stream().noneMatch(each -> each.name.equals(other.address())))
+        .filter(
+            other ->
+                IntStream.range(0, size())
+                    .filter(each -> roll.listing(each) != Listing.LISTED)
+                    .allMatch(each -> roll.hasAnswered(each) && wasUpFor(each, other.ageMillis())))
         .map(
             other ->
                 stranger.failures.wrong(
@@ -281,6 +289,10 @@ final class Cluster implements AutoCloseable {
                         + " ms ago; all clients of a cluster have to list the same nodes",
                     null))
         .orElse(null);
+  }
+
+  private boolean wasUpFor(int node, long millis) {
+    return nodes.get(node).connections.upMillis() > millis + 1_000;
   }
 
   private static LockConfigurationException otherMaxTerm(Node node, long millis) {

@@ -113,6 +113,10 @@ final class Roll {
         : Standing.Listing.UNLISTED;
   }
 
+  boolean hasAnswered(int node) {
+    return replies.get(node) != null;
+  }
+
   /** What a node is called; empty if it has not answered, or has no name yet. */
   String id(int node) {
     Reply reply = replies.get(node);
