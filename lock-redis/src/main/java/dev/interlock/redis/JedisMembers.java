@@ -2,28 +2,37 @@ package dev.interlock.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 
 /** The nodes and pools of a cluster client of the user's, which stays open. */
 final class JedisMembers implements ClusterMembers {
 
-  private final RedisClusterClient jedis;
+  private final Supplier<Map<String, ConnectionPool>> pools;
+  private final Runnable refresh;
   private final BrokenConnections broken = new BrokenConnections();
 
-  JedisMembers(RedisClusterClient jedis) {
-    this.jedis = jedis;
+  /**
+   * Wraps a client.
+   *
+   * @param pools its pools, by the nodes' addresses
+   * @param refresh has it ask for its nodes anew
+   */
+  JedisMembers(Supplier<Map<String, ConnectionPool>> pools, Runnable refresh) {
+    this.pools = pools;
+    this.refresh = refresh;
   }
 
   @Override
   public PooledNode at(HostAndPort address) {
-    ConnectionPool pool = jedis.getClusterNodes().get(address.toString());
+    ConnectionPool pool = pools.get().get(address.toString());
     if (pool == null) {
-      jedis.refreshClusterTopology();
-      pool = jedis.getClusterNodes().get(address.toString());
+      refresh.run();
+      pool = pools.get().get(address.toString());
     }
     if (pool == null) {
       throw new JedisClusterOperationException("the cluster's nodes do not know " + address);
@@ -34,7 +43,7 @@ final class JedisMembers implements ClusterMembers {
   @Override
   public List<PooledNode> known() {
     List<PooledNode> nodes = new ArrayList<>();
-    jedis.getClusterNodes().values().forEach(pool -> nodes.add(new PooledNode(pool, broken)));
+    pools.get().values().forEach(pool -> nodes.add(new PooledNode(pool, broken)));
     return nodes;
   }
 

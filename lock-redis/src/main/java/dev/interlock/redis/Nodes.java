@@ -56,11 +56,6 @@ interface Nodes extends AutoCloseable {
       Function<List<I>, Talk<List<Object>>> talk)
       throws InterruptedException;
 
-  /** Whether {@link #dedicated()} works. */
-  default boolean canListen() {
-    return true;
-  }
-
   /**
    * Makes a connection of its own, outside of any pool, on which releases can be listened to.
    * Blocks while it connects.

@@ -24,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -56,7 +55,7 @@ final class RedisBackend implements LockBackend {
   private final RedisSettings settings;
   private final TimeSource time;
   private final Failures failures;
-  private final @Nullable Subscriber subscriber;
+  private final Subscriber subscriber;
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
 
   /** What a claim is on Redis. */
@@ -84,10 +83,7 @@ final class RedisBackend implements LockBackend {
     this.time = time;
     this.failures = failures;
     this.subscriber =
-        nodes.canListen()
-            ? new Subscriber(
-                nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS)
-            : null;
+        new Subscriber(nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS);
   }
 
   @Override
@@ -106,7 +102,7 @@ final class RedisBackend implements LockBackend {
     long sentAt = time.nanoTime();
     Duration term = effectiveTerm(claim);
     byte[] millis = number(term.toMillis());
-    boolean listening = subscriber != null && subscriber.isWatching(entry.keys);
+    boolean listening = subscriber.isWatching(entry.keys);
     Call acquire =
         listening
             ? new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(term), LISTENING)
@@ -324,16 +320,12 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return subscriber == null
-        ? () -> {}
-        : subscriber.watch(LockKeys.of(settings.namespace(), name), wakeUp);
+    return subscriber.watch(LockKeys.of(settings.namespace(), name), wakeUp);
   }
 
   @Override
   public void close() {
-    if (subscriber != null) {
-      subscriber.close();
-    }
+    subscriber.close();
     nodes.close();
   }
 

@@ -5,8 +5,12 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.MultiDbClient;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
@@ -28,13 +32,14 @@ import redis.clients.jedis.util.Pool;
  * borrowed for one request each. While somebody waits for a lock there is one more, made with the
  * client's own settings and not counted by its pool, on which releases are listened to.
  *
- * <p>{@link RedisClient}, {@link RedisClusterClient} and {@link RedisSentinelClient} are used
- * through their pools; their own settings for repeating requests do not matter. Of any other kind
- * of {@link UnifiedJedis} no more is known than that it executes commands: it costs one round trip
- * more per request, and waiters look again from time to time instead of listening. A {@link
- * MultiDbClient} is refused: it writes to whichever database seems healthy, and a lock held in one
- * is free in the next.
+ * <p>A {@link RedisClient}, {@link RedisClusterClient}, {@link JedisCluster} or {@link
+ * RedisSentinelClient} is used through its pools; its own settings for repeating requests do not
+ * matter. Any other kind of {@link UnifiedJedis} is refused. It would have to execute the requests
+ * itself, and may repeat one whose reply was lost: a forced release would then hit the next holder
+ * as well. Where it sends them is not known either: a {@link MultiDbClient} writes to whichever
+ * database seems healthy, and a lock held in one is free in the next.
  */
+@SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 public final class RedisLocks {
 
   private RedisLocks() {}
@@ -44,8 +49,8 @@ public final class RedisLocks {
    *
    * @param jedis where the locks are kept; with a finite socket time-out
    * @return a new client
-   * @throws LockConfigurationException if the Jedis client waits without limit, or is refused by
-   *     the server
+   * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
+   *     waits without limit, or is refused by the server
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis) {
@@ -58,8 +63,8 @@ public final class RedisLocks {
    * @param jedis where the locks are kept; with a finite socket time-out
    * @param options what holds for every lock of the client unless said otherwise per lock
    * @return a new client
-   * @throws LockConfigurationException if the Jedis client waits without limit, or is refused by
-   *     the server
+   * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
+   *     waits without limit, or is refused by the server
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis, LockOptions options) {
@@ -73,8 +78,8 @@ public final class RedisLocks {
    * @param settings how they are kept
    * @param options what holds for every lock of the client unless said otherwise per lock
    * @return a new client
-   * @throws LockConfigurationException if the Jedis client waits without limit, or is refused by
-   *     the server
+   * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
+   *     waits without limit, or is refused by the server
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis, RedisSettings settings, LockOptions options) {
@@ -84,11 +89,6 @@ public final class RedisLocks {
   }
 
   static LockBackend backend(UnifiedJedis jedis, RedisSettings settings, BackendContext context) {
-    if (jedis instanceof MultiDbClient) {
-      throw new LockConfigurationException(
-          "a MultiDbClient cannot keep locks: they do not move along when it changes databases; use"
-              + " a client of one database");
-    }
     if (jedis instanceof RedisClient client) {
       return opening(RedisTopology.SINGLE, jedis, settings, context)
           .on(() -> PooledNodes.ofUser(client::getPool));
@@ -99,10 +99,22 @@ public final class RedisLocks {
     }
     if (jedis instanceof RedisClusterClient client) {
       return opening(RedisTopology.CLUSTER, jedis, settings, context)
-          .on(() -> new ClusterNodes(new JedisMembers(client), context.time()));
+          .on(() -> clusterNodes(client::getClusterNodes, client::refreshClusterTopology, context));
     }
-    return opening(RedisTopology.SINGLE, jedis, settings, context)
-        .on(() -> new CarriedNodes(jedis));
+    if (jedis instanceof JedisCluster client) {
+      return opening(RedisTopology.CLUSTER, jedis, settings, context)
+          .on(() -> clusterNodes(client::getClusterNodes, client::refreshClusterTopology, context));
+    }
+    throw new LockConfigurationException(
+        "redis: a "
+            + jedis.getClass().getSimpleName()
+            + " cannot keep locks, as it may repeat requests by itself, or change servers; use a"
+            + " RedisClient, RedisClusterClient, JedisCluster or RedisSentinelClient");
+  }
+
+  private static ClusterNodes clusterNodes(
+      Supplier<Map<String, ConnectionPool>> pools, Runnable refresh, BackendContext context) {
+    return new ClusterNodes(new JedisMembers(pools, refresh), context.time());
   }
 
   private static Pool<Connection> masterPool(RedisSentinelClient jedis) {

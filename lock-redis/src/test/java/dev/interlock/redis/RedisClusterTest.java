@@ -44,6 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -119,6 +120,22 @@ class RedisClusterTest {
       }
       for (RedisServer master : cluster.masters()) {
         assertTrue((Long) master.call("DBSIZE") > 10);
+      }
+    }
+  }
+
+  @Test
+  @SuppressWarnings("deprecation") // The kind that programs have from before Jedis 7.
+  void aJedisClusterDoesToo() throws Exception {
+    RedisServer seed = cluster.members().get(0);
+    JedisCluster jedis =
+        new JedisCluster(Set.of(new HostAndPort(seed.host(), seed.port())), Backends.jedisConfig());
+    try (LockBackend backend =
+        new ClosingBackend(
+            RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis)) {
+      assertEquals("redis-cluster", backend.info().name());
+      for (Grant grant : grants(backend, 30)) {
+        assertTrue(backend.forceRelease(grant.claim().name(), soon()));
       }
     }
   }

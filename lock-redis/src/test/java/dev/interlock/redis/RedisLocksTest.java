@@ -1,12 +1,9 @@
 package dev.interlock.redis;
 
 import static dev.interlock.redis.Backends.claim;
-import static dev.interlock.redis.Backends.isBusy;
-import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,13 +12,8 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.LockBackend.Watch;
-import dev.interlock.spi.Renewal;
-import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
@@ -107,9 +99,6 @@ class RedisLocksTest {
       assertTrue(e.getMessage().contains("without limit"), e::getMessage);
       assertTrue(e.getMessage().contains("socketTimeoutMillis"), e::getMessage);
     }
-    try (UnifiedJedis jedis = unknownKind(0)) {
-      assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
-    }
   }
 
   @Test
@@ -182,50 +171,14 @@ class RedisLocksTest {
     }
   }
 
+  /** One that executes commands by itself: it would repeat those whose replies are lost. */
   @Test
-  void anyOtherKindOfJedisDoesToo() throws Exception {
-    try (UnifiedJedis jedis = unknownKind(20_000);
-        LockBackend backend = backend(jedis)) {
-      Claim claim = claim("job");
-      Grant grant = take(backend, claim);
-      assertTrue(isBusy(backend, "job"));
-      Grant other = take(backend, claim("other"));
-      List<Renewal> renewals = backend.renewAll(List.of(grant, other), soon());
-      renewals.forEach(renewal -> assertInstanceOf(Renewal.Renewed.class, renewal));
-      assertEquals(grant.token(), backend.inspect("job", soon()).fencingToken().orElseThrow());
-      try (Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
-        assertTrue(backend.release(claim, soon()));
-      }
-      redis.kill();
-      assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(claim("job"), soon()));
-    }
-  }
-
-  @Test
-  void aTalkThroughAnyOtherKindOfJedisEndsWithTheDeadline() throws Exception {
-    // The client itself then connects anew, for as long as its own time-out.
-    try (UnifiedJedis jedis = unknownKind(3_000);
-        LockBackend backend = backend(jedis)) {
-      redis.pause();
-      LockUnavailableException e =
-          assertThrows(
-              LockUnavailableException.class,
-              () -> backend.tryAcquire(claim("job"), in(millis(100))));
-      assertTrue(e.getMessage().contains("no answer in time"), e::getMessage);
-      redis.resume();
-    }
-  }
-
-  @Test
-  void waitersOnAnyOtherKindOfJedisLookAgainByThemselves() throws Exception {
-    LockOptions options = PATIENT.toBuilder().lookAgain(millis(50)).build();
-    try (UnifiedJedis jedis = unknownKind(20_000);
-        LockClient locks = RedisLocks.using(jedis, options);
-        LockClient others = RedisLocks.using(jedis, options)) {
-      Lease lease = locks.lock("job").acquire();
-      CompletableFuture<Lease> waiting = others.lock("job").acquireAsync();
-      lease.release();
-      waiting.get().release();
+  void aJedisOfUnknownKindIsRefused() {
+    try (UnifiedJedis jedis = unknownKind()) {
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> RedisLocks.using(jedis));
+      assertTrue(e.getMessage().contains("a UnifiedJedis cannot keep locks"), e::getMessage);
+      assertTrue(e.getMessage().contains("use a RedisClient"), e::getMessage);
     }
   }
 
@@ -239,12 +192,10 @@ class RedisLocksTest {
 
   /** What a program may have that Jedis has no class of its own for. */
   @SuppressWarnings("deprecation") // The only public constructor left.
-  private static UnifiedJedis unknownKind(int timeoutMillis) {
+  private static UnifiedJedis unknownKind() {
     return new UnifiedJedis(
-        new PooledConnectionProvider(
-            new HostAndPort(redis.host(), redis.port()),
-            DefaultJedisClientConfig.builder().socketTimeoutMillis(timeoutMillis).build()),
-        1,
+        new PooledConnectionProvider(new HostAndPort(redis.host(), redis.port())),
+        3,
         Duration.ofSeconds(2));
   }
 
