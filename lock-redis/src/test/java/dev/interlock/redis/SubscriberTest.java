@@ -16,6 +16,9 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
@@ -29,11 +32,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 
 /** Waiters are told of releases. Where a signal is expected, nothing but a signal is waited for. */
@@ -70,11 +77,12 @@ class SubscriberTest {
   }
 
   private Subscriber subscriber(int pokeMillis) {
+    return subscriber(PooledNodes.ofUser(jedis::getPool)::dedicated, pokeMillis);
+  }
+
+  private static Subscriber subscriber(Supplier<Connection> connections, int pokeMillis) {
     return new Subscriber(
-        PooledNodes.ofUser(jedis::getPool)::dedicated,
-        "interlock",
-        new Failures("redis", "here", false),
-        pokeMillis);
+        connections, "interlock", new Failures("redis", "here", false), pokeMillis);
   }
 
   /** From now on the subscriber is one that soon finds out. */
@@ -207,6 +215,53 @@ class SubscriberTest {
     drain(waiter);
     redis.call("PUBLISH", keys("job").channel(), "");
     assertTrue(signalled(waiter), "of the release");
+  }
+
+  @Test
+  void aServerThatNeverBeginsToListenIsLeft() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port())) {
+      AtomicReference<NetworkFault> silence = new AtomicReference<>();
+      try (Subscriber patient =
+          subscriber(
+              () -> {
+                NetworkFault before = silence.get();
+                if (before != null) {
+                  before.close();
+                }
+                Connection made = new Connection("127.0.0.1", proxy.port());
+                if (before == null) {
+                  made.connect();
+                  silence.set(proxy.blackHole(Direction.SERVER_TO_CLIENT));
+                }
+                return made;
+              },
+              QUICK_POKE)) {
+        WakeUp waiter = new WakeUp(Backends.TIME);
+        Watch unused = patient.watch(keys("job"), waiter);
+        assertTrue(signalled(waiter), "of the loss");
+        Eventually.holds("again", () -> channels().contains(keys("job").channel()));
+      }
+    }
+  }
+
+  /** Of memory, or of threads. */
+  @Test
+  void aJvmThatWasShortOfSomethingConnectsAgain() throws Exception {
+    AtomicBoolean shortage = new AtomicBoolean(true);
+    Supplier<Connection> connections = PooledNodes.ofUser(jedis::getPool)::dedicated;
+    try (Subscriber hit =
+        subscriber(
+            () -> {
+              if (shortage.getAndSet(false)) {
+                throw new OutOfMemoryError("as a test wants it");
+              }
+              return connections.get();
+            },
+            Subscriber.POKE_MILLIS)) {
+      WakeUp waiter = new WakeUp(Backends.TIME);
+      Watch unused = hit.watch(keys("job"), waiter);
+      assertTrue(signalled(waiter));
+    }
   }
 
   @Test

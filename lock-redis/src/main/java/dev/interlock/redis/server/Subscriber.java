@@ -215,8 +215,8 @@ public final class Subscriber implements AutoCloseable {
 
   private void updateSoon() {
     if (!updateIsDue && !closed) {
-      updateIsDue = true;
       later(0, this::update);
+      updateIsDue = true;
     }
   }
 
@@ -252,8 +252,8 @@ public final class Subscriber implements AutoCloseable {
 
   private void connectAfter(long millis) {
     if (!connectIsDue && !closed) {
-      connectIsDue = true;
       later(millis, this::connect);
+      connectIsDue = true;
     }
   }
 
@@ -271,7 +271,7 @@ public final class Subscriber implements AutoCloseable {
     try {
       // Two pokes have gone unanswered when nothing came for longer than twice their interval.
       made = new Subscription(connections.get(), restChannel, pokeMillis * 5 / 2, hearing);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       lock.lock();
       try {
         connectIsDue = false;
@@ -288,22 +288,25 @@ public final class Subscriber implements AutoCloseable {
         made.close();
         return;
       }
-      subscription = made;
-      idlePokes = 0;
       Thread listening = new Thread(() -> listen(made), "interlock-redis-listener");
       listening.setDaemon(true);
       listening.start();
+      subscription = made;
+      idlePokes = 0;
       later(pokeMillis, () -> poke(made));
+    } catch (Error e) {
+      made.close();
+      failed(e);
     } finally {
       lock.unlock();
     }
   }
 
   private void listen(Subscription listening) {
-    RuntimeException problem = null;
+    Throwable problem = null;
     try {
       listening.listen();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       problem = e;
     }
     lock.lock();
@@ -320,19 +323,19 @@ public final class Subscriber implements AutoCloseable {
     }
   }
 
-  private void failed(@Nullable RuntimeException problem) {
+  private void failed(@Nullable Throwable problem) {
     if (closed) {
       return;
     }
     long pause = Math.min(LONGEST_PAUSE_MILLIS, FIRST_PAUSE_MILLIS << Math.min(failuresInRow, 10));
     failuresInRow++;
-    if (problem instanceof JedisAccessControlException) {
+    if (problem instanceof JedisAccessControlException refusal) {
       pause = FORBIDDEN_PAUSE_MILLIS;
       if (!forbiddenIsSaid) {
         forbiddenIsSaid = true;
         log.warn(
             "{}; waiters are not told of releases, and look again from time to time",
-            failures.explain(problem).getMessage());
+            failures.explain(refusal).getMessage());
       }
     } else if (problem != null) {
       log.debug("lost the connection that listens to releases; connecting again", problem);
@@ -360,12 +363,15 @@ public final class Subscriber implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    if (current.isReady()) {
-      try {
-        current.poke();
-      } catch (RuntimeException e) {
-        current.close();
-      }
+    if (!current.isReady()) {
+      // Jedis would wait without limit for the first reply.
+      current.close();
+      return;
+    }
+    try {
+      current.poke();
+    } catch (RuntimeException e) {
+      current.close();
     }
   }
 
