@@ -1,9 +1,9 @@
 package dev.interlock.redis;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
-import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
@@ -92,7 +92,7 @@ final class ClusterNodes implements Nodes {
       } catch (JedisDataException e) {
         suspectIfMoved(node, e);
         throw e;
-      } catch (JedisConnectionException | ClientClosedException e) {
+      } catch (JedisConnectionException | PoolClosedException e) {
         table.suspect(node);
         if (step == MOST_STEPS || deadline.hasPassed() || !repeatable) {
           throw e;

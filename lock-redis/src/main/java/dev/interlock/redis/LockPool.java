@@ -1,7 +1,10 @@
 package dev.interlock.redis;
 
+import dev.interlock.redis.PooledNode.PoolExhaustedException;
 import dev.interlock.spi.Deadline;
 import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.impl.DefaultPooledObject;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
@@ -17,6 +20,10 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  * The connections to one server, where they are ours. One that has lain in the pool for long is
  * replaced when it is wanted, if nobody has closed it yet, as something on the way may have
  * forgotten it without telling either end.
+ *
+ * <p>How many may be lent is counted here, and commons-pool makes as many as it is asked for. It
+ * does not wake those who wait for a connection when one breaks, it interrupts them when the pool
+ * is closed, and it counts one for ever that was to be lent when memory ran out.
  */
 final class LockPool extends ConnectionPool {
 
@@ -25,24 +32,84 @@ final class LockPool extends ConnectionPool {
   /** A pool makes a connection on the thread that borrows it. */
   private static final ThreadLocal<Deadline> LIMIT = new ThreadLocal<>();
 
+  private final int size;
+  private final Semaphore free;
+
   LockPool(
       HostAndPort address,
       JedisClientConfig config,
       GenericObjectPoolConfig<Connection> poolConfig) {
-    super(new RestedFactory(address, config), poolConfig);
+    super(new RestedFactory(address, config), unlimited(poolConfig));
+    this.size = poolConfig.getMaxTotal();
+    this.free = new Semaphore(size);
+  }
+
+  private static GenericObjectPoolConfig<Connection> unlimited(
+      GenericObjectPoolConfig<Connection> config) {
+    GenericObjectPoolConfig<Connection> unlimited = config.clone();
+    unlimited.setMaxTotal(-1);
+    return unlimited;
+  }
+
+  /** How many connections may be lent at the same time. */
+  int size() {
+    return size;
   }
 
   /**
    * Lends a connection. If one has to be made, connecting and logging in end with the deadline too,
    * and not only with the time-outs of each step.
+   *
+   * @throws PoolExhaustedException if none came free in time
+   * @throws IllegalStateException if the pool is closed
    */
   Connection borrow(Deadline deadline) throws Exception {
+    // The first for threads that are interrupted already, and need not wait.
+    if (!free.tryAcquire() && !free.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+      throw new PoolExhaustedException(size, null);
+    }
+    boolean lent = false;
     LIMIT.set(deadline);
     try {
-      return borrowObject(deadline.remaining());
+      Connection connection = borrowObject();
+      lent = true;
+      return connection;
     } finally {
       LIMIT.remove();
+      if (!lent) {
+        free.release();
+      }
     }
+  }
+
+  @Override
+  public void returnResource(Connection connection) {
+    try {
+      super.returnResource(connection);
+    } finally {
+      free.release();
+    }
+  }
+
+  @Override
+  public void returnBrokenResource(Connection connection) {
+    try {
+      super.returnBrokenResource(connection);
+    } finally {
+      free.release();
+    }
+  }
+
+  /** Closes what is not lent. Those who wait are told so, each by the one before. */
+  @Override
+  public void close() {
+    super.close();
+    free.release();
+  }
+
+  @Override
+  public int getNumWaiters() {
+    return free.getQueueLength();
   }
 
   /**

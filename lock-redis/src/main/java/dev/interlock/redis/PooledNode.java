@@ -4,7 +4,9 @@ import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
+import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
+import java.util.NoSuchElementException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.commons.pool2.PooledObjectFactory;
 import org.jspecify.annotations.Nullable;
@@ -84,21 +86,29 @@ final class PooledNode {
         throw new TooLateException();
       }
       return connection;
-    } catch (TooLateException e) {
+    } catch (NotSentException | JedisDataException e) {
       throw e;
-    } catch (InterruptedException | JedisDataException e) {
+    } catch (InterruptedException e) {
+      if (pool.isClosed()) {
+        // It interrupts those who wait for it.
+        throw closed(e);
+      }
       throw e;
     } catch (JedisException e) {
       rethrowInterrupt();
       pool.clear();
       throw e;
     } catch (IllegalStateException e) {
-      throw new ClientClosedException(e);
-    } catch (Exception e) {
-      // No connection came free in time. (With no time left the pool may also object to waiting a
-      // negative time.)
+      throw closed(e);
+    } catch (NoSuchElementException e) {
       throw new PoolExhaustedException(pool.getMaxTotal(), e);
+    } catch (Exception e) {
+      throw new NotSentException("no connection was to be had: " + e, e);
     }
+  }
+
+  private PoolClosedException closed(Exception e) {
+    return pool instanceof LockPool ? new PoolClosedException(e) : new ClientClosedException(e);
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
@@ -113,11 +123,14 @@ final class PooledNode {
       throw e;
     } finally {
       if (!ended || connection.isBroken()) {
-        if (!Thread.currentThread().isInterrupted()) {
-          generation.incrementAndGet();
-          pool.clear();
+        try {
+          if (!Thread.currentThread().isInterrupted()) {
+            generation.incrementAndGet();
+            pool.clear();
+          }
+        } finally {
+          drop(connection);
         }
-        drop(connection);
       } else if (generation.get() == before) {
         pool.returnResource(connection);
       } else {
@@ -170,7 +183,7 @@ final class PooledNode {
   static final class PoolExhaustedException extends NotSentException {
     private static final long serialVersionUID = 1L;
 
-    PoolExhaustedException(int size, Exception cause) {
+    PoolExhaustedException(int size, @Nullable Exception cause) {
       super("all " + size + " connections are in use", cause);
     }
   }

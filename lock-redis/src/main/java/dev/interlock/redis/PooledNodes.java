@@ -1,7 +1,7 @@
 package dev.interlock.redis;
 
-import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
 import java.util.List;
 import java.util.function.Function;
@@ -42,7 +42,7 @@ final class PooledNodes implements Nodes {
 
   /** One server, through a pool of our own. */
   static PooledNodes of(LockPool pool) {
-    return of(pool, JoinedRequests.few(pool.getMaxTotal()));
+    return of(pool, JoinedRequests.few(pool.size()));
   }
 
   /**
@@ -56,7 +56,7 @@ final class PooledNodes implements Nodes {
 
   /** The master that the sentinels tell, through a pool of our own. */
   static PooledNodes of(SentinelMaster master) {
-    int few = JoinedRequests.few(master.get().getMaxTotal());
+    int few = JoinedRequests.few(master.get().size());
     return new PooledNodes(master, null, few, master::close);
   }
 
@@ -92,7 +92,7 @@ final class PooledNodes implements Nodes {
     PooledNode node = node();
     try {
       return node.use(deadline, repeatable, false, talk);
-    } catch (ClientClosedException e) {
+    } catch (PoolClosedException e) {
       // Sentinel's client closes the old master's pool after it has put the new one in its place.
       PooledNode other = node();
       if (other == node) {

@@ -3,15 +3,13 @@ package dev.interlock.redis;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.providers.SentineledConnectionProvider;
-import redis.clients.jedis.util.Pool;
 
 /**
  * A pool of our own for the master of the moment, which Jedis's provider learns from the sentinels.
  */
-final class SentinelMaster implements Supplier<Pool<Connection>>, AutoCloseable {
+final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
 
   private final SentineledConnectionProvider sentinels;
   private final Function<HostAndPort, LockPool> makePool;
@@ -25,13 +23,13 @@ final class SentinelMaster implements Supplier<Pool<Connection>>, AutoCloseable 
   }
 
   @Override
-  public Pool<Connection> get() {
+  public LockPool get() {
     HostAndPort address = sentinels.getCurrentMaster();
     Master master = current;
     return master != null && master.address().equals(address) ? master.pool() : changeTo(address);
   }
 
-  private synchronized Pool<Connection> changeTo(HostAndPort address) {
+  private synchronized LockPool changeTo(HostAndPort address) {
     Master master = current;
     if (master != null && master.address().equals(address)) {
       return master.pool();

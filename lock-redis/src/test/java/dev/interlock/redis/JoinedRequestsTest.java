@@ -597,7 +597,7 @@ class JoinedRequestsTest {
     List<Caller> callers = gather();
     letTheFirstGo(callers);
     for (int i = 0; i < 8; i++) {
-      borrowed.add(pool.getResource());
+      borrowed.add(pool.borrow(Backends.soon()));
     }
     gate.release();
     Eventually.holds("the leader waits for a connection", () -> pool.getNumWaiters() == 1);

@@ -1,9 +1,7 @@
 package dev.interlock.redis.server;
 
-import redis.clients.jedis.exceptions.JedisException;
-
-/** The Jedis client that the program brought was closed. */
-public class ClientClosedException extends JedisException {
+/** The pool that was closed is that of a Jedis client that the program brought. */
+public class ClientClosedException extends PoolClosedException {
   private static final long serialVersionUID = 1L;
 
   /**

@@ -174,12 +174,12 @@ public final class Failures {
 
   private LockException explainConnection(
       RuntimeException e, String afterTimeout, String afterBreak) {
+    if (e instanceof ClientClosedException) {
+      return wrong("the Jedis client was closed before the LockClient that uses it", e);
+    }
     if (e instanceof NotSentException
         || (e instanceof JedisClusterOperationException && e.getCause() == null)) {
       return passing(String.valueOf(e.getMessage()), e);
-    }
-    if (e instanceof ClientClosedException) {
-      return wrong("the Jedis client was closed before the LockClient that uses it", e);
     }
     Optional<UnknownHostException> unknown = find(e, UnknownHostException.class);
     if (unknown.isPresent()) {

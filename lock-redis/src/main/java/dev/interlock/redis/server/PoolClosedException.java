@@ -1,0 +1,19 @@
+package dev.interlock.redis.server;
+
+/** The connections to a server were closed, as another has taken its place. */
+public class PoolClosedException extends NotSentException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Says so.
+   *
+   * @param cause what the closed pool threw
+   */
+  public PoolClosedException(Throwable cause) {
+    this("the connections to a server that has left were closed", cause);
+  }
+
+  PoolClosedException(String problem, Throwable cause) {
+    super(problem, cause);
+  }
+}

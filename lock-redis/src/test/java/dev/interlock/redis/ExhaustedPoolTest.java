@@ -1,0 +1,261 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.soon;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockUri;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.commons.pool2.PooledObject;
+import org.apache.commons.pool2.PooledObjectFactory;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionFactory;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** Those who wait for a connection are woken by whatever lets them go on, or ends their hope. */
+class ExhaustedPoolTest {
+
+  private static final LockKeys KEYS = LockKeys.of("interlock", "job");
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @Test
+  void aConnectionThatBreaksMakesRoomForAnother() throws Exception {
+    try (PooledNodes nodes = PooledNodes.of(ownPool())) {
+      Holder holder = new Holder(nodes);
+      Waiter waiter = new Waiter(nodes);
+      holder.breakConnection();
+      assertTrue(waiter.reply());
+    }
+  }
+
+  @Test
+  void aConnectionThatComesBackIsTheNextOnes() throws Exception {
+    try (PooledNodes nodes = PooledNodes.of(ownPool())) {
+      Holder holder = new Holder(nodes);
+      Waiter first = new Waiter(nodes);
+      Waiter second = new Waiter(nodes);
+      holder.giveBack();
+      assertTrue(first.reply());
+      assertTrue(second.reply());
+    }
+  }
+
+  @Test
+  void anErrorThatNobodyExpectsCostsNoConnection() throws Exception {
+    try (PooledNodes nodes = PooledNodes.of(ownPool())) {
+      for (int i = 0; i < 3; i++) {
+        assertThrows(
+            OutOfMemoryError.class,
+            () ->
+                nodes.call(
+                    KEYS,
+                    soon(),
+                    false,
+                    wire -> {
+                      throw new OutOfMemoryError("as a test wants it");
+                    }));
+      }
+      assertTrue(nodes.call(KEYS, soon(), false, Wire::ping));
+    }
+  }
+
+  @Test
+  void aClientThatIsClosedLetsAllGoAndInterruptsNobody() throws Exception {
+    PooledNodes nodes = PooledNodes.of(ownPool());
+    Holder holder = new Holder(nodes);
+    Waiter first = new Waiter(nodes);
+    Waiter second = new Waiter(nodes);
+    nodes.close();
+    assertInstanceOf(LockUnavailableException.class, first.failure());
+    assertInstanceOf(LockUnavailableException.class, second.failure());
+    holder.giveBack();
+  }
+
+  /** Its pool interrupts the threads that wait for it. */
+  @Test
+  void aJedisThatIsClosedLetsAllGoAndInterruptsNobody() throws Exception {
+    try (ConnectionPool pool = programsPool();
+        PooledNodes nodes = PooledNodes.ofUser(() -> pool)) {
+      Holder holder = new Holder(nodes);
+      Waiter waiter = new Waiter(nodes);
+      pool.close();
+      LockConfigurationException e =
+          assertInstanceOf(LockConfigurationException.class, waiter.failure());
+      assertTrue(e.getMessage().contains("the Jedis client was closed"), e::getMessage);
+      holder.giveBack();
+    }
+  }
+
+  /** As Jedis does when Sentinel has chosen another master. */
+  @Test
+  void aPoolThatIsReplacedSendsAllToTheNext() throws Exception {
+    try (ConnectionPool old = programsPool();
+        ConnectionPool next = programsPool()) {
+      AtomicReference<ConnectionPool> current = new AtomicReference<>(old);
+      try (PooledNodes nodes = PooledNodes.ofUser(current::get)) {
+        Holder holder = new Holder(nodes);
+        Waiter waiter = new Waiter(nodes);
+        current.set(next);
+        old.close();
+        assertTrue(waiter.reply());
+        holder.giveBack();
+      }
+    }
+  }
+
+  @Test
+  void aPoolThatFailsInAnyOtherWayIsNotSaidToBeExhausted() throws Exception {
+    PooledObjectFactory<Connection> failing =
+        new ConnectionFactory(new HostAndPort(redis.host(), redis.port())) {
+          @Override
+          public PooledObject<Connection> makeObject() throws Exception {
+            throw new Exception("as a test wants it");
+          }
+        };
+    try (ConnectionPool pool = new ConnectionPool(failing, config());
+        PooledNodes nodes = PooledNodes.ofUser(() -> pool)) {
+      JedisException e =
+          assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
+      String message = explained(e).getMessage();
+      assertTrue(message.contains("as a test wants it"), message);
+    }
+  }
+
+  private static LockPool ownPool() {
+    RedisUri uri =
+        new RedisUri(LockUri.parse(redis.uri() + "?maxConnections=1"), Duration.ofSeconds(60));
+    return new LockPool(uri.server(), uri.clientConfig(0), uri.poolConfig());
+  }
+
+  private static ConnectionPool programsPool() {
+    return new ConnectionPool(
+        new HostAndPort(redis.host(), redis.port()), Backends.jedisConfig(), config());
+  }
+
+  private static GenericObjectPoolConfig<Connection> config() {
+    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+    config.setMaxTotal(1);
+    config.setJmxEnabled(false);
+    return config;
+  }
+
+  private static LockException explained(RuntimeException e) {
+    return new Failures("redis", "here", false).explain(e);
+  }
+
+  /** Has the only connection. */
+  private static final class Holder {
+    private final CountDownLatch end = new CountDownLatch(1);
+    private final CompletableFuture<Boolean> talk;
+    private volatile boolean breaks;
+
+    Holder(Nodes nodes) throws InterruptedException {
+      CountDownLatch holds = new CountDownLatch(1);
+      talk =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return nodes.call(
+                      KEYS,
+                      Deadline.in(Backends.TIME, Duration.ofHours(1)),
+                      false,
+                      wire -> {
+                        holds.countDown();
+                        awaitEnd();
+                        if (breaks) {
+                          throw new JedisConnectionException("broken");
+                        }
+                        return true;
+                      });
+                } catch (InterruptedException e) {
+                  throw new AssertionError(e);
+                }
+              },
+              command -> new Thread(command).start());
+      assertTrue(holds.await(60, TimeUnit.SECONDS));
+    }
+
+    private void awaitEnd() {
+      try {
+        end.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+
+    void breakConnection() {
+      breaks = true;
+      end.countDown();
+      assertThrows(ExecutionException.class, () -> talk.get(60, TimeUnit.SECONDS));
+    }
+
+    void giveBack() throws Exception {
+      end.countDown();
+      assertTrue(talk.get(60, TimeUnit.SECONDS));
+    }
+  }
+
+  /** Waits for the connection of another, for as long as it takes. */
+  private static final class Waiter {
+    private final CompletableFuture<Boolean> reply = new CompletableFuture<>();
+    private final Thread thread;
+
+    Waiter(Nodes nodes) throws Exception {
+      thread =
+          new Thread(
+              () -> {
+                try {
+                  Deadline far = Deadline.in(Backends.TIME, Duration.ofHours(1));
+                  reply.complete(nodes.call(KEYS, far, true, Wire::ping));
+                } catch (Throwable e) {
+                  reply.completeExceptionally(e);
+                }
+              });
+      thread.start();
+      Eventually.holds("waiting", () -> thread.getState() == Thread.State.TIMED_WAITING);
+    }
+
+    boolean reply() throws Exception {
+      return reply.get(20, TimeUnit.SECONDS);
+    }
+
+    LockException failure() {
+      ExecutionException e =
+          assertThrows(ExecutionException.class, () -> reply.get(20, TimeUnit.SECONDS));
+      return explained(assertInstanceOf(JedisException.class, e.getCause()));
+    }
+  }
+}
