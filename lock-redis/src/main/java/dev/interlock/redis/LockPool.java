@@ -11,7 +11,6 @@ import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
-import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -137,15 +136,9 @@ final class LockPool extends ConnectionPool {
       if (deadline == null) {
         return super.makeObject();
       }
-      int left = (int) Math.min(Integer.MAX_VALUE, deadline.remaining().toMillis() + 1);
-      Connection connection =
-          new Connection(
-              address,
-              DefaultJedisClientConfig.builder()
-                  .from(config)
-                  .connectionTimeoutMillis(Math.min(left, config.getConnectionTimeoutMillis()))
-                  .socketTimeoutMillis(Math.min(left, config.getSocketTimeoutMillis()))
-                  .build());
+      LimitedSockets sockets = new LimitedSockets(address, config, deadline);
+      Connection connection = new Connection(sockets, config);
+      sockets.liftLimit();
       connection.setSoTimeout(config.getSocketTimeoutMillis());
       return new DefaultPooledObject<>(connection);
     }

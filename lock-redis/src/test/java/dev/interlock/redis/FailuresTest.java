@@ -156,6 +156,32 @@ class FailuresTest {
     }
   }
 
+  /** HELLO, CLIENT SETNAME and SELECT: each reply comes in time, all of them would not. */
+  @Test
+  void theStepsOfConnectingEndWithTheDeadlineTogether() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
+        LockBackend backend =
+            Backends.open("redis://127.0.0.1:" + proxy.port() + "/1", Duration.ofMinutes(10))) {
+      assertConnectingEndsWithTheDeadline(proxy, backend);
+    }
+  }
+
+  /**
+   * Asserts that an answer was waited for until the deadline, and not each of several for that
+   * long.
+   */
+  static void assertConnectingEndsWithTheDeadline(FaultProxy proxy, LockBackend backend)
+      throws Exception {
+    take(backend, claim("teach the script"));
+    try (NetworkFault slow = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(700))) {
+      assertGetsNoAnswer(
+          () -> {
+            proxy.reset();
+            backend.tryAcquire(claim("job"), in(Duration.ofSeconds(1)));
+          });
+    }
+  }
+
   @Test
   void connectionsThatBreakAreReplacedWithoutTheCallersNotice() throws Exception {
     try (LockBackend backend = Backends.open(redis.uri())) {

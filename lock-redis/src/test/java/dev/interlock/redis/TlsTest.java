@@ -155,6 +155,19 @@ class TlsTest {
   }
 
   @Test
+  void theHandshakeEndsWithTheDeadlineTogetherWithTheOtherStepsOfConnecting() throws Exception {
+    int port = Testbed.freePort();
+    try (RedisServer redis = server(signed, port, "tls-auth-clients no", "tls-protocols TLSv1.2");
+        FaultProxy proxy = FaultProxy.to("127.0.0.1", port);
+        LockBackend backend =
+            Backends.open(
+                "rediss://127.0.0.1:" + proxy.port() + "?caCert=" + signed.certificate(),
+                Duration.ofMinutes(10))) {
+      FailuresTest.assertConnectingEndsWithTheDeadline(proxy, backend);
+    }
+  }
+
+  @Test
   void aPeerThatCutsTheHandshakeMayDoBetterNextTime() throws Exception {
     try (CannedServer rude = CannedServer.saying("")) {
       LockUnavailableException e =

@@ -1,0 +1,136 @@
+package dev.interlock.redis;
+
+import dev.interlock.spi.Deadline;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.security.GeneralSecurityException;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.DefaultJedisSocketFactory;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+
+/**
+ * Connects to a server until a deadline at most, whatever there is to do: several addresses, the
+ * TLS handshake, logging in. Jedis itself limits each of these steps, and not all together. Looking
+ * up the host's name is the one thing that nothing limits. For one connection, by one thread.
+ */
+final class LimitedSockets extends DefaultJedisSocketFactory {
+
+  private final HostAndPort server;
+  private final JedisClientConfig config;
+  private @Nullable Deadline limit;
+
+  LimitedSockets(HostAndPort server, JedisClientConfig config, Deadline limit) {
+    super(server, config);
+    this.server = server;
+    this.config = config;
+    this.limit = limit;
+  }
+
+  /** Says that the connection is made: what is read from now on has limits of its own. */
+  void liftLimit() {
+    limit = null;
+  }
+
+  @Override
+  public Socket createSocket() {
+    try {
+      Socket socket = connect();
+      SslOptions tls = config.getSslOptions();
+      return tls == null ? socket : encrypted(socket, tls);
+    } catch (IOException | GeneralSecurityException e) {
+      throw new JedisConnectionException("could not connect to " + server, e);
+    }
+  }
+
+  private Socket connect() throws IOException {
+    List<InetAddress> addresses = Arrays.asList(InetAddress.getAllByName(server.getHost()));
+    Collections.shuffle(addresses);
+    IOException problem = new UnknownHostException(server.getHost());
+    for (InetAddress address : addresses) {
+      Socket socket = new LimitedSocket();
+      try {
+        socket.setKeepAlive(true);
+        socket.setTcpNoDelay(true);
+        socket.setSoLinger(true, 0);
+        socket.connect(
+            new InetSocketAddress(address, server.getPort()),
+            left(config.getConnectionTimeoutMillis()));
+        socket.setSoTimeout(config.getSocketTimeoutMillis());
+        return socket;
+      } catch (IOException e) {
+        socket.close();
+        problem = e;
+      }
+    }
+    throw problem;
+  }
+
+  private Socket encrypted(Socket socket, SslOptions tls)
+      throws IOException, GeneralSecurityException {
+    try {
+      SSLSocket encrypted =
+          (SSLSocket)
+              tls.createSslContext()
+                  .getSocketFactory()
+                  .createSocket(socket, server.getHost(), server.getPort(), true);
+      // Among them that the certificate must be for this host.
+      encrypted.setSSLParameters(tls.getSslParameters());
+      return encrypted;
+    } catch (IOException | GeneralSecurityException | RuntimeException e) {
+      socket.close();
+      throw e;
+    }
+  }
+
+  /** The milliseconds that a step may take; at least one, as zero would be without limit. */
+  private int left(int usual) throws SocketTimeoutException {
+    Deadline deadline = limit;
+    if (deadline == null) {
+      return usual;
+    }
+    if (deadline.hasPassed()) {
+      throw new SocketTimeoutException("the time was up");
+    }
+    return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
+  }
+
+  /** Has its time-out set before every read while there is a limit. */
+  private final class LimitedSocket extends Socket {
+    @Override
+    public InputStream getInputStream() throws IOException {
+      return new FilterInputStream(super.getInputStream()) {
+        @Override
+        public int read() throws IOException {
+          limitRead();
+          return super.read();
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int length) throws IOException {
+          limitRead();
+          return super.read(bytes, offset, length);
+        }
+      };
+    }
+
+    private void limitRead() throws SocketTimeoutException, SocketException {
+      if (limit != null) {
+        setSoTimeout(left(config.getSocketTimeoutMillis()));
+      }
+    }
+  }
+}
