@@ -18,8 +18,11 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.BuilderFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
 
@@ -157,11 +160,22 @@ final class Wire {
       Object reply = connection.getOne();
       owed--;
       return reply;
+    } catch (JedisRedirectionException e) {
+      owed--;
+      throw e.getTargetNode().getHost().isEmpty() ? toThisHost(e) : e;
     } catch (JedisDataException e) {
       owed--;
       outOfService |= Failures.isOutOfService(e);
       throw e;
     }
+  }
+
+  /** A node that leaves the host out means the one under which it was reached itself. */
+  private JedisRedirectionException toThisHost(JedisRedirectionException e) {
+    HostAndPort target = new HostAndPort(host(), e.getTargetNode().getPort());
+    return e instanceof JedisAskDataException
+        ? new JedisAskDataException(e.getMessage(), e, target, e.getSlot())
+        : new JedisMovedDataException(e.getMessage(), e, target, e.getSlot());
   }
 
   /**

@@ -14,11 +14,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.DisposableServer.State;
@@ -33,6 +35,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -380,6 +383,49 @@ class RedisClusterTest {
     } finally {
       for (RedisServer master : List.of(to, from)) {
         master.call("CLUSTER", "SETSLOT", number, "STABLE");
+      }
+    }
+  }
+
+  /** Of nodes that leave their host out, as they are told to where it differs by who asks. */
+  @Test
+  void aRedirectionWithoutAHostLeadsToTheHostThatGaveIt() throws Exception {
+    String name = "moved by nodes that leave their host out";
+    LockKeys keys = LockKeys.of("interlock", name);
+    String slot = Integer.toString(keys.slot());
+    RedisServer from = masterOf(name);
+    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+    Set<String> hosts = ConcurrentHashMap.newKeySet();
+    RedisUri uri = new RedisUri(LockUri.parse(cluster.uri()), LIMIT);
+    for (RedisServer member : cluster.members()) {
+      member.call("CONFIG", "SET", "cluster-preferred-endpoint-type", "unknown-endpoint");
+    }
+    try (ClusterNodes nodes =
+        new ClusterNodes(
+            new OwnMembers(
+                uri.clusterNodes(),
+                node -> {
+                  hosts.add(node.getHost());
+                  return new LockPool(node, uri.clientConfig(0), uri.poolConfig());
+                }),
+            Backends.TIME)) {
+      Wire.Call look = new Wire.Call(Script.INSPECT, keys);
+      nodes.run(look, soon());
+      // First for once, and then for good.
+      to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
+      from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
+      nodes.run(new Wire.Call(Script.RELEASE, keys, new byte[] {'a'}), soon());
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", slot, "NODE", (String) to.call("CLUSTER", "MYID"));
+      }
+      nodes.run(look, soon());
+      assertEquals(Set.of("127.0.0.1"), hosts);
+    } finally {
+      for (RedisServer member : cluster.members()) {
+        member.call("CONFIG", "SET", "cluster-preferred-endpoint-type", "ip");
+      }
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
