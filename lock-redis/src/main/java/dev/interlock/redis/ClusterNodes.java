@@ -189,6 +189,7 @@ final class ClusterNodes implements Nodes {
     }
     if (!answers.isDone() || Failures.isTimeout(problem)) {
       silent.putIfAbsent(node.pool(), answers);
+      silent.keySet().removeIf(Pool::isClosed); // of nodes that have left
     }
     table.suspect(node);
     return Collections.nCopies(count, problem);
