@@ -143,6 +143,7 @@ class DemotedPrimaryTest {
         assertUnavailable(() -> backend.release(grant.claim(), soon()));
         assertUnavailable(() -> backend.forceRelease(name, soon()));
         assertUnavailable(() -> backend.revoke(name, soon()));
+        assertUnavailable(() -> backend.inspect(name, soon()));
         assertInstanceOf(Renewal.Renewed.class, successor.renew(grant, soon()));
         assertTrue(successor.release(grant.claim(), soon()));
         assertFalse(successor.release(grant.claim(), soon()));

@@ -18,7 +18,9 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
@@ -365,6 +367,21 @@ class FailuresTest {
       redis.call("CONFIG", "SET", "maxmemory", "0");
     }
     assertEquals(List.of("interlock:{held}:fence"), redis.call("KEYS", "*"));
+  }
+
+  @Test
+  void aServerWithoutMemorySaysWhatIsLostNoLessThanOthers() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      Grant lost = take(backend, claim("job"));
+      assertTrue(backend.forceRelease("job", soon()));
+      take(backend, claim("job"));
+      redis.call("CONFIG", "SET", "maxmemory", "1");
+      assertInstanceOf(Renewal.Gone.class, backend.renew(lost, soon()));
+      assertFalse(backend.release(lost.claim(), soon()));
+      assertTrue(backend.inspect("job", soon()).isHeld());
+    } finally {
+      redis.call("CONFIG", "SET", "maxmemory", "0");
+    }
   }
 
   @Test

@@ -66,12 +66,23 @@ public final class Script {
       """;
 
   /**
-   * Fails on a replica, which may lag behind its primary: that it does not have the claim's value
-   * says nothing then. Writes, without changing anything.
+   * Ends the script on a replica, which may lag behind its primary: that it does not have the
+   * claim's value says nothing then. Writes, without changing anything. Only a primary lacks memory
+   * for a write, or a disk to save it to.
    */
   private static final String ON_PRIMARY =
       """
-        if value then redis.call('SET', KEYS[1], '', 'NX') else redis.call('DEL', KEYS[1]) end
+        local refused
+        if value then
+          refused = redis.pcall('SET', KEYS[1], '', 'NX')
+        else
+          refused = redis.pcall('DEL', KEYS[1])
+        end
+        if type(refused) == 'table'
+            and not string.find(refused.err, 'OOM', 1, true)
+            and not string.find(refused.err, 'MISCONF', 1, true) then
+          return refused
+        end
       """;
 
   /**
@@ -249,6 +260,7 @@ public final class Script {
           OURS
               + FOREIGN
               + VALUE
+              + ON_PRIMARY
               + """
       if not value then return {'free'} end
       local left = redis.call('PTTL', KEYS[1])
