@@ -11,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
@@ -34,8 +36,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -383,6 +389,33 @@ class RedisClusterTest {
     } finally {
       for (RedisServer master : List.of(to, from)) {
         master.call("CLUSTER", "SETSLOT", number, "STABLE");
+      }
+    }
+  }
+
+  @Test
+  void anAcquisitionRidesOutTheMoveOfItsSlot() throws Exception {
+    String name = "acquired while it moves";
+    String slot = Integer.toString(LockKeys.of("interlock", name).slot());
+    RedisServer from = masterOf(name);
+    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+    String toId = (String) to.call("CLUSTER", "MYID");
+    to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
+    from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", toId);
+    try (LockClient client = LockClient.open(cluster.uri())) {
+      LockUnavailableException e =
+          assertThrows(LockUnavailableException.class, () -> client.lock(name).tryAcquire());
+      assertTrue(e.getMessage().contains("is moving the lock's slot"), e::getMessage);
+      CompletableFuture<Optional<Lease>> acquired =
+          client.lock(name).tryAcquireAsync(Duration.ofMinutes(1));
+      assertThrows(TimeoutException.class, () -> acquired.get(300, TimeUnit.MILLISECONDS));
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", slot, "NODE", toId);
+      }
+      assertTrue(acquired.get().orElseThrow().isHeld());
+    } finally {
+      for (RedisServer master : List.of(to, from)) {
+        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
