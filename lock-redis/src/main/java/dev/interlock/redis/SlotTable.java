@@ -36,12 +36,18 @@ final class SlotTable {
 
   private static final class Table {
     final ImmutableRangeMap<Integer, PooledNode> nodes;
+    final Set<HostAndPort> addresses;
     final long madeAt;
     final Set<Pool<Connection>> suspects = ConcurrentHashMap.newKeySet();
 
-    Table(ImmutableRangeMap<Integer, PooledNode> nodes, long madeAt) {
+    Table(ImmutableRangeMap<Integer, PooledNode> nodes, Set<HostAndPort> addresses, long madeAt) {
       this.nodes = nodes;
+      this.addresses = addresses;
       this.madeAt = madeAt;
+    }
+
+    boolean has(int slot) {
+      return nodes.get(slot) != null;
     }
 
     /** The node that has a slot; null if it is not known, or may no longer be right. */
@@ -70,7 +76,7 @@ final class SlotTable {
   SlotTable(ClusterMembers members, TimeSource time) {
     this.members = members;
     this.time = time;
-    this.table = new Table(ImmutableRangeMap.of(), time.nanoTime() - PAUSE_NANOS);
+    this.table = new Table(ImmutableRangeMap.of(), Set.of(), time.nanoTime() - PAUSE_NANOS);
   }
 
   /** Says that a node did not answer, or sent us elsewhere: its slots may be another's by now. */
@@ -108,6 +114,7 @@ final class SlotTable {
         return;
       }
       JedisException problem = null;
+      Table fresh = null;
       List<PooledNode> witnesses = members.known();
       Collections.shuffle(witnesses);
       witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
@@ -119,16 +126,22 @@ final class SlotTable {
                   true,
                   false,
                   wire -> new Answer(wire.slots(), wire.host()));
-          table = new Table(read(answer), time.nanoTime());
-          return;
+          Table told = read(answer);
+          // A node that was reset knows of no slots, and one that was cut off of fewer than others.
+          if (fresh == null || told.has(slot)) {
+            fresh = told;
+          }
         } catch (JedisException e) {
           problem = e;
         }
-        if (deadline.hasPassed()) {
+        if ((fresh != null && fresh.has(slot)) || deadline.hasPassed()) {
           break;
         }
       }
-      if (old.nodes.asMapOfRanges().isEmpty() && problem != null) {
+      if (fresh != null) {
+        table = fresh;
+        members.consistOf(fresh.addresses);
+      } else if (old.nodes.asMapOfRanges().isEmpty() && problem != null) {
         throw problem;
       }
     } finally {
@@ -138,7 +151,7 @@ final class SlotTable {
 
   // Per range of slots: first, last, and the nodes that have them, the primary first, each with
   // host and port before other things.
-  private ImmutableRangeMap<Integer, PooledNode> read(Answer answer) {
+  private Table read(Answer answer) {
     Map<HostAndPort, PooledNode> nodes = new HashMap<>();
     Set<HostAndPort> addresses = new HashSet<>();
     ImmutableRangeMap.Builder<Integer, PooledNode> ranges = ImmutableRangeMap.builder();
@@ -155,8 +168,7 @@ final class SlotTable {
           Range.closed(((Long) range.get(0)).intValue(), ((Long) range.get(1)).intValue()),
           nodes.computeIfAbsent(address, members::at));
     }
-    members.consistOf(addresses);
-    return ranges.build();
+    return new Table(ranges.build(), addresses, time.nanoTime());
   }
 
   private static HostAndPort address(List<?> node, Answer answer) {

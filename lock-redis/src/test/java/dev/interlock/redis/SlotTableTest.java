@@ -50,14 +50,13 @@ class SlotTableTest {
 
     @Override
     public PooledNode at(HostAndPort address) {
-      return nodes.computeIfAbsent(
-          address,
-          a -> {
-            GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
-            config.setJmxEnabled(false);
-            return new PooledNode(
-                new LockPool(a, DefaultJedisClientConfig.builder().build(), config));
-          });
+      return nodes.computeIfAbsent(address, a -> new PooledNode(pool(a)));
+    }
+
+    static LockPool pool(HostAndPort address) {
+      GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+      config.setJmxEnabled(false);
+      return new LockPool(address, DefaultJedisClientConfig.builder().build(), config);
     }
 
     @Override
@@ -113,6 +112,21 @@ class SlotTableTest {
   void aNodeWithoutAnAddressHasThatOfTheNodeThatReportsIt() throws Exception {
     assertSame(members.at(new HostAndPort("127.0.0.1", 7001)), node(0));
     assertSame(members.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
+  }
+
+  /** One that has been reset answers, and knows of no slot. */
+  @Test
+  void aNodeThatHasLeftTheClusterIsNotTheOnlyOneAsked() throws Exception {
+    try (CannedServer reset = CannedServer.tellingSlots("*0")) {
+      for (int i = 0; i < 20; i++) {
+        Set<HostAndPort> seeds =
+            Set.of(members.witness, new HostAndPort("127.0.0.1", reset.port()));
+        try (OwnMembers both = new OwnMembers(seeds, Members::pool)) {
+          table = new SlotTable(both, Backends.TIME);
+          assertSame(both.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
+        }
+      }
+    }
   }
 
   @Test
