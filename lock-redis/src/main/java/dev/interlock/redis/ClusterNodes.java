@@ -94,7 +94,8 @@ final class ClusterNodes implements Nodes {
         throw e;
       } catch (JedisConnectionException | PoolClosedException e) {
         table.suspect(node);
-        if (step == MOST_STEPS || deadline.hasPassed() || !repeatable) {
+        boolean sent = !(e instanceof PoolClosedException);
+        if (step == MOST_STEPS || deadline.hasPassed() || (sent && !repeatable)) {
           throw e;
         }
         PooledNode failed = node;
