@@ -53,7 +53,8 @@ final class BrokenConnections implements AutoCloseable {
               log.debug("the pool could not replace a broken connection", e);
             }
           });
-    } catch (RejectedExecutionException closed) {
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
+      // Closed, or no thread is to be had.
       pool.returnBrokenResource(connection);
     }
   }
