@@ -162,6 +162,8 @@ final class RedisErrorProxy implements AutoCloseable {
         expected = request.words().size() - 1;
       }
       leftAlone |= expected == 0 || command.equals("MONITOR") || isClientReply(request);
+      // Where there is a subscription, the reply to EXEC is no single one.
+      leftAlone |= inTransaction && CONFIRMED_EACH.contains(command);
       if (!leftAlone && !inTransaction) {
         for (RedisErrors.Answers answers : active) {
           if (answers.isNext()) {
@@ -172,7 +174,7 @@ final class RedisErrorProxy implements AutoCloseable {
           }
         }
       }
-      inTransaction &= !command.equals("DISCARD");
+      inTransaction &= !command.equals("DISCARD") && !command.equals("RESET");
       subscribed |= CONFIRMED_EACH.contains(command);
       if (!leftAlone) {
         due.add(new Due(expected, null));
@@ -202,7 +204,8 @@ final class RedisErrorProxy implements AutoCloseable {
         reply.writeTo(toClient);
       }
       if (next != null) {
-        due.addFirst(new Due(next.replies - 1, next.error));
+        // A refusal is of the whole command.
+        due.addFirst(new Due(reply.isError() ? 0 : next.replies - 1, next.error));
         sayWhatIsDue();
       }
     }

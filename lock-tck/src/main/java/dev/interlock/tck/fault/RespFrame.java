@@ -48,6 +48,10 @@ final class RespFrame {
     return bytes[0] == '*';
   }
 
+  boolean isError() {
+    return bytes[0] == '-' || bytes[0] == '!';
+  }
+
   /** Whether it stands apart from the replies, which only version 3 of the protocol can say. */
   boolean isPush() {
     return bytes[0] == '>';

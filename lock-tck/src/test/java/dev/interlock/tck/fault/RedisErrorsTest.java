@@ -54,21 +54,29 @@ class RedisErrorsTest {
 
   /**
    * Answers a command by its last word; a subscription also by a message, in version 3 of the
-   * protocol if it is one to patterns; TRACKED also by what a client is told that caches. Answers
-   * from WAIT on come when UNSUBSCRIBE has been read.
+   * protocol if it is one to patterns, but not in a transaction, nor if a channel is forbidden;
+   * TRACKED also by what a client is told that caches. Answers from WAIT on come when UNSUBSCRIBE
+   * has been read.
    */
   private void serve() {
     try (Socket socket = listener.accept()) {
       StringBuilder answer = new StringBuilder();
       boolean waits = false;
+      boolean queues = false;
       while (true) {
         RespFrame request = RespFrame.read(socket.getInputStream());
         executed.add(String.join(" ", request.words()));
         waits =
             request.command().equals("WAIT") || (waits && !request.command().equals("UNSUBSCRIBE"));
         List<String> arguments = request.words().subList(1, request.words().size());
+        queues =
+            request.command().equals("MULTI") || (queues && !request.command().equals("RESET"));
         switch (request.command()) {
           case "SUBSCRIBE" -> {
+            if (queues || arguments.contains("forbidden")) {
+              answer.append(queues ? "+QUEUED\r\n" : "-NOPERM\r\n");
+              break;
+            }
             for (String channel : arguments) {
               answer.append(array("message", "early", "news"));
               answer.append(array("subscribe", channel, "1"));
@@ -167,6 +175,40 @@ class RedisErrorsTest {
       assertTrue(reply().startsWith("BUSY "));
       assertEquals("c", reply());
       assertTrue(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void aSubscriptionThatIsRefusedHasOneReply() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 1, 1)) {
+      send("SUBSCRIBE one forbidden", "ECHO a", "ECHO b");
+      assertEquals("NOPERM", reply());
+      assertTrue(reply().startsWith("BUSY "));
+      assertEquals("b", reply());
+      assertTrue(spoiled.awaitHit(NOW));
+    }
+  }
+
+  /** Its EXEC has as many replies as there are channels, in the place of one. */
+  @Test
+  void aSubscriptionInATransactionIsTheLastThatIsCounted() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+      send("MULTI", "SUBSCRIBE one two", "EXEC", "ECHO a");
+      for (String reply : List.of("MULTI", "QUEUED", "EXEC", "a")) {
+        assertEquals(reply, reply());
+      }
+      assertFalse(spoiled.awaitHit(NOW));
+    }
+  }
+
+  @Test
+  void aResetEndsATransaction() throws Exception {
+    try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
+      send("MULTI", "RESET");
+      assertEquals("MULTI", reply());
+      assertEquals("RESET", reply());
+      send("ECHO a");
+      assertTrue(reply().startsWith("BUSY "));
     }
   }
 
