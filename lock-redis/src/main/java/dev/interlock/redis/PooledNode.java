@@ -89,26 +89,23 @@ final class PooledNode {
     } catch (NotSentException | JedisDataException e) {
       throw e;
     } catch (InterruptedException e) {
-      if (pool.isClosed()) {
+      if (pool.isClosed() && !(pool instanceof LockPool)) {
         // It interrupts those who wait for it.
-        throw closed(e);
+        throw new ClientClosedException(e);
       }
       throw e;
     } catch (JedisException e) {
       rethrowInterrupt();
       pool.clear();
       throw e;
-    } catch (IllegalStateException e) {
-      throw closed(e);
     } catch (NoSuchElementException e) {
       throw new PoolExhaustedException(pool.getMaxTotal(), e);
     } catch (Exception e) {
+      if (e instanceof IllegalStateException && pool.isClosed()) {
+        throw pool instanceof LockPool ? new PoolClosedException(e) : new ClientClosedException(e);
+      }
       throw new NotSentException("no connection was to be had: " + e, e);
     }
-  }
-
-  private PoolClosedException closed(Exception e) {
-    return pool instanceof LockPool ? new PoolClosedException(e) : new ClientClosedException(e);
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {

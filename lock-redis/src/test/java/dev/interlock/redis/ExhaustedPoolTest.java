@@ -16,6 +16,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -138,19 +139,24 @@ class ExhaustedPoolTest {
 
   @Test
   void aPoolThatFailsInAnyOtherWayIsNotSaidToBeExhausted() throws Exception {
-    PooledObjectFactory<Connection> failing =
-        new ConnectionFactory(new HostAndPort(redis.host(), redis.port())) {
-          @Override
-          public PooledObject<Connection> makeObject() throws Exception {
-            throw new Exception("as a test wants it");
-          }
-        };
-    try (ConnectionPool pool = new ConnectionPool(failing, config());
-        PooledNodes nodes = PooledNodes.ofUser(() -> pool)) {
-      JedisException e =
-          assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
-      String message = explained(e).getMessage();
-      assertTrue(message.contains("as a test wants it"), message);
+    // The second is what Jedis throws when it does not understand a server's HELLO.
+    for (Exception failure :
+        List.of(
+            new Exception("as a test wants it"), new IllegalStateException("as a test wants it"))) {
+      PooledObjectFactory<Connection> failing =
+          new ConnectionFactory(new HostAndPort(redis.host(), redis.port())) {
+            @Override
+            public PooledObject<Connection> makeObject() throws Exception {
+              throw failure;
+            }
+          };
+      try (ConnectionPool pool = new ConnectionPool(failing, config());
+          PooledNodes nodes = PooledNodes.ofUser(() -> pool)) {
+        JedisException e =
+            assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
+        String message = explained(e).getMessage();
+        assertTrue(message.contains("as a test wants it"), message);
+      }
     }
   }
 
