@@ -67,12 +67,15 @@ final class Failures {
           wrong(
               "does not permit us what locks need at "
                   + e.getPath()
-                  + " (create, read, write and delete); user and password are written as"
+                  + " (create, read and delete); user and password are written as"
                   + " zookeeper://user:password@host",
               e);
       case AUTHFAILED -> wrong("refuses our authentication", e);
       case INVALIDACL ->
-          wrong("refuses the access list of the lock's node; are user and password given?", e);
+          wrong(
+              "refuses the access list of the lock's node: it does not take us for any user; are user and"
+                  + " password given, or does it check certificates? (Without, access=anyone.)",
+              e);
       case NOCHILDRENFOREPHEMERALS ->
           wrong(
               "the node at "

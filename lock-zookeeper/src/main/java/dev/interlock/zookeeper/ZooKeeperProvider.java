@@ -9,6 +9,7 @@ import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import java.time.Duration;
 import java.util.Set;
+import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 
@@ -16,13 +17,19 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
  * A ZooKeeper server or ensemble: <code>
  * zookeeper://user:password@host1:2181,host2:2181,host3:2181/chroot</code>.
  *
- * <p>User and password are for the digest scheme; with them, the locks that are made are ours
- * alone. The path is the node of a chroot, which must exist. Parameters:
+ * <p>User and password are for the digest scheme. With them, with a client certificate, or where
+ * SASL is configured for the JVM, the locks that are made are for that user alone. The path is the
+ * node of a chroot, which must exist. Parameters:
  *
  * <ul>
  *   <li>{@code sessionTimeout}: after how long without hearing of this client the servers give up
  *       its locks; default: the client's term. The servers have their own limits, and the lease
  *       tells what came of it;
+ *   <li>{@code otherPassword}: a second password of the user, while passwords are being changed:
+ *       the client is then both, and so are the locks that it makes;
+ *   <li>{@code access}: {@code creator}, the default, or {@code anyone}: then the locks are for
+ *       everybody who can connect, also where the client has a user, a certificate or SASL. Clients
+ *       with different certificates that share locks need it;
  *   <li>{@code namespace}, {@code tickTime}: see {@link ZooKeeperSettings};
  *   <li>{@code tls}: {@code true} for encrypted connections; then {@code caCert}, a PEM file with
  *       the authorities to be trusted in place of the JVM's, and {@code clientCert}, a PEM file
@@ -68,14 +75,16 @@ public final class ZooKeeperProvider implements LockProvider {
             .ensembleTracker(false)
             .zookeeperFactory(drivers)
             .zkClientConfig(zookeeper.clientConfig(requestTimeout));
-    zookeeper.login().ifPresent(login -> builder.authorization("digest", login.getBytes(UTF_8)));
+    builder.authorization(
+        zookeeper.logins().stream()
+            .map(login -> new AuthInfo("digest", login.getBytes(UTF_8)))
+            .toList());
     CuratorFramework curator = builder.build();
     curator.start();
     return new Opening(
             curator,
             zookeeper.endpoint(),
-            AccessLists.forUser(
-                zookeeper.login().isPresent(), "/" + zookeeper.settings().namespace()),
+            AccessLists.forUser(zookeeper.isForUserAlone(), "/" + zookeeper.settings().namespace()),
             zookeeper.settings(),
             context)
         .of(zookeeper.servers(), drivers, curator::close); // and with the session go its nodes

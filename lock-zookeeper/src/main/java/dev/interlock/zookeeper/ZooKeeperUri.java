@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.security.auth.login.Configuration;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
 import org.apache.zookeeper.common.PathUtils;
@@ -30,6 +32,8 @@ final class ZooKeeperUri {
   private final boolean tls;
   private final Optional<String> caCert;
   private final Optional<String> clientCert;
+  private final Optional<String> otherPassword;
+  private final boolean forAnyone;
   private final ZooKeeperSettings settings;
 
   ZooKeeperUri(LockUri uri) {
@@ -40,6 +44,8 @@ final class ZooKeeperUri {
     this.tls = uri.flag("tls").orElse(false);
     this.caCert = uri.text("caCert").map(file -> readable("caCert", file));
     this.clientCert = uri.text("clientCert").map(file -> readable("clientCert", file));
+    this.otherPassword = uri.text("otherPassword");
+    this.forAnyone = uri.text("access").map(this::isAnyone).orElse(false);
     ZooKeeperSettings.Builder settings = ZooKeeperSettings.builder();
     uri.text("namespace").ifPresent(settings::namespace);
     uri.duration("tickTime").ifPresent(settings::tickTime);
@@ -49,6 +55,9 @@ final class ZooKeeperUri {
     }
     if (uri.user().isPresent() != uri.password().isPresent()) {
       throw wrong("user and password come together; write user:password@host");
+    }
+    if (otherPassword.isPresent() && uri.user().isEmpty()) {
+      throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
     requireLongEnough();
   }
@@ -76,9 +85,33 @@ final class ZooKeeperUri {
     return endpoint();
   }
 
-  /** User and password, as the digest scheme takes them. */
-  Optional<String> login() {
-    return uri.user().flatMap(user -> uri.password().map(password -> user + ":" + password));
+  /** User and passwords, as the digest scheme takes them; two while they are being changed. */
+  List<String> logins() {
+    return Stream.of(uri.password(), otherPassword)
+        .flatMap(Optional::stream)
+        .map(password -> uri.user().orElseThrow() + ":" + password)
+        .toList();
+  }
+
+  /** Whether the locks that are made are for whoever the servers take us for, and nobody else. */
+  boolean isForUserAlone() {
+    return !forAnyone && (uri.user().isPresent() || clientCert.isPresent() || isSaslConfigured());
+  }
+
+  /** As the driver looks for it. */
+  private static boolean isSaslConfigured() {
+    ZKClientConfig config = new ZKClientConfig();
+    if (!config.isSaslClientEnabled()) {
+      return false;
+    }
+    String section =
+        config.getProperty(
+            ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, ZKClientConfig.LOGIN_CONTEXT_NAME_KEY_DEFAULT);
+    try {
+      return Configuration.getConfiguration().getAppConfigurationEntry(section) != null;
+    } catch (SecurityException e) {
+      return false; // there is no configuration
+    }
   }
 
   /**
@@ -139,6 +172,14 @@ final class ZooKeeperUri {
       throw wrong("the path must be the node of a chroot, such as /app: " + e.getMessage());
     }
     return path;
+  }
+
+  private boolean isAnyone(String access) {
+    return switch (access) {
+      case "anyone" -> true;
+      case "creator" -> false;
+      default -> throw wrong("access must be creator or anyone");
+    };
   }
 
   private String readable(String parameter, String file) {

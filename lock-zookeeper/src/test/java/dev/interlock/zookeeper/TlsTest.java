@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
@@ -70,6 +71,31 @@ class TlsTest {
       assertTrue(next.fencingToken() > held.fencingToken());
       next.release();
       assertEquals(List.of(), holder.inspect("job").waiters());
+    }
+  }
+
+  @Test
+  void theLocksOfAClientWithACertificateAreForThatClient() throws Exception {
+    try (LockClient own = LockClient.open(uri(signed, signed) + "&namespace=own");
+        LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=own")) {
+      Lease held = own.lock("job").acquire();
+      LockConfigurationException refused =
+          assertThrows(LockConfigurationException.class, () -> stranger.lock("job").tryAcquire());
+      assertTrue(refused.getMessage().contains("does not permit us"), refused::getMessage);
+      assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+      held.release();
+      stranger.lock("another").acquire().release();
+    }
+  }
+
+  @Test
+  void theyAreForAnyoneIfThatIsSaid() throws Exception {
+    try (LockClient own = LockClient.open(uri(signed, signed) + "&namespace=any&access=anyone");
+        LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=any")) {
+      Lease held = own.lock("job").acquire();
+      assertTrue(stranger.lock("job").tryAcquire().isEmpty());
+      held.release();
+      stranger.lock("job").acquire().release();
     }
   }
 

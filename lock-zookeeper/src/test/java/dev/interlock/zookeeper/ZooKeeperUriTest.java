@@ -9,6 +9,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,6 +40,8 @@ class ZooKeeperUriTest {
         "zookeeper://h?tls=true&caCert=/no/such/file | cannot be read",
         "zookeeper://user@h | user and password come together",
         "zookeeper://:pass@h | user and password come together",
+        "zookeeper://h?otherPassword=pass@ | a second password of a user",
+        "zookeeper://h?access=all | access must be creator or anyone",
         "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",
       })
   void aUriThatCannotWorkIsRefusedWithWhatIsWrong(String uri, String message) {
@@ -61,10 +64,21 @@ class ZooKeeperUriTest {
   void addressesAndChrootGoToTheDriverAsTheyAre() {
     ZooKeeperUri uri = uri("zookeeper://user:secret@one:1,[::1],three:3/app/locks?namespace=n");
     assertEquals("one:1,[::1]:2181,three:3/app/locks", uri.connectString());
-    assertEquals("user:secret", uri.login().orElseThrow());
+    assertEquals(List.of("user:secret"), uri.logins());
     assertEquals("n", uri.settings().namespace());
     assertEquals(3, uri.servers());
     assertFalse(uri.endpoint().contains("secret"));
+  }
+
+  @Test
+  void locksAreForTheUserAloneIfThereIsOneAndNothingElseIsSaid() {
+    assertFalse(uri("zookeeper://h").isForUserAlone());
+    assertTrue(uri("zookeeper://user:secret@h").isForUserAlone());
+    assertTrue(uri("zookeeper://h?tls=true&clientCert=/etc/hostname").isForUserAlone());
+    assertFalse(uri("zookeeper://user:secret@h?access=anyone").isForUserAlone());
+    assertEquals(
+        List.of("user:secret", "user:other"),
+        uri("zookeeper://user:secret@h?otherPassword=other").logins());
   }
 
   private static ZooKeeperUri uri(String text) {
