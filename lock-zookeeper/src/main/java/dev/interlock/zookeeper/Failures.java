@@ -3,6 +3,7 @@ package dev.interlock.zookeeper;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import java.time.Duration;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,14 @@ final class Failures {
   LockUnavailableException unheard(@Nullable Throwable cause) {
     return passing(
         "the leader has not answered for long enough to say how long the session will last", cause);
+  }
+
+  LockUnavailableException slow(Duration certain) {
+    return passing(
+        "a write takes most of the "
+            + certain.toMillis()
+            + " ms for which it makes the session certain; a longer sessionTimeout may help",
+        null);
   }
 
   LockUnavailableException sessionEnded() {

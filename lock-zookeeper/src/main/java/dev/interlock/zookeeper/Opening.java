@@ -3,7 +3,6 @@ package dev.interlock.zookeeper;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
@@ -95,25 +94,11 @@ final class Opening {
       }
       // Whoever may not read the root may still have a place below it.
     }
-    requireLongSession(session);
+    session.requireLong(failures);
     // Of a session that was there before us it takes two ticks to know. If it takes longer,
     // because of a server that has lost the others say, the first acquisition waits for it.
     session.awaitPulse(
         new WakeUp(context.time()),
         Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_KNOWN)));
-  }
-
-  private void requireLongSession(Session session) {
-    Duration shortest = settings.tickTime().multipliedBy(Topology.TICKS_PER_SESSION);
-    if (session.timeout().compareTo(shortest) < 0) {
-      throw failures.wrong(
-          "the session's time-out is "
-              + session.timeout().toMillis()
-              + " ms, and locks need at least four ticks, which is "
-              + shortest.toMillis()
-              + " ms; ask for a longer one (sessionTimeout), raise the servers'"
-              + " maxSessionTimeout, or say what their tickTime is",
-          null);
-    }
   }
 }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
@@ -61,6 +63,11 @@ final class Session {
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
   private final Set<String> kept = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger longestTimeout = new AtomicInteger();
+
+  @GuardedBy("kept")
+  private boolean cleared;
+
   private volatile boolean ended;
   private volatile boolean silenced;
 
@@ -89,7 +96,7 @@ final class Session {
   }
 
   boolean isOf(ZooKeeper other) {
-    return driver == other;
+    return driver == other && !isShortened();
   }
 
   long id() {
@@ -122,7 +129,34 @@ final class Session {
 
   /** After how long without hearing of us the leader ends the session. */
   Duration timeout() {
-    return Duration.ofMillis(driver.getSessionTimeout());
+    int agreed = driver.getSessionTimeout();
+    longestTimeout.accumulateAndGet(agreed, Math::max);
+    return Duration.ofMillis(agreed);
+  }
+
+  /**
+   * Whether a server has agreed to less than an earlier one had: it is agreed anew with each
+   * connection. Then the leader may end the session earlier than has been counted on, and all that
+   * was said of it is void.
+   */
+  private boolean isShortened() {
+    int agreed = driver.getSessionTimeout(); // 0 when there is none any more
+    return agreed > 0 && agreed < longestTimeout.get();
+  }
+
+  /** Refuses a session of which too little is certain at any time. */
+  void requireLong(Failures failures) {
+    Duration shortest = tick.multipliedBy(Topology.TICKS_PER_SESSION);
+    if (timeout().compareTo(shortest) < 0) {
+      throw failures.wrong(
+          "the session's time-out is "
+              + timeout().toMillis()
+              + " ms, and locks need at least four ticks, which is "
+              + shortest.toMillis()
+              + " ms; ask for a longer one (sessionTimeout), raise the servers'"
+              + " maxSessionTimeout, or say what their tickTime is",
+          null);
+    }
   }
 
   /**
@@ -212,9 +246,22 @@ final class Session {
 
   // --- what hangs on it -----------------------------------------------------------------------
 
-  /** A node whose path begins so may be there from now on, until it is known to be gone. */
-  void mayKeep(String prefix) {
-    kept.add(prefix);
+  /**
+   * Makes a node of ours, which may be there from now on until it is known to be gone.
+   *
+   * @param prefix how its path begins
+   */
+  Reply<Made> createOwn(String prefix, byte[] data, List<ACL> access) {
+    synchronized (kept) {
+      if (cleared) {
+        // What is cleared away was listed before this.
+        Reply<Made> refusal = new Reply<>(prefix, this);
+        refusal.complete(Code.SESSIONEXPIRED.intValue(), null);
+        return refusal;
+      }
+      kept.add(prefix);
+      return create(prefix, data, access, CreateMode.EPHEMERAL_SEQUENTIAL);
+    }
   }
 
   void keepsNoMore(String prefix) {
@@ -223,13 +270,16 @@ final class Session {
 
   /** Removes in the background what may be there, from a session that goes on without us. */
   void clear() {
+    synchronized (kept) {
+      cleared = true;
+    }
     kept.forEach(prefix -> new Leftover(driver, prefix).remove());
   }
 
   /** A grant hangs on the session from now on; false if the session has ended. */
   boolean hold(Claim claim) {
     held.add(claim);
-    return !ended;
+    return !hasEnded();
   }
 
   void drop(Claim claim) {
@@ -249,7 +299,17 @@ final class Session {
   }
 
   boolean hasEnded() {
-    return ended || !driver.getState().isAlive();
+    return ended || isShortened() || !driver.getState().isAlive();
+  }
+
+  /** What became of it. */
+  String ending() {
+    return isShortened()
+        ? "was cut short: a server agrees to "
+            + driver.getSessionTimeout()
+            + " ms only, in place of "
+            + longestTimeout
+        : "ended";
   }
 
   /** Wakes whoever waits, and returns the grants that have ended with the session. */

@@ -1,5 +1,6 @@
 package dev.interlock.zookeeper;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
@@ -34,6 +35,9 @@ final class Sessions {
   private final Duration patience;
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
+
+  @GuardedBy("this")
+  private boolean closed;
 
   /**
    * The sessions of a framework.
@@ -106,6 +110,9 @@ final class Sessions {
       if (before != null && before.isOf(driver)) {
         return before;
       }
+      if (closed) {
+        throw failures.passing("the lock client is closed", null);
+      }
       long beginning = ours == null ? Session.longBefore(context.time()) : ours.beginningOf(driver);
       next = new Session(driver, context.time(), tick, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
@@ -115,7 +122,9 @@ final class Sessions {
     }
     next.keepBeating();
     if (before != null) {
-      end(before, "ended");
+      end(before, before.ending());
+      // It goes on for the servers, if its time-out was all that changed.
+      before.clear();
     }
     return next;
   }
@@ -172,7 +181,7 @@ final class Sessions {
         // There is no other one yet; this one is over if its driver says so.
       }
       if (known.hasEnded()) {
-        end(known, "ended");
+        end(known, known.ending());
       }
     }
     tellConnection(state.isConnected());
@@ -193,8 +202,12 @@ final class Sessions {
 
   /** Of what is left on the session of this moment nobody will be told any more. */
   void close() {
-    Session known = current;
     curator.getConnectionStateListenable().removeListener(listener);
+    Session known;
+    synchronized (this) {
+      closed = true;
+      known = current;
+    }
     if (known != null) {
       known.silence();
       if (ours == null) {

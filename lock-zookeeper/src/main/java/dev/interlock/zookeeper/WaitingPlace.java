@@ -124,7 +124,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
     }
     standing.session().confirm(sentAt);
     confirmed = true;
-    trouble = null;
+    trouble = sessionIsFresh() ? null : backend.failures().slow(standing.session().certainFor());
   }
 
   /**

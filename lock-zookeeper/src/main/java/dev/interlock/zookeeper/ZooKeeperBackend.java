@@ -143,10 +143,8 @@ final class ZooKeeperBackend implements QueueingBackend {
       Reply<Session.Made> parent =
           first ? null : session.create(lock, NOTHING, accessLists.of(lock), CreateMode.CONTAINER);
       claim.attach(session);
-      session.mayKeep(asked);
       long sentAt = time.nanoTime();
-      Reply<Session.Made> node =
-          session.create(asked, label, accessLists.of(asked), CreateMode.EPHEMERAL_SEQUENTIAL);
+      Reply<Session.Made> node = session.createOwn(asked, label, accessLists.of(asked));
       Reply<List<String>> listing = session.children(lock);
       try {
         // Answers come in order. When the last is here so are the others, for one wake-up.
@@ -186,6 +184,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (made.stat().getEphemeralOwner() != session.id()) {
       throw failures.passing("the node that was made is not this session's", null);
     }
+    session.requireLong(failures);
     if (node.isBeyondLast()) {
       throw failures.passing(
           "the lock's node has numbered all the children that it can; it starts anew when nobody"
@@ -285,6 +284,9 @@ final class ZooKeeperBackend implements QueueingBackend {
             throw failures.unheard(null);
           }
           continue;
+        }
+        if (session.hasEnded()) {
+          throw failures.sessionEnded();
         }
         long until = session.confirmedAt() + session.certainFor().toNanos();
         left.forEach(i -> outcomes[i] = new Renewal.Renewed(until));

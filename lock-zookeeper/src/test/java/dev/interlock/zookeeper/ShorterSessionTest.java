@@ -1,0 +1,136 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.ZooKeeperServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/**
+ * Servers whose {@code maxSessionTimeout} is lowered: what they agree to with a client that
+ * connects again is less than what it has counted on.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class ShorterSessionTest {
+
+  private static final long LIMIT_SECONDS = 60;
+  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration SHORT = Duration.ofSeconds(12);
+  private static final LockOptions OPTIONS = Backends.OPTIONS.toBuilder().term(LONG).build();
+
+  private ZooKeeperEnsemble ensemble;
+
+  @BeforeEach
+  void start() {
+    ensemble = Backends.server();
+  }
+
+  @AfterEach
+  void stop() {
+    ensemble.close();
+  }
+
+  @Test
+  void whatIsHeldIsLostAndNothingIsCertainForLongerThanTheNewTimeout() throws Exception {
+    try (LockClient client = LockClient.open(Backends.uri(ensemble), OPTIONS);
+        LockClient other = LockClient.open(Backends.uri(ensemble), OPTIONS)) {
+      requireShortenedInOrder(client, other);
+    }
+  }
+
+  @Test
+  void theSameHoldsForTheSessionOfAProgramsFramework() throws Exception {
+    try (CuratorFramework one = Backends.curator(ensemble.connectString(), LONG);
+        CuratorFramework two = Backends.curator(ensemble.connectString(), LONG);
+        LockClient client = ZooKeeperLocks.using(one, Backends.SETTINGS, OPTIONS);
+        LockClient other = ZooKeeperLocks.using(two, Backends.SETTINGS, OPTIONS)) {
+      long session = one.getZookeeperClient().getZooKeeper().getSessionId();
+      requireShortenedInOrder(client, other);
+      assertEquals(session, one.getZookeeperClient().getZooKeeper().getSessionId());
+    }
+  }
+
+  private void requireShortenedInOrder(LockClient client, LockClient other) throws Exception {
+    Lease held = client.lock("job").acquire();
+    CompletableFuture<Lease> waiter = other.lock("job").acquireAsync();
+    Eventually.holds("in line", () -> client.inspect("job").waiters().size() == 1);
+    restartWith(SHORT);
+    LeaseLostException loss = held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    assertEquals(LossReason.SESSION_ENDED, loss.reason());
+    assertTrue(loss.detail().contains("agrees to 12000 ms only, in place of 60000"), loss::detail);
+    assertFalse(held.isHeld());
+    // Its node is gone, and the waiter in line with what its own session has become.
+    Lease next = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    assertTrue(next.fencingToken() > held.fencingToken());
+    assertTrue(
+        next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
+    next.renew();
+    assertTrue(
+        next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
+    next.release();
+    client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow().release();
+  }
+
+  @Test
+  void aTimeoutThatHasBecomeTooShortIsRefusedWithWhatIsWrong() throws Exception {
+    // Four of these ticks are more than the servers agree to in the end.
+    String uri = ensemble.uri() + "?tickTime=4s";
+    try (LockClient client = LockClient.open(uri, OPTIONS)) {
+      Lease held = client.lock("job").acquire();
+      restartWith(SHORT);
+      held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      LockConfigurationException refused =
+          assertThrows(LockConfigurationException.class, () -> acquire(client));
+      assertTrue(refused.getMessage().contains("raise the servers'"), refused::getMessage);
+      Eventually.holds("no node is left", () -> client.inspect("job").waiters().isEmpty());
+      Eventually.holds("no node is left", () -> !client.inspect("job").isHeld());
+    }
+  }
+
+  private static Lease acquire(LockClient client) throws InterruptedException {
+    while (true) {
+      try {
+        return client.lock("job").acquire();
+      } catch (LockUnavailableException e) {
+        // It is not connected again yet.
+      }
+    }
+  }
+
+  private void restartWith(Duration longest) throws IOException {
+    ZooKeeperServer server = ensemble.members().get(0);
+    Path data =
+        Path.of(server.ask("conf").replaceAll("(?s).*dataDir=([^\n]*)/version-2\n.*", "$1"));
+    Path configuration = data.resolveSibling("zoo.cfg");
+    List<String> lines = new ArrayList<>(Files.readAllLines(configuration));
+    lines.removeIf(line -> line.startsWith("maxSessionTimeout="));
+    lines.add("maxSessionTimeout=" + longest.toMillis());
+    Files.write(configuration, lines);
+    server.kill();
+    server.restart();
+  }
+}
