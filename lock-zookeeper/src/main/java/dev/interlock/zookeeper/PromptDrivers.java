@@ -34,16 +34,16 @@ final class PromptDrivers implements ZookeeperFactory {
   private volatile @Nullable Made last;
 
   /** A driver, and a time before its session. */
-  private record Made(ZooKeeper driver, long beginning) {}
+  private record Made(ZooKeeper driver, Moment beginning) {}
 
   PromptDrivers(TimeSource time) {
     this.time = time;
   }
 
   /** A time before the driver's session; long before if it is not the last that was made. */
-  long beginningOf(ZooKeeper driver) {
+  Moment beginningOf(ZooKeeper driver) {
     Made made = last;
-    return made != null && made.driver() == driver ? made.beginning() : Session.longBefore(time);
+    return made != null && made.driver() == driver ? made.beginning() : Moment.longBefore(time);
   }
 
   @Override
@@ -61,7 +61,7 @@ final class PromptDrivers implements ZookeeperFactory {
       boolean canBeReadOnly,
       @Nullable ZKClientConfig config)
       throws IOException {
-    long beginning = time.nanoTime();
+    Moment beginning = Moment.now(time);
     ConnectStringParser parser = new ConnectStringParser(connectString);
     HostProvider usual = new StaticHostProvider(parser.getServerAddresses());
     Prompt prompt = new Prompt(usual, sessionTimeout);

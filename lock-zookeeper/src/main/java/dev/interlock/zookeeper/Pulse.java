@@ -23,13 +23,13 @@ final class Pulse {
   private static final int KEPT = 64;
 
   private final long tick;
-  private final long beginning;
+  private final Moment beginning;
 
   @GuardedBy("this")
   private final Deque<Beat> beats = new ArrayDeque<>();
 
   /** A beat that the leader answered, and the earlier one of which it had heard by then. */
-  private record Beat(long sentAt, long answeredAt, long heardOf) {}
+  private record Beat(Moment sentAt, long answeredAt, Moment heardOf) {}
 
   /**
    * No beat yet.
@@ -37,21 +37,21 @@ final class Pulse {
    * @param tick the servers' unit of time
    * @param beginning a time before which the session was not there
    */
-  Pulse(Duration tick, long beginning) {
+  Pulse(Duration tick, Moment beginning) {
     this.tick = tick.toNanos();
     this.beginning = beginning;
   }
 
   /** The leader has answered a beat. */
-  synchronized void beat(long sentAt, long answeredAt) {
-    beats.addFirst(new Beat(sentAt, answeredAt, latestBefore(sentAt).sentAt()));
+  synchronized void beat(Moment sentAt, long answeredAt) {
+    beats.addFirst(new Beat(sentAt, answeredAt, latestBefore(sentAt.nanos()).sentAt()));
     if (beats.size() > KEPT) {
       beats.removeLast();
     }
   }
 
   /** When that was sent of which the leader had heard when it committed a write sent then. */
-  synchronized long heardBy(long sentAt) {
+  synchronized Moment heardBy(long sentAt) {
     return latestBefore(sentAt).heardOf();
   }
 
@@ -63,6 +63,6 @@ final class Pulse {
         return beat;
       }
     }
-    return new Beat(beginning, beginning, beginning);
+    return new Beat(beginning, beginning.nanos(), beginning);
   }
 }

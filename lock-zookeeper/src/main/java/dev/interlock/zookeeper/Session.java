@@ -17,7 +17,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
@@ -59,7 +58,6 @@ final class Session {
   private final Duration tick;
   private final Connection connection;
   private final Pulse pulse;
-  private final AtomicLong confirmedAt;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
   private final Set<String> kept = ConcurrentHashMap.newKeySet();
@@ -68,6 +66,7 @@ final class Session {
   @GuardedBy("kept")
   private boolean cleared;
 
+  private volatile Moment confirmedAt;
   private volatile boolean ended;
   private volatile boolean silenced;
 
@@ -80,19 +79,14 @@ final class Session {
    * @param patience how long a connection may be silent while something is asked
    * @param beginning when its driver was made, if that is known, or long before
    */
-  Session(ZooKeeper driver, TimeSource time, Duration tick, Duration patience, long beginning) {
+  Session(ZooKeeper driver, TimeSource time, Duration tick, Duration patience, Moment beginning) {
     this.driver = driver;
     this.time = time;
     this.tick = tick;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
     this.pulse = new Pulse(tick, beginning);
     // Nothing has been confirmed yet.
-    this.confirmedAt = new AtomicLong(longBefore(time));
-  }
-
-  /** A time that tells nothing. */
-  static long longBefore(TimeSource time) {
-    return time.nanoTime() - Duration.ofDays(1).toNanos();
+    this.confirmedAt = Moment.longBefore(time);
   }
 
   boolean isOf(ZooKeeper other) {
@@ -174,7 +168,7 @@ final class Session {
 
   /** The send of the last write that is known to be committed, or earlier if all is not well. */
   long confirmedAt() {
-    return confirmedAt.get();
+    return confirmedAt.seenFromNow(time);
   }
 
   /**
@@ -185,12 +179,16 @@ final class Session {
   @CanIgnoreReturnValue
   boolean confirm(long sentAt) {
     long counted = counted(sentAt);
-    confirmedAt.accumulateAndGet(counted, (a, b) -> a - b >= 0 ? a : b);
+    synchronized (this) {
+      if (counted - confirmedAt() > 0) {
+        confirmedAt = Moment.at(counted, time);
+      }
+    }
     return isRecent(counted, sentAt);
   }
 
   private long counted(long sentAt) {
-    long heard = pulse.heardBy(sentAt) + usualAge().toNanos();
+    long heard = pulse.heardBy(sentAt).seenFromNow(time) + usualAge().toNanos();
     return heard - sentAt < 0 ? heard : sentAt;
   }
 
@@ -225,7 +223,7 @@ final class Session {
     if (hasEnded() || silenced) {
       return;
     }
-    long sentAt = time.nanoTime();
+    Moment sentAt = Moment.now(time);
     driver.sync(
         "/",
         (code, asked, context) -> {

@@ -113,7 +113,8 @@ final class Sessions {
       if (closed) {
         throw failures.passing("the lock client is closed", null);
       }
-      long beginning = ours == null ? Session.longBefore(context.time()) : ours.beginningOf(driver);
+      Moment beginning =
+          ours == null ? Moment.longBefore(context.time()) : ours.beginningOf(driver);
       next = new Session(driver, context.time(), tick, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
         next.connection().up();

@@ -104,6 +104,11 @@ final class Backends {
   }
 
   static BackendContext context(LockOptions options, BiConsumer<Claim, String> onLoss) {
+    return context(options, TIME, onLoss);
+  }
+
+  static BackendContext context(
+      LockOptions options, TimeSource time, BiConsumer<Claim, String> onLoss) {
     return new BackendContext() {
       @Override
       public LockOptions options() {
@@ -112,7 +117,7 @@ final class Backends {
 
       @Override
       public TimeSource time() {
-        return TIME;
+        return time;
       }
 
       @Override

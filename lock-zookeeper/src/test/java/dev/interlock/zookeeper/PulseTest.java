@@ -10,45 +10,53 @@ class PulseTest {
 
   private static final long BEGINNING = -7;
 
-  private final Pulse pulse = new Pulse(Duration.ofNanos(10), BEGINNING);
+  private final Pulse pulse = new Pulse(Duration.ofNanos(10), new Moment(BEGINNING, 0));
+
+  private void beat(long sentAt, long answeredAt) {
+    pulse.beat(new Moment(sentAt, 0), answeredAt);
+  }
+
+  private long heardBy(long sentAt) {
+    return pulse.heardBy(sentAt).nanos();
+  }
 
   @Test
   void withoutBeatsItIsTheSessionsBeginning() {
-    assertEquals(BEGINNING, pulse.heardBy(1_000));
+    assertEquals(BEGINNING, heardBy(1_000));
   }
 
   @Test
   void oneAnswerSaysNothingOfWhatTheLeaderHeard() {
-    pulse.beat(0, 5);
-    assertEquals(BEGINNING, pulse.heardBy(1_000));
+    beat(0, 5);
+    assertEquals(BEGINNING, heardBy(1_000));
   }
 
   @Test
   void aBeatATickAfterAnAnswerShowsTheEarlierOne() {
-    pulse.beat(0, 5);
-    pulse.beat(15, 20);
-    assertEquals(BEGINNING, pulse.heardBy(29));
-    assertEquals(0, pulse.heardBy(30));
-    assertEquals(0, pulse.heardBy(1_000));
+    beat(0, 5);
+    beat(15, 20);
+    assertEquals(BEGINNING, heardBy(29));
+    assertEquals(0, heardBy(30));
+    assertEquals(0, heardBy(1_000));
   }
 
   @Test
   void aBeatThatFollowsTooSoonShowsNoMoreThanTheOneBefore() {
-    pulse.beat(0, 5);
-    pulse.beat(14, 16);
-    assertEquals(BEGINNING, pulse.heardBy(1_000));
-    pulse.beat(20, 22);
-    pulse.beat(25, 27);
-    assertEquals(0, pulse.heardBy(36));
-    pulse.beat(26, 28);
-    assertEquals(14, pulse.heardBy(38));
+    beat(0, 5);
+    beat(14, 16);
+    assertEquals(BEGINNING, heardBy(1_000));
+    beat(20, 22);
+    beat(25, 27);
+    assertEquals(0, heardBy(36));
+    beat(26, 28);
+    assertEquals(14, heardBy(38));
   }
 
   @Test
   void aWriteThatWasSentEarlierSeesOnlyWhatWasAnsweredBefore() {
     for (int sentAt = 0; sentAt <= 1_000; sentAt += 15) {
-      pulse.beat(sentAt, sentAt + 5);
+      beat(sentAt, sentAt + 5);
     }
-    assertEquals(870, pulse.heardBy(910));
+    assertEquals(870, heardBy(910));
   }
 }

@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,11 +16,15 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.FaultProxy;
@@ -35,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException.NoNodeException;
 import org.apache.zookeeper.ZooDefs.Ids;
@@ -374,6 +380,44 @@ class SessionTest {
       return true;
     } catch (LockUnavailableException e) {
       return false;
+    }
+  }
+
+  /** The leader may have heard of us long before what the monotonic clock says. */
+  @Test
+  void afterTheMachineHasSleptNothingCountsThatWasHeardBefore() throws Exception {
+    AtomicLong slept = new AtomicLong();
+    TimeSource clocks =
+        new TimeSource() {
+          @Override
+          public long nanoTime() {
+            return Backends.TIME.nanoTime();
+          }
+
+          @Override
+          public long wallMillis() {
+            return Backends.TIME.wallMillis() + slept.get();
+          }
+
+          @Override
+          public void parkUntil(Object blocker, long nanos) {
+            Backends.TIME.parkUntil(blocker, nanos);
+          }
+        };
+    BackendContext context = Backends.context(Backends.OPTIONS, clocks, (claim, detail) -> {});
+    try (LockBackend backend = ZooKeeperLocks.backend(curator, Backends.SETTINGS, context)) {
+      Grant before = Backends.take(backend, Backends.claim("slept"));
+      slept.set(Backends.TERM.toMillis() - 1_000);
+      long wokenAt = Backends.TIME.nanoTime();
+      Grant after = Backends.take(backend, Backends.claim("awake"));
+      assertTrue(Backends.TIME.nanoTime() - wokenAt >= 2 * Backends.TICK.toNanos());
+      assertTrue(
+          assertInstanceOf(Renewal.Renewed.class, backend.renew(before, Backends.soon()))
+                      .validUntil()
+                  - wokenAt
+              > 0);
+      backend.release(before.claim(), Backends.soon());
+      backend.release(after.claim(), Backends.soon());
     }
   }
 

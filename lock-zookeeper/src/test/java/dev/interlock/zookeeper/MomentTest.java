@@ -1,0 +1,63 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** Times on a machine that sleeps. */
+class MomentTest {
+
+  private static final long MILLI = Duration.ofMillis(1).toNanos();
+
+  private long monotonic = 77;
+  private long wall = 1_000;
+
+  private final TimeSource clocks =
+      new TimeSource() {
+        @Override
+        public long nanoTime() {
+          return monotonic;
+        }
+
+        @Override
+        public long wallMillis() {
+          return wall;
+        }
+
+        @Override
+        public void parkUntil(Object blocker, long nanos) {
+          throw new AssertionError("nobody waits here");
+        }
+      };
+
+  private void pass(long millis) {
+    monotonic += millis * MILLI;
+    wall += millis;
+  }
+
+  @Test
+  void aMomentStaysWhereItIsWhileBothClocksRun() {
+    Moment moment = Moment.now(clocks);
+    pass(10_000);
+    assertEquals(77, moment.seenFromNow(clocks));
+  }
+
+  @Test
+  void itIsFurtherAwayByWhatTheMachineHasSlept() {
+    Moment moment = Moment.now(clocks);
+    pass(10);
+    wall += 5_000;
+    pass(10);
+    assertEquals(77 - 4_999 * MILLI, moment.seenFromNow(clocks));
+    assertEquals(monotonic, Moment.now(clocks).seenFromNow(clocks));
+  }
+
+  @Test
+  void aWallClockThatIsSetBackBringsItNoNearer() {
+    Moment moment = Moment.now(clocks);
+    wall -= 60_000;
+    assertEquals(77, moment.seenFromNow(clocks));
+  }
+}
