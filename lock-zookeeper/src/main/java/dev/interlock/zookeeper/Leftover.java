@@ -51,7 +51,8 @@ final class Leftover {
 
   private void caughtUp(
       int code, String path, @Nullable Object context, @Nullable List<OpResult> results) {
-    if (code == Code.OK.intValue()) {
+    // A check that fails is committed as well.
+    if (code == Code.OK.intValue() || code == Code.NOAUTH.intValue()) {
       driver.getChildren(lock, false, this::listed, null);
     } else {
       removeLater(code);

@@ -5,17 +5,16 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
-import java.io.IOException;
 
-/** One ZooKeeper server keeps the contract. */
+/** One ZooKeeper server keeps the contract, for a user with the documented rights. */
 class ZooKeeperContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
     return new Harness() {
       @Override
-      public Server start() throws IOException {
-        return ZooKeeperUnderTest.start(1);
+      public Server start() throws Exception {
+        return ZooKeeperUnderTest.startForUser();
       }
 
       @Override

@@ -8,30 +8,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
-import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LossReason;
-import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
-import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.ZooKeeperEnsemble;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs.Ids;
-import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
-import org.apache.zookeeper.data.Id;
-import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -47,8 +37,6 @@ class ZooKeeperLocksTest {
     server = Backends.server();
     observer = Backends.curator(server.connectString());
   }
-
-  private static final String ROTATED = "?tickTime=200ms&namespace=rotated&requestTimeout=10s";
 
   @AfterAll
   static void stop() {
@@ -135,95 +123,6 @@ class ZooKeeperLocksTest {
       assertTrue(e.getMessage().contains("does not permit us"), e::getMessage);
       bob.lock("bobs").acquire().release();
       held.release();
-    }
-  }
-
-  /** The permissions that docs/operating.md names, and no other. */
-  @Test
-  void createAndReadOnTheNamespacesNodeAndDeleteOnALocksAreEnough() throws Exception {
-    String admin = DigestAuthenticationProvider.generateDigest("admin:secret");
-    String user = DigestAuthenticationProvider.generateDigest("user:secret");
-    observer.create().withACL(access(admin, Perms.ALL, user, Perms.READ)).forPath("/strict");
-    try (CuratorFramework setUp =
-        CuratorFrameworkFactory.builder()
-            .connectString(server.connectString())
-            .authorization("digest", "admin:secret".getBytes(UTF_8))
-            .retryPolicy((count, elapsed, sleeper) -> false)
-            .build()) {
-      setUp.start();
-      setUp
-          .create()
-          .withACL(access(admin, Perms.ALL, user, Perms.CREATE | Perms.READ))
-          .forPath("/strict/interlock");
-      setUp
-          .create()
-          .withACL(access(admin, Perms.ALL, user, Perms.CREATE | Perms.READ | Perms.DELETE))
-          .forPath("/strict/interlock/given");
-    }
-    String uri =
-        "zookeeper://user:secret@"
-            + server.connectString()
-            + "/strict?tickTime=200ms&requestTimeout=10s";
-    try (LockClient one = LockClient.open(uri);
-        LockClient two = LockClient.open(uri)) {
-      for (String name : List.of("given", "made")) {
-        Lease held = one.lock(name).acquire();
-        CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
-        Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
-        held.renew();
-        assertEquals(ReleaseOutcome.RELEASED, held.release());
-        Lease next = waiting.get(60, TimeUnit.SECONDS);
-        assertTrue(one.lock(name).tryAcquire().isEmpty());
-        assertTrue(one.forceRelease(name));
-        assertThrows(LeaseLostException.class, next::renew);
-        assertTrue(one.lock(name).tryAcquire().isPresent());
-      }
-    }
-  }
-
-  private static List<ACL> access(String admin, int all, String user, int some) {
-    return List.of(new ACL(all, new Id("digest", admin)), new ACL(some, new Id("digest", user)));
-  }
-
-  /** Step by step as docs/operating.md has it. */
-  @Test
-  void aUsersPasswordIsChangedWhileTheLocksAreInUse() throws Exception {
-    String before = "zookeeper://eve:old@" + server.connectString() + ROTATED;
-    String between = before + "&otherPassword=new";
-    String after = "zookeeper://eve:new@" + server.connectString() + ROTATED;
-    try (LockClient first = LockClient.open(before)) {
-      Lease held = first.lock("job").acquire();
-      try (LockClient second = LockClient.open(between)) {
-        assertTrue(second.lock("job").tryAcquire().isEmpty());
-        Lease made = second.lock("made between").acquire();
-        made.release();
-        // The administrator, when all clients have both.
-        try (CuratorFramework both =
-            CuratorFrameworkFactory.builder()
-                .connectString(server.connectString())
-                .authorization(
-                    List.of(
-                        new AuthInfo("digest", "eve:old".getBytes(UTF_8)),
-                        new AuthInfo("digest", "eve:new".getBytes(UTF_8))))
-                .retryPolicy((count, elapsed, sleeper) -> false)
-                .build()) {
-          both.start();
-          for (String path : List.of("/rotated/job", "/rotated")) {
-            both.setACL()
-                .withACL(
-                    path.equals("/rotated")
-                        ? AccessLists.forUser(true, path).of(path)
-                        : Ids.CREATOR_ALL_ACL)
-                .forPath(path);
-          }
-        }
-        try (LockClient third = LockClient.open(after)) {
-          assertTrue(third.lock("job").tryAcquire().isEmpty());
-          assertTrue(third.lock("made between").tryAcquire().isPresent());
-          held.release();
-          third.lock("job").tryAcquire(Duration.ofSeconds(30)).orElseThrow().release();
-        }
-      }
     }
   }
 

@@ -32,17 +32,43 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   private static final Duration SESSION = Duration.ofSeconds(30);
 
   private final ZooKeeperEnsemble ensemble;
+  private final String uri;
+  private final List<ACL> onLocks;
   private final ZooKeeper observer;
 
-  private ZooKeeperUnderTest(ZooKeeperEnsemble ensemble) throws IOException {
+  private ZooKeeperUnderTest(
+      ZooKeeperEnsemble ensemble, Duration tick, String userInfo, List<ACL> onLocks)
+      throws IOException {
     this.ensemble = ensemble;
+    this.uri =
+        ensemble.uri().replace("://", "://" + userInfo) + "?tickTime=" + tick.toMillis() + "ms";
+    this.onLocks = onLocks;
     this.observer =
         new ZooKeeper(ensemble.connectString(), Math.toIntExact(SESSION.toMillis()), event -> {});
   }
 
   static ZooKeeperUnderTest start(int members, String... jvmFlags) throws IOException {
-    return new ZooKeeperUnderTest(
-        Testbed.zookeeper().members(members).tick(TICK).jvmFlags(jvmFlags).start());
+    return open(Testbed.zookeeper().members(members).tick(TICK).jvmFlags(jvmFlags).start(), TICK);
+  }
+
+  /** One server, with another unit of time. */
+  static ZooKeeperUnderTest start(Duration tick) throws IOException {
+    return open(Testbed.zookeeper().tick(tick).start(), tick);
+  }
+
+  private static ZooKeeperUnderTest open(ZooKeeperEnsemble ensemble, Duration tick)
+      throws IOException {
+    return new ZooKeeperUnderTest(ensemble, tick, "", Ids.OPEN_ACL_UNSAFE);
+  }
+
+  /** One server, on which locks are kept by a user with the documented rights and no others. */
+  static ZooKeeperUnderTest startForUser() throws Exception {
+    ZooKeeperEnsemble ensemble = Testbed.zookeeper().tick(TICK).start();
+    DocumentedRights.grant(ensemble.connectString(), DocumentedRights.onNamespace());
+    ZooKeeperUnderTest started =
+        new ZooKeeperUnderTest(ensemble, TICK, DocumentedRights.USER_INFO, Ids.CREATOR_ALL_ACL);
+    DocumentedRights.become(started.observer);
+    return started;
   }
 
   /**
@@ -63,7 +89,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
 
   @Override
   public String uri() {
-    return ensemble.uri() + "?tickTime=" + TICK.toMillis() + "ms";
+    return uri;
   }
 
   @Override
@@ -127,33 +153,37 @@ final class ZooKeeperUnderTest implements Server, StoreView {
         new Permissions() {
           @Override
           public String uri() {
-            return ZooKeeperUnderTest.this.uri();
+            return uri;
           }
 
           @Override
           public void take() throws KeeperException, InterruptedException {
-            allowEverywhere("/interlock", Perms.READ | Perms.ADMIN);
+            allowEverywhere(
+                "/interlock",
+                Collections.singletonList(new ACL(Perms.READ | Perms.ADMIN, Ids.ANYONE_ID_UNSAFE)));
           }
 
           @Override
-          public void giveBack() throws KeeperException, InterruptedException {
-            allowEverywhere("/interlock", Perms.ALL);
+          public void giveBack() throws Exception {
+            allowEverywhere("/interlock", onLocks);
+            if (onLocks.equals(Ids.CREATOR_ALL_ACL)) {
+              DocumentedRights.giveBack(observer);
+            }
           }
         });
   }
 
-  /** To everybody, from the given node on. */
-  private void allowEverywhere(String path, int permissions)
+  /** From the given node on. */
+  private void allowEverywhere(String path, List<ACL> access)
       throws KeeperException, InterruptedException {
     catchUp();
     try {
-      observer.setACL(
-          path, Collections.singletonList(new ACL(permissions, Ids.ANYONE_ID_UNSAFE)), -1);
+      observer.setACL(path, access, -1);
     } catch (KeeperException.NoNodeException e) {
       return;
     }
     for (String child : childrenOf(path)) {
-      allowEverywhere(path + "/" + child, permissions);
+      allowEverywhere(path + "/" + child, access);
     }
   }
 

@@ -1,0 +1,158 @@
+package dev.interlock.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.data.ACL;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The documented rights are enough, and none of them is one too many. */
+class DocumentedRightsTest {
+
+  private static ZooKeeperEnsemble server;
+  private static ZkCli root;
+  private static int places;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+    root = new ZkCli(server.connectString());
+  }
+
+  @AfterAll
+  static void stop() {
+    root.close();
+    server.close();
+  }
+
+  @Test
+  void theyAreEnough() throws Exception {
+    String place = place(DocumentedRights.onNamespace(), DocumentedRights.onLock("given"));
+    use(place, "given");
+    use(place, "made");
+  }
+
+  @Test
+  void theOneOnTheNamespacesNodeIsNeeded() throws Exception {
+    String place = place(without("c", DocumentedRights.onNamespace()), List.of());
+    assertThrows(LockConfigurationException.class, () -> use(place, "made"));
+  }
+
+  @Test
+  void theyAreEnoughToRemoveWhatIsLeftOnTheSessionOfAProgramsFramework() throws Exception {
+    String place = place(DocumentedRights.onNamespace(), List.of());
+    try (CuratorFramework curator =
+        CuratorFrameworkFactory.builder()
+            .connectString(server.connectString() + place)
+            .authorization("digest", DocumentedRights.LOGIN.getBytes(UTF_8))
+            .aclProvider(new PrivateAccess())
+            .retryPolicy((count, elapsed, sleeper) -> false)
+            .build()) {
+      curator.start();
+      try (ZooKeeperBackend backend = Backends.on(curator)) {
+        Claim left = Backends.claim("left");
+        Backends.take(backend, left);
+        Standing standing = (Standing) left.attachment();
+        new Leftover(curator.getZookeeperClient().getZooKeeper(), standing.prefix()).remove();
+        Eventually.holds(
+            "it is gone", () -> curator.checkExists().forPath(standing.path()) == null);
+      }
+    }
+  }
+
+  private static final class PrivateAccess implements ACLProvider {
+    @Override
+    public List<ACL> getDefaultAcl() {
+      return Ids.CREATOR_ALL_ACL;
+    }
+
+    @Override
+    public List<ACL> getAclForPath(String path) {
+      return Ids.CREATOR_ALL_ACL;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"c", "r", "d"})
+  void eachIsNeededOnTheNodeOfALock(String right) throws Exception {
+    String place =
+        place(DocumentedRights.onNamespace(), without(right, DocumentedRights.onLock("given")));
+    if (right.equals("d")) {
+      try (LockClient client = open(place)) {
+        assertEquals(ReleaseOutcome.UNKNOWN, client.lock("given").acquire().release());
+      }
+    } else {
+      assertThrows(LockConfigurationException.class, () -> use(place, "given"));
+    }
+  }
+
+  private static List<String> without(String right, List<String> lines) {
+    List<String> less = new ArrayList<>(lines);
+    less.replaceAll(
+        line -> {
+          int rights = line.lastIndexOf(':') + 1;
+          return line.startsWith("setAcl ")
+              ? line.substring(0, rights) + line.substring(rights).replace(right, "")
+              : line;
+        });
+    return less;
+  }
+
+  /** A chroot of its own, on whose node there are no rights. */
+  private static String place(List<String> onNamespace, List<String> onLock) throws Exception {
+    String place = "/place-" + ++places;
+    root.execute(List.of("create " + place));
+    DocumentedRights.grant(server.connectString() + place, onNamespace);
+    DocumentedRights.grant(server.connectString() + place, onLock);
+    root.execute(List.of("setAcl " + place + " ip:192.0.2.1:cdrwa"));
+    return place;
+  }
+
+  private static LockClient open(String place) {
+    return LockClient.open(
+        "zookeeper://"
+            + DocumentedRights.USER_INFO
+            + server.connectString()
+            + place
+            + "?tickTime=200ms&requestTimeout=10s");
+  }
+
+  /** Whatever the API offers. */
+  private static void use(String place, String name) throws Exception {
+    try (LockClient one = open(place);
+        LockClient two = open(place)) {
+      Lease held = one.lock(name).acquire();
+      assertTrue(two.lock(name).tryAcquire().isEmpty());
+      CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
+      Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
+      held.renew();
+      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      Lease next = waiting.get(60, TimeUnit.SECONDS);
+      assertTrue(one.forceRelease(name));
+      assertThrows(LeaseLostException.class, next::renew);
+      assertEquals(ReleaseOutcome.RELEASED, one.lock(name).acquire().release());
+    }
+  }
+}

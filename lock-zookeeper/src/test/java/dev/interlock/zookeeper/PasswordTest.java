@@ -1,0 +1,132 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A user's password is changed step by step as docs/operating.md has it, under locks in use. */
+class PasswordTest {
+
+  private static ZooKeeperEnsemble server;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void whereClientsHaveMadeTheNamespacesNode() throws Exception {
+    try (ZkCli root = new ZkCli(server.connectString())) {
+      root.execute(List.of("create /free"));
+    }
+    change("/free", true);
+  }
+
+  @Test
+  void whereAnAdministratorHas() throws Exception {
+    try (ZkCli admin = new ZkCli(server.connectString())) {
+      admin.execute(
+          List.of(
+              "addauth digest admin:secret",
+              "create /given",
+              "create /given/interlock",
+              "setAcl /given/interlock auth::cdrwa,digest:"
+                  + DigestAuthenticationProvider.generateDigest("app:first")
+                  + ":cr,digest:"
+                  + DigestAuthenticationProvider.generateDigest("app:second")
+                  + ":cr",
+              "setAcl /given ip:192.0.2.1:cdrwa"));
+    }
+    change("/given", false);
+  }
+
+  private void change(String chroot, boolean madeByClients) throws Exception {
+    String before = uri("first", chroot, "");
+    String between = uri("first", chroot, "&otherPassword=second");
+    String after = uri("second", chroot, "");
+    try (LockClient old = LockClient.open(before);
+        LockClient both = LockClient.open(between)) {
+      old.lock("unused").acquire().release();
+      requireTogether("old", old, both);
+      requireTogether("new", both, old);
+      try (LockClient early = LockClient.open(after)) {
+        assertThrows(LockConfigurationException.class, () -> early.lock("old").tryAcquire());
+      }
+    }
+    try (LockClient one = LockClient.open(between);
+        LockClient two = LockClient.open(between)) {
+      Lease held = one.lock("old").acquire();
+      CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
+      Eventually.holds("in line", () -> one.inspect("old").waiters().size() == 1);
+      List<String> lines =
+          ZkCli.documented("procedure: zookeeper password").stream()
+              .map(line -> line.replace("OLD", "first").replace("NEW", "second"))
+              .toList();
+      List<String> step = madeByClients ? lines : lines.subList(0, lines.size() - 1);
+      type(step, chroot);
+      try (LockClient three = LockClient.open(after)) {
+        assertTrue(three.lock("old").tryAcquire().isEmpty());
+        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
+        requireTogether("old", one, three);
+        requireTogether("new", three, one);
+        requireTogether("unused", three, one);
+        requireTogether("newest", two, three);
+      }
+      type(step.subList(1, step.size()), chroot);
+    }
+    try (LockClient last = LockClient.open(after);
+        LockClient stranger = LockClient.open(before)) {
+      last.lock("old").acquire().release();
+      assertThrows(LockConfigurationException.class, () -> stranger.lock("old").tryAcquire());
+      assertThrows(LockConfigurationException.class, () -> stranger.lock("new").tryAcquire());
+    }
+  }
+
+  private static void type(List<String> lines, String chroot) throws Exception {
+    try (ZkCli cli = new ZkCli(server.connectString() + chroot)) {
+      cli.execute(lines);
+    }
+  }
+
+  /** Two clients share a lock that the first of them may be the first to use. */
+  private static void requireTogether(String name, LockClient one, LockClient two)
+      throws Exception {
+    Lease held = one.lock(name).acquire();
+    assertTrue(two.lock(name).tryAcquire().isEmpty());
+    CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
+    Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
+    held.renew();
+    assertEquals(ReleaseOutcome.RELEASED, held.release());
+    assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
+  }
+
+  private static String uri(String password, String chroot, String more) {
+    return "zookeeper://app:"
+        + password
+        + "@"
+        + server.connectString()
+        + chroot
+        + "?tickTime=200ms&requestTimeout=10s"
+        + more;
+  }
+}
