@@ -230,6 +230,44 @@ class SessionTest {
   }
 
   @Test
+  void anAttemptThatIsLateForTheClosingMakesNoNodeOnTheProgramsSession() throws Exception {
+    ZooKeeperBackend backend = Backends.on(curator);
+    Backends.take(backend, Backends.claim("late"));
+    backend.close();
+    Claim late = Backends.claim("late");
+    assertThrows(LockUnavailableException.class, () -> backend.join(late, Backends.soon()));
+    Eventually.holds("what was held is gone", () -> nodesOf("late") == 0);
+  }
+
+  @Test
+  void aNodeThatMayBeDeletedAgainIsDeletedFromTheProgramsSession() throws Exception {
+    Duration term = Duration.ofSeconds(6); // as long as the session, for it to be given up
+    LockOptions options = Backends.OPTIONS.toBuilder().term(term).build();
+    try (CuratorFramework program = Backends.curator(server.connectString(), term)) {
+      LockClient client = ZooKeeperLocks.using(program, Backends.SETTINGS, options);
+      Lease held = client.lock("refused").acquire();
+      Lease kept = client.lock("refused-at-closing").acquire();
+      for (String name : List.of("refused", "refused-at-closing")) {
+        observer.setACL().withACL(all(Perms.ALL & ~Perms.DELETE)).forPath("/interlock/" + name);
+      }
+      long refusedAt = System.nanoTime();
+      assertEquals(ReleaseOutcome.UNKNOWN, held.release());
+      Eventually.holds(
+          "a term has passed", () -> System.nanoTime() - refusedAt > 2 * term.toNanos());
+      assertEquals(1, nodesOf("refused"));
+      assertTrue(kept.isHeld());
+      observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/refused");
+      Eventually.holds("the node is gone", () -> nodesOf("refused") == 0);
+      long session = program.getZookeeperClient().getZooKeeper().getSessionId();
+      client.close();
+      assertEquals(1, nodesOf("refused-at-closing"));
+      observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/refused-at-closing");
+      Eventually.holds("the node is gone", () -> nodesOf("refused-at-closing") == 0);
+      assertEquals(session, program.getZookeeperClient().getZooKeeper().getSessionId());
+    }
+  }
+
+  @Test
   void aReleaseWhoseAnswerWasLostIsNoLoss() throws Exception {
     try (LockClient client = client()) {
       Lease lease = client.lock("answerless").acquire();
