@@ -95,7 +95,16 @@ final class ZooKeeperUri {
 
   /** Whether the locks that are made are for whoever the servers take us for, and nobody else. */
   boolean isForUserAlone() {
-    return !forAnyone && (uri.user().isPresent() || clientCert.isPresent() || isSaslConfigured());
+    return !forAnyone && (uri.user().isPresent() || hasCertificate() || isSaslConfigured());
+  }
+
+  /** Whether the URI gives one, or a system property of the driver's. */
+  private boolean hasCertificate() {
+    ZKClientConfig config = clientConfig(Duration.ofSeconds(1));
+    try (X509Util names = new ClientX509Util()) {
+      return config.getBoolean(ZKClientConfig.SECURE_CLIENT)
+          && config.getProperty(names.getSslKeystoreLocationProperty()) != null;
+    }
   }
 
   /** As the driver looks for it. */
@@ -109,7 +118,7 @@ final class ZooKeeperUri {
             ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, ZKClientConfig.LOGIN_CONTEXT_NAME_KEY_DEFAULT);
     try {
       return Configuration.getConfiguration().getAppConfigurationEntry(section) != null;
-    } catch (SecurityException e) {
+    } catch (SecurityException | IllegalArgumentException e) {
       return false; // there is no configuration
     }
   }

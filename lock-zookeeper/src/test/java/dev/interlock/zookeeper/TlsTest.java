@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.TlsIdentity;
@@ -15,9 +17,13 @@ import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -43,15 +49,18 @@ class TlsTest {
     joinKeyAndCertificate(signed);
     joinKeyAndCertificate(stranger);
     port = Testbed.freePort();
-    server =
-        Backends.server(
-            "secureClientPort=" + port,
-            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-            "ssl.keyStore.location=" + keyAndCertificate(signed),
-            "ssl.keyStore.type=PEM",
-            "ssl.trustStore.location=" + signed.certificate(),
-            "ssl.trustStore.type=PEM",
-            "ssl.hostnameVerification=false");
+    server = server(port);
+  }
+
+  private static ZooKeeperEnsemble server(int securePort) {
+    return Backends.server(
+        "secureClientPort=" + securePort,
+        "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+        "ssl.keyStore.location=" + keyAndCertificate(signed),
+        "ssl.keyStore.type=PEM",
+        "ssl.trustStore.location=" + signed.certificate(),
+        "ssl.trustStore.type=PEM",
+        "ssl.hostnameVerification=false");
   }
 
   @AfterAll
@@ -99,6 +108,62 @@ class TlsTest {
     }
   }
 
+  /** As a JVM is told that has but one certificate for all that it does with ZooKeeper. */
+  @Test
+  void theCertificateMayBeTheDriversOwn() throws Exception {
+    Map<String, String> properties =
+        Map.of(
+            "zookeeper.ssl.keyStore.location",
+            keyAndCertificate(signed).toString(),
+            "zookeeper.ssl.keyStore.type",
+            "PEM");
+    properties.forEach(System::setProperty);
+    try {
+      String uri = uri(signed, signed, port).replaceAll("&clientCert=.*", "&namespace=driver");
+      try (LockClient own = LockClient.open(uri);
+          LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=driver")) {
+        Lease held = own.lock("job").acquire();
+        assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+        held.release();
+      }
+    } finally {
+      properties.keySet().forEach(System::clearProperty);
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void aHolderAndAWaiterRideOutARestartOfTheServer() throws Exception {
+    int securePort = Testbed.freePort();
+    LockOptions options = Backends.OPTIONS.toBuilder().term(Duration.ofSeconds(60)).build();
+    String uri = uri(signed, signed, securePort) + "&namespace=restarted";
+    try (ZooKeeperEnsemble restarted = server(securePort);
+        LockClient holder = LockClient.open(uri, options);
+        LockClient waiter = LockClient.open(uri, options)) {
+      Lease held = holder.lock("job").acquire();
+      var waiting = waiter.lock("job").acquireAsync();
+      Eventually.holds("in line", () -> holder.inspect("job").waiters().size() == 1);
+      for (int i = 0; i < 3; i++) {
+        restarted.members().get(0).kill();
+        restarted.members().get(0).restart();
+        Eventually.holds("renewed", () -> isRenewed(held));
+      }
+      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      Lease next = waiting.get(60, TimeUnit.SECONDS);
+      assertTrue(next.fencingToken() > held.fencingToken());
+      next.release();
+    }
+  }
+
+  private static boolean isRenewed(Lease lease) throws InterruptedException {
+    try {
+      lease.renew();
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
+  }
+
   @Test
   void aServerThatWeDoNotTrustIsNotUsed() {
     assertKeptOut(uri(stranger, signed));
@@ -121,8 +186,12 @@ class TlsTest {
   }
 
   private static String uri(TlsIdentity trusted, TlsIdentity own) {
+    return uri(trusted, own, port);
+  }
+
+  private static String uri(TlsIdentity trusted, TlsIdentity own, int securePort) {
     return "zookeeper://127.0.0.1:"
-        + port
+        + securePort
         + "?tickTime=200ms&requestTimeout=20s&tls=true&caCert="
         + trusted.certificate()
         + "&clientCert="

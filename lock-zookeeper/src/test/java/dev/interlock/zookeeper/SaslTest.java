@@ -1,0 +1,112 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import javax.security.auth.login.AppConfigurationEntry;
+import javax.security.auth.login.AppConfigurationEntry.LoginModuleControlFlag;
+import javax.security.auth.login.Configuration;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.server.auth.DigestLoginModule;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Users whom servers know by SASL, which is configured for the whole JVM. */
+class SaslTest {
+
+  /** Of the mechanisms, it leaves none that does without Kerberos. */
+  private static final String FIPS = "zookeeper.fips-mode";
+
+  private static final String MODULE = DigestLoginModule.class.getName();
+
+  @TempDir static Path directory;
+
+  private static ZooKeeperEnsemble server;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Path users = directory.resolve("server.jaas");
+    Files.writeString(users, "Server { " + MODULE + " required user_app=\"secret\"; };");
+    server =
+        Testbed.zookeeper()
+            .tick(Backends.TICK)
+            .jvmFlags(
+                "-D" + FIPS + "=false",
+                "-Djava.security.auth.login.config=" + users,
+                "-Dzookeeper.authProvider.1="
+                    + "org.apache.zookeeper.server.auth.SASLAuthenticationProvider")
+            .start();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void theLocksOfAUserAreForThatUserAloneUnlessSomethingElseIsSaid() throws Exception {
+    String forAnyone = Backends.uri(server) + "&namespace=any&access=anyone";
+    try (LockClient user = asUser(Backends.uri(server));
+        LockClient open = asUser(forAnyone);
+        LockClient stranger = LockClient.open(Backends.uri(server), Backends.OPTIONS);
+        LockClient anyone = LockClient.open(forAnyone, Backends.OPTIONS);
+        CuratorFramework observer = Backends.curator(server.connectString())) {
+      Lease held = user.lock("job").acquire();
+      assertThrows(
+          KeeperException.NoAuthException.class,
+          () -> observer.getChildren().forPath("/interlock/job"));
+      assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+      held.release();
+      stranger.lock("another").acquire().release();
+      Lease shared = open.lock("job").acquire();
+      assertTrue(anyone.lock("job").tryAcquire().isEmpty());
+      shared.release();
+      anyone.lock("job").acquire().release();
+    }
+  }
+
+  /** A client that is opened while the JVM has a user, and keeps it. */
+  private static LockClient asUser(String uri) {
+    Configuration before = configured();
+    System.setProperty(FIPS, "false");
+    Configuration.setConfiguration(
+        new Configuration() {
+          @Override
+          public AppConfigurationEntry[] getAppConfigurationEntry(String name) {
+            return name.equals("Client")
+                ? new AppConfigurationEntry[] {
+                  new AppConfigurationEntry(
+                      MODULE,
+                      LoginModuleControlFlag.REQUIRED,
+                      Map.of("username", "app", "password", "secret"))
+                }
+                : null;
+          }
+        });
+    try {
+      return LockClient.open(uri, Backends.OPTIONS);
+    } finally {
+      Configuration.setConfiguration(before);
+      System.clearProperty(FIPS);
+    }
+  }
+
+  private static Configuration configured() {
+    try {
+      return Configuration.getConfiguration();
+    } catch (SecurityException e) {
+      return null; // there is none
+    }
+  }
+}
