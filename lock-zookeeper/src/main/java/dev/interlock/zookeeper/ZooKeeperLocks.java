@@ -31,6 +31,16 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  * not release or undo before it was closed is looked for and deleted in the background, for as long
  * as the session lasts. The framework's namespace and its access list provider hold for the nodes
  * of locks, too; its retry policy does not, as no request of ours must be repeated by itself.
+ *
+ * <p>A connection that has fallen silent is closed, so that the driver makes another on the same
+ * session before the leases are lost: one on which nothing has been answered for three quarters of
+ * the {@linkplain LockOptions#requestTimeout() request time-out}, and for a tenth of the session's
+ * time-out, while locks asked for something. It happens once in half a session's time-out at most.
+ * Whatever else uses the framework sees a suspended connection, and its requests that are under way
+ * fail as they do when a connection breaks.
+ *
+ * <p>If a server agrees to a shorter session than the one before it did, when the framework
+ * connects again, the leases are lost, as the session may end earlier than they say.
  */
 public final class ZooKeeperLocks {
 
