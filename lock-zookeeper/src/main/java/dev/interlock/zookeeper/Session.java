@@ -61,7 +61,7 @@ final class Session {
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
   private final Set<String> kept = ConcurrentHashMap.newKeySet();
-  private final AtomicInteger longestTimeout = new AtomicInteger();
+  private final AtomicInteger agreed = new AtomicInteger();
 
   @GuardedBy("kept")
   private boolean cleared;
@@ -90,7 +90,7 @@ final class Session {
   }
 
   boolean isOf(ZooKeeper other) {
-    return driver == other && !isShortened();
+    return driver == other;
   }
 
   long id() {
@@ -123,19 +123,19 @@ final class Session {
 
   /** After how long without hearing of us the leader ends the session. */
   Duration timeout() {
-    int agreed = driver.getSessionTimeout();
-    longestTimeout.accumulateAndGet(agreed, Math::max);
-    return Duration.ofMillis(agreed);
+    int millis = driver.getSessionTimeout();
+    agreed.compareAndSet(0, millis);
+    return Duration.ofMillis(millis);
   }
 
   /**
-   * Whether a server has agreed to less than an earlier one had: it is agreed anew with each
-   * connection. Then the leader may end the session earlier than has been counted on, and all that
-   * was said of it is void.
+   * Whether a server has agreed to another time-out than the one before: it is agreed anew with
+   * each connection. Then all that was said of the session is void. With a shorter one the leader
+   * may end it earlier; with a longer one, too, if it hears from the former server last.
    */
-  private boolean isShortened() {
-    int agreed = driver.getSessionTimeout(); // 0 when there is none any more
-    return agreed > 0 && agreed < longestTimeout.get();
+  boolean hasChanged() {
+    int millis = driver.getSessionTimeout(); // 0 when there is none any more
+    return millis > 0 && agreed.get() > 0 && millis != agreed.get();
   }
 
   /** Refuses a session of which too little is certain at any time. */
@@ -297,16 +297,16 @@ final class Session {
   }
 
   boolean hasEnded() {
-    return ended || isShortened() || !driver.getState().isAlive();
+    return ended || hasChanged() || !driver.getState().isAlive();
   }
 
   /** What became of it. */
   String ending() {
-    return isShortened()
-        ? "was cut short: a server agrees to "
+    return hasChanged()
+        ? "goes on with another time-out: a server agrees to "
             + driver.getSessionTimeout()
-            + " ms only, in place of "
-            + longestTimeout
+            + " ms, in place of "
+            + agreed
         : "ended";
   }
 

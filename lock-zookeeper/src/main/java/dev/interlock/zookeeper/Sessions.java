@@ -70,7 +70,11 @@ final class Sessions {
   Session current() {
     ZooKeeper driver = driver();
     Session known = current;
-    return known != null && known.isOf(driver) ? known : replace();
+    return known != null && goesOn(known, driver) ? known : replace();
+  }
+
+  private static boolean goesOn(Session session, ZooKeeper driver) {
+    return session.isOf(driver) && !session.hasChanged();
   }
 
   private ZooKeeper driver() {
@@ -107,14 +111,17 @@ final class Sessions {
       // would lose the leases of its successor, whose nodes stay.
       ZooKeeper driver = driver();
       before = current;
-      if (before != null && before.isOf(driver)) {
+      if (before != null && goesOn(before, driver)) {
         return before;
       }
       if (closed) {
         throw failures.passing("the lock client is closed", null);
       }
+      // What was heard before a time-out changed does not count.
       Moment beginning =
-          ours == null ? Moment.longBefore(context.time()) : ours.beginningOf(driver);
+          ours == null || (before != null && before.isOf(driver))
+              ? Moment.longBefore(context.time())
+              : ours.beginningOf(driver);
       next = new Session(driver, context.time(), tick, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
         next.connection().up();

@@ -39,8 +39,8 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  * Whatever else uses the framework sees a suspended connection, and its requests that are under way
  * fail as they do when a connection breaks.
  *
- * <p>If a server agrees to a shorter session than the one before it did, when the framework
- * connects again, the leases are lost, as the session may end earlier than they say.
+ * <p>If a server agrees to another session time-out than the one before, when the framework
+ * connects again, the leases are lost: the session may end earlier than they say.
  */
 public final class ZooKeeperLocks {
 

@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -31,11 +32,11 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * Servers whose {@code maxSessionTimeout} is lowered: what they agree to with a client that
- * connects again is less than what it has counted on.
+ * Servers whose {@code maxSessionTimeout} is changed: what they agree to with a client that
+ * connects again is not what it has counted on.
  */
 @Execution(ExecutionMode.CONCURRENT)
-class ShorterSessionTest {
+class ChangedSessionTest {
 
   private static final long LIMIT_SECONDS = 60;
   private static final Duration LONG = Duration.ofSeconds(60);
@@ -64,8 +65,10 @@ class ShorterSessionTest {
 
   @Test
   void theSameHoldsForTheSessionOfAProgramsFramework() throws Exception {
-    try (CuratorFramework one = Backends.curator(ensemble.connectString(), LONG);
-        CuratorFramework two = Backends.curator(ensemble.connectString(), LONG);
+    // For a server that starts, the usual driver waits for the time-out, shared by the addresses.
+    String addresses = String.join(",", Collections.nCopies(6, ensemble.connectString()));
+    try (CuratorFramework one = Backends.curator(addresses, LONG);
+        CuratorFramework two = Backends.curator(addresses, LONG);
         LockClient client = ZooKeeperLocks.using(one, Backends.SETTINGS, OPTIONS);
         LockClient other = ZooKeeperLocks.using(two, Backends.SETTINGS, OPTIONS)) {
       long session = one.getZookeeperClient().getZooKeeper().getSessionId();
@@ -81,7 +84,7 @@ class ShorterSessionTest {
     restartWith(SHORT);
     LeaseLostException loss = held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
-    assertTrue(loss.detail().contains("agrees to 12000 ms only, in place of 60000"), loss::detail);
+    assertTrue(loss.detail().contains("agrees to 12000 ms, in place of 60000"), loss::detail);
     assertFalse(held.isHeld());
     // Its node is gone, and the waiter in line with what its own session has become.
     Lease next = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS);
@@ -92,7 +95,12 @@ class ShorterSessionTest {
     assertTrue(
         next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
     next.release();
-    client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow().release();
+    Lease last = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
+    restartWith(LONG);
+    last.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    Lease longer = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
+    assertTrue(longer.remainingValidity().compareTo(SHORT) > 0);
+    longer.release();
   }
 
   @Test
