@@ -552,7 +552,7 @@ final class Cluster implements AutoCloseable {
       if (step instanceof Admission.Step.Admit admit) {
         log.info("{} may vote ({})", name, admit.ground());
         script = NodeScripts.ADMIT;
-        long until = look.times().get(step.node()) + rollCall.validityMillis();
+        long until = look.times().getOrDefault(step.node(), 0L) + rollCall.validityMillis();
         more.add(number(admit.floor()));
         more.add(admit.ground().name().getBytes(UTF_8));
         more.add(number);
