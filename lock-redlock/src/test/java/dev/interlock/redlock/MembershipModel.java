@@ -99,7 +99,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   // What a place waits for.
   private static final int LOOK = 1;
   private static final int COUNTING = 1 << CLIENTS;
-  private static final int LEASE = 1 << 2 * CLIENTS;
+  private static final int LEASE = 1 << (2 * CLIENTS);
 
   private static final int NOT_SEEN = 0;
   private static final int SEEN_WAITING = 1;
@@ -165,7 +165,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   }
 
   private static byte swapBits(byte nodes) {
-    return (byte) (nodes & ~0b11 | (nodes & 1) << 1 | nodes >> 1 & 1);
+    return (byte) ((nodes & ~0b11) | ((nodes & 1) << 1) | ((nodes >> 1) & 1));
   }
 
   // --- what can happen ------------------------------------------------------------------------
