@@ -51,14 +51,9 @@ final class Acquisition {
     this.candidacy = new Candidacy(cluster.size());
   }
 
-  /** Asks all nodes whose votes count. Does not wait. */
+  /** Asks all nodes. Does not wait. */
   void begin() {
     for (int node = 0; node < cluster.size(); node++) {
-      Vote refusal = cluster.rollCall().refusal(node);
-      if (refusal != null) {
-        voted(node, new Answer(null, refusal));
-        continue;
-      }
       cluster.send(
           node,
           new Question(node, this::voted) {

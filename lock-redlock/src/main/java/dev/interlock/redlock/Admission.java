@@ -1,7 +1,6 @@
 package dev.interlock.redlock;
 
 import dev.interlock.redlock.Standing.Kind;
-import dev.interlock.redlock.Standing.Listing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +13,7 @@ import java.util.stream.Collectors;
  * not vote for the longest term that there is in the cluster, after which every lease that counted
  * on it has ended or found another majority; and before it votes its floor is set to the highest
  * among a majority of the nodes that have gone on voting, which have all confirmed tokens but its
- * own. And a majority of these has to know it as one of the cluster's nodes ({@link Roll}).
+ * own.
  *
  * <p>No I/O and no clock.
  */
@@ -31,12 +30,8 @@ final class Admission {
     /** It is told how many nodes there are. */
     record Count(int node, String run) implements Step {}
 
-    /**
-     * Its quarantine begins.
-     *
-     * @param replaced whether it believes that it may vote
-     */
-    record Quarantine(int node, String run, boolean replaced) implements Step {}
+    /** Its quarantine begins. */
+    record Quarantine(int node, String run) implements Step {}
 
     /** It votes from now on, with this floor or its own if that is higher. */
     record Admit(int node, String run, long floor, Ground ground) implements Step {}
@@ -87,10 +82,9 @@ final class Admission {
     boolean founding = untouched && standings.stream().allMatch(each -> mayFound(each, known));
     boolean left = patient && isBeingFounded(standings);
 
-    int members = (int) standings.stream().filter(Standing::isMember).count();
-    int outsiders = answered - count(standings, Kind.MEMBER);
-    long ready =
-        standings.stream().filter(each -> hasServed(each, known) && each.isListed()).count();
+    int members = count(standings, Kind.MEMBER);
+    int outsiders = answered - members;
+    long ready = standings.stream().filter(each -> hasServed(each, known)).count();
     // Too many are out for a majority of members ever to be there again. They come back together:
     // with one of them admitted, it would look as if the others only had to wait for more.
     boolean stranded = standings.size() - outsiders < majority && members + ready >= majority;
@@ -98,7 +92,7 @@ final class Admission {
     List<Step> steps = new ArrayList<>();
     for (int node = 0; node < standings.size(); node++) {
       Standing standing = standings.get(node);
-      if (untouched && !standing.counted()) {
+      if (standing.isOfVersion01() || (untouched && !standing.counted())) {
         steps.add(new Step.Count(node, standing.run()));
       }
       switch (standing.kind()) {
@@ -106,16 +100,16 @@ final class Admission {
           if (founding) {
             steps.add(new Step.Admit(node, standing.run(), 0, Ground.FOUNDING));
           } else if (!untouched && !left) {
-            steps.add(new Step.Quarantine(node, standing.run(), false));
+            steps.add(new Step.Quarantine(node, standing.run()));
           }
         }
         case RESTARTED ->
             steps.add(
-                durable && standing.isListed()
+                durable
                     ? new Step.Admit(node, standing.run(), 0, Ground.UNHARMED)
-                    : new Step.Quarantine(node, standing.run(), false));
+                    : new Step.Quarantine(node, standing.run()));
         case QUARANTINED -> {
-          if (hasServed(standing, known) && standing.isListed()) {
+          if (hasServed(standing, known)) {
             if (members >= majority) {
               steps.add(
                   new Step.Admit(
@@ -127,12 +121,7 @@ final class Admission {
             }
           }
         }
-        case MEMBER -> {
-          if (standing.listing() == Listing.REPLACED) {
-            steps.add(new Step.Quarantine(node, standing.run(), true));
-          }
-        }
-        case UNREACHABLE -> {}
+        case MEMBER, UNREACHABLE -> {}
       }
     }
     return steps;
@@ -143,11 +132,11 @@ final class Admission {
    * looks, nobody had voted, and none has been restarted since. One look is not enough. While it
    * goes on somebody else may found the cluster, take a lock, and lose a node, which is then blank
    * again. A majority is not enough, either: that node may be blank beside one that never voted,
-   * while the third cannot be reached. And all have to agree on which and how many they are before
-   * one votes, lest clients with different lists found two clusters at once.
+   * while the third cannot be reached. And all have to agree on how many they are before one votes,
+   * lest clients with lists of two lengths found two clusters at once.
    */
   private static boolean mayFound(Standing blank, Set<String> known) {
-    return blank.counted() && blank.isListed() && known.contains(blank.run());
+    return blank.counted() && known.contains(blank.run());
   }
 
   /**
@@ -181,7 +170,7 @@ final class Admission {
 
   private static long highestFloor(List<Standing> standings, boolean ofMembers) {
     return standings.stream()
-        .filter(standing -> !ofMembers || standing.isMember())
+        .filter(standing -> !ofMembers || standing.is(Kind.MEMBER))
         .mapToLong(Standing::floor)
         .max()
         .orElse(0);

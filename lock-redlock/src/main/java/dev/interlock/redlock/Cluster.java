@@ -10,13 +10,11 @@ import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.Standing.Kind;
-import dev.interlock.redlock.Standing.Listing;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -26,9 +24,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,17 +43,16 @@ final class Cluster implements AutoCloseable {
 
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
+  private static final Duration UNTIL_OTHERS_CHANGE = Duration.ofMillis(500);
+  private static final Duration BETWEEN_ROLL_CALLS = Duration.ofSeconds(5);
   private static final int MOST_LOOKS_AT_OPENING = 4;
+  private static final long NOT_NOTED = 0;
 
-  /**
-   * What was seen in one look.
-   *
-   * @param times the time of each node that answered, in ms
-   */
-  private record Look(List<Standing> standings, Roll roll, Map<Integer, Long> times) {
+  /** What was seen in one look. */
+  private record Look(List<Standing> standings, Roll roll) {
 
-    boolean reaches(int number) {
-      return standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count() >= number;
+    long reached() {
+      return standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
     }
   }
 
@@ -97,7 +94,6 @@ final class Cluster implements AutoCloseable {
   /** Which process each node was when it was examined last. */
   private final Map<Integer, String> runs = new ConcurrentHashMap<>();
 
-  private final RollCall rollCall;
   private final ScheduledThreadPoolExecutor looks;
 
   /** The next look, and when it is due; guarded by {@link #looks}, and none before all is open. */
@@ -111,6 +107,8 @@ final class Cluster implements AutoCloseable {
 
   /** The nodes that were in quarantine when they were seen last. */
   private final Set<Integer> confined = new HashSet<>();
+
+  private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
 
   /** Since when somebody else has been founding the cluster. */
   private @Nullable Long foundingSince;
@@ -150,17 +148,6 @@ final class Cluster implements AutoCloseable {
               new Subscriber(
                   place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
     }
-    this.rollCall = new RollCall(this, settings, time);
-  }
-
-  /** Whose votes count. */
-  RollCall rollCall() {
-    return rollCall;
-  }
-
-  /** A node, as its user knows it. */
-  String name(int node) {
-    return nodes.get(node).name;
   }
 
   static byte[] number(long value) {
@@ -242,57 +229,16 @@ final class Cluster implements AutoCloseable {
     if (why.equals("nodes")) {
       return new Vote.Failed(otherNumber(nodes.get(node), number));
     }
-    return refused(why, number);
-  }
-
-  /** What a node says that does not vote; it is looked after. */
-  Vote refused(String why, long leftMillis) {
-    lookWithin(why.equals("quarantined") ? pauseFor(leftMillis) : SHORTEST_PAUSE);
+    lookWithin(why.equals("quarantined") ? pauseFor(number) : SHORTEST_PAUSE);
     return new Vote.Refused(
         switch (why) {
           case "quarantined" ->
               "it has come back, may have forgotten locks, and does not vote for another "
-                  + leftMillis
+                  + number
                   + " ms";
           case "restarted" -> "it was restarted, and has not been admitted again";
           default -> "it knows nothing of this cluster";
         });
-  }
-
-  /**
-   * Says that a node is none of those that others list, or null if it may be. What they list and we
-   * do not know may be a node of ours as it was before its last start, while there is one of which
-   * that can be so.
-   */
-  @Nullable LockConfigurationException stranger(int node, Roll roll) {
-    if (roll.counted().size() < majority() || roll.listing(node) == Listing.LISTED) {
-      return null;
-    }
-    Node stranger = nodes.get(node);
-    return roll.other()
-        .filter(other -> other.ageMillis() <= rollCall.windowMillis())
-        .filter(other -> nodes.stream().noneMatch(each -> each.name.equals(other.address())))
-        .filter(
-            other ->
-                IntStream.range(0, size())
-                    .filter(each -> roll.listing(each) != Listing.LISTED)
-                    .allMatch(each -> roll.hasAnswered(each) && wasUpFor(each, other.ageMillis())))
-        .map(
-            other ->
-                stranger.failures.wrong(
-                    "is none of the "
-                        + size()
-                        + " nodes that other clients list; they list "
-                        + other.address()
-                        + " instead, and did so "
-                        + other.ageMillis()
-                        + " ms ago; all clients of a cluster have to list the same nodes",
-                    null))
-        .orElse(null);
-  }
-
-  private boolean wasUpFor(int node, long millis) {
-    return nodes.get(node).connections.upMillis() > millis + 1_000;
   }
 
   private static LockConfigurationException otherMaxTerm(Node node, long millis) {
@@ -353,10 +299,12 @@ final class Cluster implements AutoCloseable {
           throw wrong;
         }
       }
-      Look look = seen(examined, deadline);
-      if (!look.reaches(majority())) {
+      List<Standing> standings = standings(examined);
+      Look look = new Look(standings, roll(callRoll(standings, Set.of(), NOT_NOTED, deadline)));
+      if (look.reached() < majority()) {
         throw examined.undecided();
       }
+      refuseStranger(look.roll());
       boolean changed = follow(look, deadline);
       if (foundingSince != null) {
         var unused = new WakeUp(time).await(deadline.orIn(SHORTEST_PAUSE));
@@ -367,15 +315,12 @@ final class Cluster implements AutoCloseable {
         break;
       }
     }
+    long now = System.nanoTime();
+    refuseStranger(roll(callRoll(standings(examine(deadline)), Set.of(), now, deadline)));
     synchronized (looks) {
       isOpen = true;
     }
     lookWithin(SHORTEST_PAUSE);
-  }
-
-  /** Looks some time: there may be something to be done, but not for this client. */
-  void lookSome() {
-    lookWithin(LONGEST_PAUSE);
   }
 
   /** Looks after the given time, or before. */
@@ -403,13 +348,15 @@ final class Cluster implements AutoCloseable {
     }
     try {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
-      Look look = seen(examine(deadline), deadline);
-      boolean changed = follow(look, deadline);
-      if (changed || foundingSince != null) {
+      long begun = System.nanoTime();
+      lookedAt.set(begun);
+      List<Standing> standings = standings(examine(deadline));
+      Look look = new Look(standings, roll(callRoll(standings, Set.of(), begun, deadline)));
+      if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
       }
       for (int node = 0; node < size(); node++) {
-        lookAgainFor(node, look.standings().get(node));
+        lookAgainFor(node, standings.get(node));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -424,12 +371,36 @@ final class Cluster implements AutoCloseable {
   private void lookAgainFor(int node, Standing standing) {
     if (standing.is(Kind.QUARANTINED)) {
       confined.add(node);
-      boolean waitsForPlace = standing.hasServed() && !standing.isListed();
-      lookWithin(pauseFor(waitsForPlace ? rollCall.validityMillis() : standing.leftMillis()));
+      lookWithin(standing.hasServed() ? UNTIL_OTHERS_CHANGE : pauseFor(standing.leftMillis()));
     } else if (!standing.is(Kind.UNREACHABLE)) {
       confined.remove(node);
     } else if (confined.contains(node)) {
       lookWithin(LONGEST_PAUSE);
+    }
+  }
+
+  /** Calls the roll from time to time, without waiting, so that the nodes know what we list. */
+  void keepListed() {
+    long before = lookedAt.get();
+    long now = System.nanoTime();
+    long most = Math.min(BETWEEN_ROLL_CALLS.toNanos(), settings.maxTerm().toNanos() / 3);
+    if (now - before > most && lookedAt.compareAndSet(before, now)) {
+      lookWithin(Duration.ZERO);
+    }
+  }
+
+  /**
+   * Looks before anything is asked for, and waits, if this client has not called the roll for a
+   * {@code maxTerm}: the nodes have forgotten what it lists, and others may have replaced one.
+   *
+   * @throws LockConfigurationException if a node is none of those that others list by now
+   */
+  void comeBack(Deadline deadline) throws InterruptedException {
+    long now = System.nanoTime();
+    if (now - lookedAt.get() > settings.maxTerm().toNanos()) {
+      Deadline limit = deadline.orIn(settings.nodeTimeout());
+      refuseStranger(roll(callRoll(standings(examine(limit)), Set.of(), now, limit)));
+      lookedAt.set(now);
     }
   }
 
@@ -442,7 +413,7 @@ final class Cluster implements AutoCloseable {
   private Round examine(Deadline deadline) throws InterruptedException {
     Round round = new Round(this, time);
     for (int node = 0; node < size(); node++) {
-      send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE, List.of()));
+      send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE));
     }
     round.await(deadline, () -> false);
     return round;
@@ -459,7 +430,7 @@ final class Cluster implements AutoCloseable {
       Deadline deadline,
       @Nullable String onlyRun,
       Script script,
-      List<byte[]> more) {
+      byte[]... more) {
     return round.new Question(node, deadline.nanos()) {
       @Override
       public Lane.@Nullable Call call(String run) {
@@ -467,20 +438,22 @@ final class Cluster implements AutoCloseable {
           return null;
         }
         List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), longest));
-        arguments.addAll(more);
+        arguments.addAll(List.of(more));
         runs.put(node, run);
         return new Lane.Call(script, List.of(record), arguments);
       }
     };
   }
 
-  private Look seen(Round examined, Deadline deadline) throws InterruptedException {
-    Set<Integer> served = new HashSet<>();
+  private List<Standing> standings(Round examined) {
+    List<Standing> standings = new ArrayList<>();
     for (int node = 0; node < size(); node++) {
-      List<?> words = words(examined, node);
-      if (words == null) {
+      Answer answer = examined.answer(node);
+      if (answer == null || answer.silence() != null) {
+        standings.add(Standing.UNREACHABLE);
         continue;
       }
+      List<?> words = answer.reply();
       String itsLongest = Round.text(words.get(3));
       if (!itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8))) {
         throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
@@ -489,52 +462,107 @@ final class Cluster implements AutoCloseable {
       if (!itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8))) {
         throw otherNumber(nodes.get(node), Long.parseLong(itsNumber));
       }
-      rollCall.named(node, Round.text(words.get(5)));
-      if (kind(words) == Kind.QUARANTINED && (Long) words.get(2) <= 0) {
-        served.add(node);
-      }
-    }
-    RollCall.Called called =
-        rollCall.call(node -> served.contains(node) || rollCall.counts(node), deadline);
-    called.await(deadline, () -> false);
-    Roll roll = called.roll();
-    List<Standing> standings = new ArrayList<>();
-    Map<Integer, Long> times = new HashMap<>();
-    for (int node = 0; node < size(); node++) {
-      List<?> words = words(examined, node);
-      if (words == null) {
-        standings.add(Standing.UNREACHABLE);
-        continue;
-      }
-      LockConfigurationException stranger = stranger(node, roll);
-      if (stranger != null) {
-        throw stranger;
-      }
-      times.put(node, (Long) words.get(6));
       standings.add(
           new Standing(
-              kind(words),
+              switch (Round.text(words.get(0))) {
+                case "member" -> Kind.MEMBER;
+                case "quarantined" -> Kind.QUARANTINED;
+                case "restarted" -> Kind.RESTARTED;
+                default -> Kind.BLANK;
+              },
               runs.getOrDefault(node, ""),
               Long.parseLong(Round.text(words.get(1))),
               (Long) words.get(2),
-              !Round.text(words.get(4)).isEmpty() && !Round.text(words.get(5)).isEmpty(),
-              roll.listing(node)));
+              !itsNumber.isEmpty()));
     }
-    return new Look(standings, roll, times);
+    return standings;
   }
 
-  private static @Nullable List<?> words(Round round, int node) {
-    Answer answer = round.answer(node);
-    return answer == null ? null : answer.words();
+  /**
+   * Calls the roll.
+   *
+   * @param entering the nodes that are to be noted beside the members
+   * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} if
+   *     what we list is not to be noted
+   */
+  private Round callRoll(
+      List<Standing> standings, Set<Integer> entering, long since, Deadline deadline)
+      throws InterruptedException {
+    Round round = new Round(this, time);
+    for (int node = 0; node < size(); node++) {
+      if (standings.get(node).is(Kind.UNREACHABLE)) {
+        continue;
+      }
+      send(
+          node,
+          round.new Question(node, deadline.nanos()) {
+            @Override
+            public Lane.Call call(String run) {
+              return new Lane.Call(
+                  NodeScripts.CALL_ROLL, List.of(record), notes(standings, entering, since));
+            }
+          });
+    }
+    long asked = standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+    round.await(deadline, () -> round.count(any -> true) >= asked);
+    return round;
   }
 
-  private static Kind kind(List<?> examined) {
-    return switch (Round.text(examined.get(0))) {
-      case "member" -> Kind.MEMBER;
-      case "quarantined" -> Kind.QUARANTINED;
-      case "restarted" -> Kind.RESTARTED;
-      default -> Kind.BLANK;
-    };
+  private List<byte[]> notes(List<Standing> standings, Set<Integer> entering, long since) {
+    List<byte[]> notes = new ArrayList<>(List.of(longest));
+    for (int node = 0; node < size() && since != NOT_NOTED; node++) {
+      if (standings.get(node).is(Kind.MEMBER) || entering.contains(node)) {
+        notes.add(standings.get(node).run().getBytes(UTF_8));
+        notes.add(number(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) + 1));
+        notes.add(nodes.get(node).name.getBytes(UTF_8));
+      }
+    }
+    return notes;
+  }
+
+  private Roll roll(Round called) {
+    List<Roll.@Nullable Reply> replies = new ArrayList<>();
+    for (int node = 0; node < size(); node++) {
+      Answer answer = called.answer(node);
+      if (answer == null || answer.words() == null) {
+        replies.add(null);
+        continue;
+      }
+      List<?> words = answer.reply();
+      List<Roll.Line> lines = new ArrayList<>();
+      for (int i = 1; i < words.size(); i += 3) {
+        lines.add(
+            new Roll.Line(
+                Round.text(words.get(i)), (Long) words.get(i + 1), Round.text(words.get(i + 2))));
+      }
+      long up = nodes.get(node).connections.upMillis();
+      replies.add(new Roll.Reply(runs.getOrDefault(node, ""), up, lines));
+    }
+    long slack = Math.min(5_000, Math.max(1_000, settings.maxTerm().toMillis() / 4));
+    return new Roll(nodes.stream().map(each -> each.name).toList(), replies, slack);
+  }
+
+  private void refuseStranger(Roll roll) {
+    roll.stranger()
+        .ifPresent(
+            node -> {
+              throw nodes.get(node).failures.wrong(otherNodes(roll, node), null);
+            });
+  }
+
+  private String otherNodes(Roll roll, int node) {
+    return roll.rivalOf(node)
+        .map(
+            other ->
+                "is none of the "
+                    + size()
+                    + " nodes that other clients list; they list "
+                    + other.address()
+                    + ", last "
+                    + other.ageMillis()
+                    + " ms ago, and not this server; all clients of a cluster have to list the same"
+                    + " nodes")
+        .orElse("");
   }
 
   /** Does what follows; returns whether another look is worth while at once. */
@@ -544,40 +572,55 @@ final class Cluster implements AutoCloseable {
     Set<String> nowKnown = Admission.known(standings);
     boolean newlyKnown = !known.containsAll(nowKnown);
     known = nowKnown;
-    Round round = new Round(this, time);
+    Set<Integer> entering = new HashSet<>();
     for (Admission.Step step : steps) {
-      String name = nodes.get(step.node()).name;
-      Script script;
-      List<byte[]> more = new ArrayList<>();
+      if (step instanceof Admission.Step.Admit && look.roll().rivalOf(step.node()).isEmpty()) {
+        entering.add(step.node());
+      }
+    }
+    // They are noted first, and the roll is read again: so of two clients that bring in different
+    // nodes at the same time, or of which one comes back, one at least hears of the other.
+    Roll roll =
+        entering.isEmpty()
+            ? look.roll()
+            : roll(callRoll(standings, entering, System.nanoTime(), deadline));
+    Round round = new Round(this, time);
+    int sent = 0;
+    for (Admission.Step step : steps) {
+      if (step instanceof Admission.Step.Admit && roll.rivalOf(step.node()).isPresent()) {
+        log.warn(
+            "{} does not vote: it {}", nodes.get(step.node()).name, otherNodes(roll, step.node()));
+        continue;
+      }
+      sent++;
       if (step instanceof Admission.Step.Admit admit) {
-        log.info("{} may vote ({})", name, admit.ground());
-        script = NodeScripts.ADMIT;
-        long until = look.times().getOrDefault(step.node(), 0L) + rollCall.validityMillis();
-        more.add(number(admit.floor()));
-        more.add(admit.ground().name().getBytes(UTF_8));
-        more.add(number);
-        more.add(number(until));
-        for (Roll.Line line : look.roll().agreed(this::name)) {
-          more.add(line.id().getBytes(UTF_8));
-          more.add(number(line.ageMillis()));
-          more.add(line.address().getBytes(UTF_8));
-        }
-      } else if (step instanceof Admission.Step.Quarantine quarantine) {
+        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
+        send(
+            step.node(),
+            ask(
+                round,
+                step.node(),
+                deadline,
+                step.run(),
+                NodeScripts.ADMIT,
+                number(admit.floor()),
+                admit.ground().name().getBytes(UTF_8),
+                number));
+      } else if (step instanceof Admission.Step.Count) {
+        Lane.Request count =
+            ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, number);
+        send(step.node(), count);
+      } else {
         log.warn(
             "{} has come back, may have forgotten locks, and does not vote for {}",
-            name,
+            nodes.get(step.node()).name,
             settings.maxTerm());
-        script = NodeScripts.QUARANTINE;
-        more.add(number(quarantine.replaced() ? 1 : 0));
-      } else {
-        script = NodeScripts.COUNT;
-        more.add(number);
+        send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
       }
-      send(step.node(), ask(round, step.node(), deadline, step.run(), script, more));
     }
-    round.await(
-        deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= steps.size());
-    return newlyKnown || !steps.isEmpty();
+    int asked = sent;
+    round.await(deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= asked);
+    return newlyKnown || asked > 0;
   }
 
   /** Whether somebody else has still time to found the cluster. */

@@ -7,13 +7,11 @@ import dev.interlock.redis.server.Script;
  *
  * <p>{@code KEYS[1]} is the lock, {@code KEYS[2]} its fence, {@code KEYS[3]} the node's record: a
  * hash that never expires. Its fields: {@code run}, the process that may vote; {@code longest}, the
- * longest term in ms that may be asked for; {@code nodes}, of how many nodes a majority is counted;
- * {@code id}, what the node is called on the rolls, from when it came to the cluster or lost its
- * record, which it keeps when it is restarted with its data; {@code floor}, the highest fence that
- * was ever here; {@code base}, what the floor was when the node was admitted, below which a fence
- * may be stale; {@code pending} and {@code until}, the process in quarantine, and its end; and for
- * each node on its {@link Roll} {@code node} and the node's id: when a client called it last, in
- * ms, and by which address.
+ * longest term in ms that may be asked for; {@code nodes}, of how many nodes a majority is counted,
+ * which version 0.1 did not write; {@code floor}, the highest fence that was ever here; {@code
+ * base}, what the floor was when the node was admitted, below which a fence may be stale; {@code
+ * pending} and {@code until}, the process in quarantine, and its end; and the {@link Roll}: {@code
+ * node} and a process, when a client called that a node, in ms, and by which address.
  *
  * <p>{@code refused} and why is the reply of a node that does not vote.
  */
@@ -196,28 +194,18 @@ final class NodeScripts {
       return {'held', value, left, at.last and string.format('%.0f', at.last) or nil}
       """);
 
-  private static final String NOW =
-      """
-      local clock = redis.call('TIME')
-      local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-      """;
-
   private static final String RECORD =
       Script.FOREIGN
-          + NOW
           + """
       local r = redis.pcall('HMGET', KEYS[1],
-          'run', 'longest', 'floor', 'pending', 'until', 'nodes', 'id')
+          'run', 'longest', 'floor', 'pending', 'until', 'nodes')
       if r.err then return foreign(KEYS[1], r) end
-      local function standing(kind, left)
-        return {kind, r[3] or '0', left, r[2] or '', r[6] or '', r[7] or '', now}
-      end
+      local clock = redis.call('TIME')
+      local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
       local function quarantine(run, longest)
         local most = math.max(tonumber(longest), tonumber(r[2] or '0'))
-        r[7] = r[7] or run
-        redis.call('HSET', KEYS[1],
-            'pending', run, 'until', string.format('%.0f', now + most), 'id', r[7])
-        return standing('quarantined', most)
+        redis.call('HSET', KEYS[1], 'pending', run, 'until', string.format('%.0f', now + most))
+        return {'quarantined', r[3] or '0', most, r[2] or '', r[6] or ''}
       end
       """;
 
@@ -225,136 +213,100 @@ final class NodeScripts {
    * Says what the node is. {@code KEYS[1]} is the record. ARGV: run, longest term. A quarantine
    * that another restart has interrupted begins anew.
    *
-   * <p>Replies the kind, the floor, what is left of the quarantine in ms, the longest term, the
-   * number of nodes and the id, or nothing where they are not known, and the node's time in ms.
+   * <p>Replies the kind, the floor, what is left of the quarantine in ms, the longest term, and the
+   * number of nodes, or nothing where they are not known.
    */
   static final Script EXAMINE =
       new Script(
           1,
           RECORD
               + """
-      if r[1] == ARGV[1] then return standing('member', 0) end
+      if r[1] == ARGV[1] then return {'member', r[3], 0, r[2], r[6] or ''} end
       if r[4] == ARGV[1] then
-        return standing('quarantined', math.max(tonumber(r[5]) - now, 0))
+        return {'quarantined', r[3] or '0', math.max(tonumber(r[5]) - now, 0), r[2] or '', r[6] or ''}
       end
       if r[4] then return quarantine(ARGV[1], ARGV[2]) end
-      if r[1] then return standing('restarted', 0) end
-      return standing('blank', 0)
+      if r[1] then return {'restarted', r[3], 0, r[2], r[6] or ''} end
+      return {'blank', '0', 0, '', r[6] or ''}
       """);
 
-  /**
-   * Begins the quarantine of a process, or of a node that was replaced while it could not be
-   * reached. {@code KEYS[1]} is the record. ARGV: run, longest term, and 1 for one that was
-   * replaced.
-   */
+  /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest term. */
   static final Script QUARANTINE =
       new Script(
           1,
           RECORD
               + """
-      if r[4] == ARGV[1] or (r[1] == ARGV[1] and ARGV[3] ~= '1') then return {'unchanged'} end
-      if r[1] == ARGV[1] then redis.call('HDEL', KEYS[1], 'run') end
+      if r[1] == ARGV[1] or r[4] == ARGV[1] then return {'unchanged'} end
       return quarantine(ARGV[1], ARGV[2])
       """);
 
   /**
-   * Tells a node how many nodes there are, if it does not know yet, and gives it an id. {@code
-   * KEYS[1]} is the record. ARGV: run, longest term, number of nodes.
+   * Tells a node how many nodes there are, if it does not know yet: a blank one, or one of version
+   * 0.1. {@code KEYS[1]} is the record. ARGV: run, longest term, number of nodes.
    */
   static final Script COUNT =
       new Script(
           1,
           RECORD
               + """
-      if r[6] and r[7] then return {'unchanged'} end
-      redis.call('HSET', KEYS[1], 'nodes', r[6] or ARGV[3], 'id', r[7] or ARGV[1])
+      if r[6] then return {'unchanged'} end
+      redis.call('HSET', KEYS[1], 'nodes', ARGV[3])
       return {'counted'}
       """);
 
   /**
-   * Calls the roll: notes which nodes the client lists. There are no more on it than nodes of the
-   * cluster. One that is new takes a place that is free, or, if the client says that it may enter,
-   * that of one which nobody has called for long: of that with the same address, or else of the one
-   * that was called the longest ago. Nothing is written to a node without an id. {@code KEYS[1]} is
-   * the record. ARGV: run, number of nodes, after how many ms a place may be taken; and for each
-   * node its id, its address, and 1 if it may enter.
+   * Calls the roll, and notes which nodes the client lists if this one is a member. {@code KEYS[1]}
+   * is the record. ARGV: for how many ms notes are kept; and for each node to be noted its process,
+   * how many ms ago it answered, and its address.
    *
-   * <p>Replies its own id; that it is {@code voting}, or why not as above, and what is left of a
-   * quarantine in ms; and of each node on the roll the id, for how long it was not called in ms,
-   * and the address.
+   * <p>Replies the roll before it was called: of each process how many ms ago it was called a node,
+   * and by which address.
    */
   static final Script CALL_ROLL =
       new Script(
           1,
           Script.FOREIGN
-              + NOW
               + """
       local fields = redis.pcall('HGETALL', KEYS[1])
       if fields.err then return foreign(KEYS[1], fields) end
-      local own, called, names, count = {}, {}, {}, 0
+      local clock = redis.call('TIME')
+      local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+      local roll, called, member = {'roll'}, {}, false
       for i = 1, #fields, 2 do
-        local id = string.match(fields[i], '^node (.+)$')
-        if id then
-          local at, name = string.match(fields[i + 1], '^(%d+) (.*)$')
-          called[id], names[id], count = tonumber(at), name, count + 1
-        else
-          own[fields[i]] = fields[i + 1]
-        end
-      end
-      local standing, left = own.run and 'restarted' or 'blank', 0
-      if own.run == ARGV[1] then standing = 'voting' end
-      if own.pending == ARGV[1] then
-        standing, left = 'quarantined', math.max(tonumber(own['until']) - now, 0)
-      end
-      local function call(id, name)
-        called[id], names[id] = now, name
-        redis.call('HSET', KEYS[1], 'node ' .. id, string.format('%.0f ', now) .. name)
-      end
-      for i = 4, #ARGV, 3 do
-        if called[ARGV[i]] then call(ARGV[i], ARGV[i + 1]) end
-      end
-      for i = 4, own.id and #ARGV or 0, 3 do
-        if not called[ARGV[i]] then
-          while count >= tonumber(ARGV[2]) and ARGV[i + 2] == '1' do
-            local gone
-            for id, at in pairs(called) do
-              local same = names[id] == ARGV[i + 1]
-              if now - at > tonumber(ARGV[3]) and (not gone or same
-                  or (at < called[gone] and names[gone] ~= ARGV[i + 1])) then
-                gone = id
-              end
-            end
-            if not gone then break end
-            redis.call('HDEL', KEYS[1], 'node ' .. gone)
-            called[gone], count = nil, count - 1
-          end
-          if count < tonumber(ARGV[2]) then
-            call(ARGV[i], ARGV[i + 1])
-            count = count + 1
+        member = member or fields[i] == 'run'
+        local run = string.match(fields[i], '^node (.+)$')
+        if run then
+          local at, address = string.match(fields[i + 1], '^(%d+) (.*)$')
+          called[run] = tonumber(at)
+          if now - called[run] > tonumber(ARGV[1]) then
+            redis.call('HDEL', KEYS[1], fields[i])
+          else
+            roll[#roll + 1] = run
+            roll[#roll + 1] = math.max(now - called[run], 0)
+            roll[#roll + 1] = address
           end
         end
       end
-      local roll = {'roll', own.id or '', standing, left}
-      for id, at in pairs(called) do
-        roll[#roll + 1] = id
-        roll[#roll + 1] = math.max(now - at, 0)
-        roll[#roll + 1] = names[id]
+      for i = 2, member and #ARGV or 0, 3 do
+        local at = now - tonumber(ARGV[i + 1])
+        if not called[ARGV[i]] or called[ARGV[i]] < at then
+          redis.call('HSET', KEYS[1],
+              'node ' .. ARGV[i], string.format('%.0f ', at) .. ARGV[i + 2])
+        end
       end
       return roll
       """);
 
   /**
    * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest term, floor, the ground,
-   * which has to hold still, the number of nodes, the node's time in ms after which this is void;
-   * and of each node that is on the rolls of the others the id, for how long it was not called in
-   * ms, and the address, which is its own roll from now on.
+   * which has to hold still, and the number of nodes.
    */
   static final Script ADMIT =
       new Script(
           1,
           RECORD
               + """
-      if r[1] == ARGV[1] or now > tonumber(ARGV[6]) then return {'unchanged'} end
+      if r[1] == ARGV[1] then return {'unchanged'} end
       local holds
       if ARGV[4] == 'FOUNDING' then holds = not r[1] and not r[4] end
       if ARGV[4] == 'UNHARMED' then holds = r[1] and not r[4] end
@@ -364,14 +316,6 @@ final class NodeScripts {
       redis.call('HSET', KEYS[1], 'run', ARGV[1], 'longest', ARGV[2], 'floor', floor, 'base', floor,
           'nodes', ARGV[5])
       redis.call('HDEL', KEYS[1], 'pending', 'until')
-      local fields = redis.call('HGETALL', KEYS[1])
-      for i = 1, #fields, 2 do
-        if string.find(fields[i], '^node ') then redis.call('HDEL', KEYS[1], fields[i]) end
-      end
-      for i = 7, #ARGV, 3 do
-        redis.call('HSET', KEYS[1],
-            'node ' .. ARGV[i], string.format('%.0f ', now - ARGV[i + 1]) .. ARGV[i + 2])
-      end
       return {'admitted'}
       """);
 

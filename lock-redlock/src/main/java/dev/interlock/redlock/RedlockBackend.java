@@ -128,7 +128,8 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Duration term = effectiveTerm(claim);
-    cluster.rollCall().beCurrent(deadline);
+    cluster.comeBack(deadline);
+    cluster.keepListed();
     Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
     long sentAt = time.nanoTime();
     Acquisition acquisition = ask(entry, term, deadline);
@@ -227,7 +228,7 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    cluster.rollCall().beCurrent(deadline);
+    cluster.keepListed();
     long sentAt = time.nanoTime();
     List<Round> rounds = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
@@ -256,11 +257,6 @@ final class RedlockBackend implements LockBackend {
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
     for (int each = 0; each < cluster.size(); each++) {
-      Vote refusal = cluster.rollCall().refusal(each);
-      if (refusal != null) {
-        round.put(each, new Answer(null, refusal));
-        continue;
-      }
       cluster.send(
           each,
           round.new Question(each, sendBefore) {

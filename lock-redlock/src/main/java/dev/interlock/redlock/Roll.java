@@ -1,158 +1,107 @@
 package dev.interlock.redlock;
 
 import java.util.Comparator;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.IntFunction;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which servers are the nodes of a cluster, by what these say themselves. Two clients that list
- * different nodes could each have a majority of its own: of A, B, C and A, B, D the one has A and
- * C, the other B and D. So every node keeps a roll of no more nodes than there are, which clients
- * call: they say which nodes they list, and count the votes of those that are on the rolls of a
- * majority for a while from then ({@link RollCall}).
+ * Which servers clients have called nodes of the cluster lately, as the nodes remember it. Of two
+ * clients that list A, B, C and A, B, D each could find a majority of its own. The one that comes
+ * later learns from A and B that others list a server that it does not list itself.
  *
- * <p>A node is put in the place of another when nobody has called that for so long that every lease
- * which counted on it has ended. As with any change of a quorum by one member, two majorities have
- * a node in common, here one that has either the former or the new one on its roll.
+ * <p>Only what cannot be a mistake counts against a node: that nobody has called it, and that it
+ * has been running for longer than the other has not been called. Otherwise it may be the other
+ * one, started anew and listed by another address.
  *
  * <p>No I/O and no clock.
  */
 final class Roll {
 
-  /** One node on a roll: its id, for how long nobody has called it, and the address it had then. */
-  record Line(String id, long ageMillis, String address) {}
+  /**
+   * A server that a client has called a node.
+   *
+   * @param run its process
+   * @param ageMillis how long ago it was called last
+   * @param address what the client calls it
+   */
+  record Line(String run, long ageMillis, String address) {}
 
   /**
-   * What one node says to a call.
+   * What a node answered.
    *
-   * @param id what it is called itself
-   * @param voting whether it votes, as far as it knows
-   * @param lines the roll
+   * @param run its process
+   * @param upMillis for how long that has been running
+   * @param lines what clients have told it
    */
-  record Reply(String id, boolean voting, List<Line> lines) {
+  record Reply(String run, long upMillis, List<Line> lines) {}
 
-    boolean has(String other) {
-      return lines.stream().anyMatch(line -> line.id().equals(other));
-    }
-  }
-
+  private final List<String> addresses;
   private final List<@Nullable Reply> replies;
-  private final int majority;
-  private final Set<Integer> members;
+  private final long slackMillis;
 
   /**
-   * Counts.
+   * Reads the rolls.
    *
-   * @param replies of all nodes that the client lists; null for one that has not answered
+   * @param addresses of all nodes that this client lists
+   * @param replies theirs, null of one that has not answered
+   * @param slackMillis by how much times may be wrong
    */
-  Roll(List<@Nullable Reply> replies) {
+  Roll(List<String> addresses, List<@Nullable Reply> replies, long slackMillis) {
+    this.addresses = addresses;
     this.replies = replies;
-    this.majority = Candidacy.majorityOf(replies.size());
-    this.members = members();
-  }
-
-  /** One that was replaced may know others that were: so nobody is known by it, either. */
-  private Set<Integer> members() {
-    Set<Integer> known = new HashSet<>();
-    for (int node = 0; node < replies.size(); node++) {
-      Reply reply = replies.get(node);
-      if (reply != null && reply.voting()) {
-        known.add(node);
-      }
-    }
-    Set<Integer> before;
-    do {
-      before = Set.copyOf(known);
-      Set<Integer> rolls = before;
-      known.removeIf(node -> countOn(rolls, node) < majority);
-    } while (known.size() < before.size());
-    return before;
-  }
-
-  private long countOn(Set<Integer> rolls, int node) {
-    Reply reply = replies.get(node);
-    return reply == null ? 0 : rolls.stream().filter(each -> has(each, reply.id())).count();
-  }
-
-  private boolean has(int node, String id) {
-    Reply reply = replies.get(node);
-    return reply != null && reply.has(id);
-  }
-
-  /** The nodes that vote, and that a majority of such nodes knows. */
-  Set<Integer> counted() {
-    return members;
+    this.slackMillis = slackMillis;
   }
 
   /**
-   * Says whether the node is one of the cluster's: a majority of its voting nodes knows it, or all
-   * nodes that answer while there is no such majority.
+   * Returns what others list, that this client does not, and that this node cannot have been before
+   * its last start. As long as there is such a server, the node must not begin to vote.
    */
-  Standing.Listing listing(int node) {
+  Optional<Line> rivalOf(int node) {
     Reply reply = replies.get(node);
     if (reply == null) {
-      return Standing.Listing.UNLISTED;
+      return Optional.empty();
     }
-    if (members.size() < majority) {
-      return replies.stream().allMatch(each -> each == null || each.has(reply.id()))
-          ? Standing.Listing.LISTED
-          : Standing.Listing.UNLISTED;
-    }
-    if (countOn(members, node) >= majority) {
-      return Standing.Listing.LISTED;
-    }
-    long itKnows = members.stream().filter(each -> reply.has(id(each))).count();
-    return reply.voting() && itKnows >= majority
-        ? Standing.Listing.REPLACED
-        : Standing.Listing.UNLISTED;
-  }
-
-  boolean hasAnswered(int node) {
-    return replies.get(node) != null;
-  }
-
-  /** What a node is called; empty if it has not answered, or has no name yet. */
-  String id(int node) {
-    Reply reply = replies.get(node);
-    return reply == null ? "" : reply.id();
-  }
-
-  /** The server that has been called last of those that others list, and this client does not. */
-  Optional<Line> other() {
-    return members.stream()
-        .flatMap(node -> lines(node).stream())
-        .filter(line -> replies.stream().noneMatch(r -> r != null && r.id().equals(line.id())))
+    return lines()
+        .filter(line -> !addresses.contains(line.address()))
+        .filter(line -> all().noneMatch(each -> is(each).test(line)))
+        .filter(line -> reply.upMillis() > line.ageMillis() + slackMillis)
         .min(Comparator.comparingLong(Line::ageMillis));
   }
 
-  private List<Line> lines(int node) {
-    Reply reply = replies.get(node);
-    return reply == null ? List.of() : reply.lines();
+  /**
+   * Returns a node that others do not list, if that is certain: what they list could also be one of
+   * ours that has not answered, or was started anew.
+   */
+  OptionalInt stranger() {
+    int[] unknown = IntStream.range(0, replies.size()).filter(node -> !isCalled(node)).toArray();
+    return IntStream.of(unknown).allMatch(node -> rivalOf(node).isPresent())
+        ? IntStream.of(unknown).findFirst()
+        : OptionalInt.empty();
   }
 
-  /**
-   * The roll of a node that is admitted: those that the client lists, and those that a majority
-   * knows besides.
-   *
-   * @param address of each node that the client lists
-   */
-  List<Line> agreed(IntFunction<String> address) {
-    Map<String, Line> agreed = new LinkedHashMap<>();
-    for (int node = 0; node < replies.size(); node++) {
-      if (listing(node) == Standing.Listing.LISTED) {
-        agreed.put(id(node), new Line(id(node), 0, address.apply(node)));
-      }
-    }
-    members.stream()
-        .flatMap(node -> lines(node).stream())
-        .filter(line -> members.stream().filter(each -> has(each, line.id())).count() >= majority)
-        .forEach(line -> agreed.putIfAbsent(line.id(), line));
-    return List.copyOf(agreed.values());
+  /** Whether a majority of the nodes has it on its roll: one alone may be of another cluster. */
+  private boolean isCalled(int node) {
+    Reply reply = replies.get(node);
+    return reply != null
+        && all().filter(each -> each.lines().stream().anyMatch(is(reply))).count()
+            >= Candidacy.majorityOf(replies.size());
+  }
+
+  private static Predicate<Line> is(Reply reply) {
+    return line -> line.run().equals(reply.run());
+  }
+
+  private Stream<Reply> all() {
+    return replies.stream().filter(Objects::nonNull).map(Objects::requireNonNull);
+  }
+
+  private Stream<Line> lines() {
+    return all().flatMap(reply -> reply.lines().stream());
   }
 }

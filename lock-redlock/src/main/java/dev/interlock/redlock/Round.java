@@ -91,11 +91,6 @@ final class Round {
     }
   }
 
-  /** The number of nodes. */
-  int size() {
-    return answers.length();
-  }
-
   @Nullable Answer answer(int node) {
     return answers.get(node);
   }

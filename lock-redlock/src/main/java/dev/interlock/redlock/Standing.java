@@ -8,11 +8,9 @@ package dev.interlock.redlock;
  * @param run the process that was asked: Redis's {@code run_id}, another one after each start
  * @param floor the highest fence that the node knows to have been handed out, or 0
  * @param leftMillis for how long its quarantine goes on
- * @param counted whether its record says how many nodes there are, and what it is called
- * @param listing what the rolls say of it
+ * @param counted whether its record says how many nodes there are
  */
-record Standing(
-    Kind kind, String run, long floor, long leftMillis, boolean counted, Listing listing) {
+record Standing(Kind kind, String run, long floor, long leftMillis, boolean counted) {
 
   enum Kind {
     /** It votes. */
@@ -30,26 +28,16 @@ record Standing(
     UNREACHABLE
   }
 
-  /** Whether the other nodes know it; see {@link Roll}. */
-  enum Listing {
-    /** It is one of the cluster's nodes. */
-    LISTED,
-    /** It is not, or it is not known. */
-    UNLISTED,
-    /** It was one of the nodes, until it was replaced; it does not know that. */
-    REPLACED
+  static final Standing UNREACHABLE = new Standing(Kind.UNREACHABLE, "", 0, 0);
+
+  /** A standing in a cluster whose number is known. */
+  Standing(Kind kind, String run, long floor, long leftMillis) {
+    this(kind, run, floor, leftMillis, true);
   }
 
-  static final Standing UNREACHABLE =
-      new Standing(Kind.UNREACHABLE, "", 0, 0, true, Listing.UNLISTED);
-
-  /** Whether it votes, and its votes count. */
-  boolean isMember() {
-    return kind == Kind.MEMBER && listing == Listing.LISTED;
-  }
-
-  boolean isListed() {
-    return listing == Listing.LISTED;
+  /** Whether it has a record of version 0.1, which did not write the number of nodes. */
+  boolean isOfVersion01() {
+    return (kind == Kind.MEMBER || kind == Kind.RESTARTED) && !counted;
   }
 
   boolean is(Kind other) {

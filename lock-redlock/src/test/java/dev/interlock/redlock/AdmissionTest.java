@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.interlock.redlock.Admission.Ground;
 import dev.interlock.redlock.Admission.Step;
 import dev.interlock.redlock.Standing.Kind;
-import dev.interlock.redlock.Standing.Listing;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -13,24 +12,15 @@ import org.junit.jupiter.api.Test;
 /** Who may vote. */
 class AdmissionTest {
 
-  private static final Standing BLANK = standing(Kind.BLANK, "run", 0, 0);
-  private static final Standing RESTARTED = standing(Kind.RESTARTED, "run", 3, 0);
-  private static final Standing WAITING = standing(Kind.QUARANTINED, "run", 3, 500);
-  private static final Standing SERVED = standing(Kind.QUARANTINED, "run", 3, 0);
+  private static final Standing BLANK = new Standing(Kind.BLANK, "run", 0, 0);
+  private static final Standing RESTARTED = new Standing(Kind.RESTARTED, "run", 3, 0);
+  private static final Standing WAITING = new Standing(Kind.QUARANTINED, "run", 3, 500);
+  private static final Standing SERVED = new Standing(Kind.QUARANTINED, "run", 3, 0);
 
   private final Admission admission = new Admission(false);
 
-  private static Standing standing(Kind kind, String run, long floor, long left) {
-    return new Standing(kind, run, floor, left, true, Listing.LISTED);
-  }
-
   private static Standing member(long floor) {
-    return standing(Kind.MEMBER, "other", floor, 0);
-  }
-
-  private static Standing listed(Standing standing, Listing listing) {
-    return new Standing(
-        standing.kind(), standing.run(), standing.floor(), standing.leftMillis(), true, listing);
+    return new Standing(Kind.MEMBER, "other", floor, 0);
   }
 
   private List<Step> after(Standing... standings) {
@@ -55,14 +45,14 @@ class AdmissionTest {
 
   @Test
   void nodesOfANewClusterAreCountedBeforeTheyVote() {
-    Standing uncounted = new Standing(Kind.BLANK, "run", 0, 0, false, Listing.UNLISTED);
+    Standing uncounted = new Standing(Kind.BLANK, "run", 0, 0, false);
     assertEquals(List.of(new Step.Count(1, "run")), after(BLANK, uncounted, BLANK));
   }
 
   @Test
   void aMajorityThatIsBlankMayHaveForgottenALeaseIfTheOthersAreSilent() {
-    Step first = new Step.Quarantine(0, "run", false);
-    Step second = new Step.Quarantine(1, "run", false);
+    Step first = new Step.Quarantine(0, "run");
+    Step second = new Step.Quarantine(1, "run");
     List<Standing> standings = List.of(BLANK, BLANK, Standing.UNREACHABLE);
     assertEquals(List.of(first, second), admission.after(standings, Set.of("run"), false));
     assertEquals(List.of(), admission.after(standings, Set.of("run"), true));
@@ -71,14 +61,14 @@ class AdmissionTest {
   @Test
   void aMajorityThatIsBlankIsNoNewClusterWhereSomebodyHasVoted() {
     assertEquals(
-        List.of(new Step.Quarantine(0, "run", false), new Step.Quarantine(1, "run", false)),
+        List.of(new Step.Quarantine(0, "run"), new Step.Quarantine(1, "run")),
         after(BLANK, BLANK, member(9)));
   }
 
   @Test
   void aClusterThatIsBeingFoundedIsLeftToItsFounderForAWhile() {
-    Step first = new Step.Quarantine(0, "run", false);
-    Step second = new Step.Quarantine(1, "run", false);
+    Step first = new Step.Quarantine(0, "run");
+    Step second = new Step.Quarantine(1, "run");
     assertEquals(List.of(), admission.after(List.of(BLANK, BLANK, member(0)), Set.of("run"), true));
     assertEquals(List.of(first, second), after(BLANK, BLANK, member(0)));
     assertEquals(
@@ -89,7 +79,7 @@ class AdmissionTest {
   @Test
   void aClusterInWhichSomebodyHasGrantedIsNotBeingFounded() {
     assertEquals(
-        List.of(new Step.Quarantine(0, "run", false)),
+        List.of(new Step.Quarantine(0, "run")),
         admission.after(List.of(BLANK, member(0), member(9)), Set.of("run"), true));
     assertEquals(
         List.of(new Step.Admit(0, "run", 9, Ground.SERVED)),
@@ -98,16 +88,15 @@ class AdmissionTest {
 
   @Test
   void aMinorityThatIsBlankGoesIntoQuarantine() {
-    assertEquals(List.of(new Step.Quarantine(0, "run", false)), after(BLANK, member(8), member(9)));
+    assertEquals(List.of(new Step.Quarantine(0, "run")), after(BLANK, member(8), member(9)));
     assertEquals(
-        List.of(new Step.Quarantine(0, "run", false)),
+        List.of(new Step.Quarantine(0, "run")),
         after(BLANK, Standing.UNREACHABLE, Standing.UNREACHABLE));
   }
 
   @Test
   void aRestartedNodeGoesIntoQuarantineUnlessItIsDurable() {
-    assertEquals(
-        List.of(new Step.Quarantine(0, "run", false)), after(RESTARTED, member(8), member(9)));
+    assertEquals(List.of(new Step.Quarantine(0, "run")), after(RESTARTED, member(8), member(9)));
     assertEquals(
         List.of(new Step.Admit(0, "run", 0, Ground.UNHARMED)),
         new Admission(true).after(List.of(RESTARTED, member(8), member(9)), Set.of(), false));
@@ -135,37 +124,6 @@ class AdmissionTest {
   void aMinorityOfMembersIsNotEnough() {
     assertEquals(List.of(), after(SERVED, member(8), Standing.UNREACHABLE));
     assertEquals(List.of(), after(SERVED, SERVED, member(8), member(9), Standing.UNREACHABLE));
-  }
-
-  @Test
-  void aNodeThatTheOthersDoNotKnowIsNotAdmitted() {
-    Standing unknown = listed(SERVED, Listing.UNLISTED);
-    assertEquals(List.of(), after(unknown, member(8), member(9)));
-    assertEquals(
-        List.of(new Step.Admit(1, "run", 8 + Admission.JUMP, Ground.SERVED)),
-        after(unknown, SERVED, member(8)));
-    Standing blank = listed(BLANK, Listing.UNLISTED);
-    assertEquals(List.of(), after(BLANK, BLANK, blank));
-    Standing durable = listed(RESTARTED, Listing.UNLISTED);
-    assertEquals(
-        List.of(new Step.Quarantine(0, "run", false)),
-        new Admission(true).after(List.of(durable, member(8), member(9)), Set.of(), false));
-  }
-
-  @Test
-  void aMemberThatTheOthersDoNotKnowIsNone() {
-    Standing unknown = listed(member(99), Listing.UNLISTED);
-    assertEquals(List.of(), after(SERVED, member(8), unknown));
-    assertEquals(
-        List.of(new Step.Admit(0, "run", 9, Ground.SERVED)),
-        after(SERVED, member(8), member(9), unknown, member(7)));
-  }
-
-  @Test
-  void aNodeThatWasReplacedGoesIntoQuarantine() {
-    assertEquals(
-        List.of(new Step.Quarantine(0, "other", true)),
-        after(listed(member(3), Listing.REPLACED), member(8), member(9)));
   }
 
   @Test

@@ -37,10 +37,6 @@ class CounterExampleTest {
 
   private static final String LOCK = "interlock:{job}";
   private static final String FENCE = "interlock:{job}:fence";
-
-  /** An admission that does not become void. */
-  private static final String ALWAYS = "9000000000000000";
-
   private static final String RECORD = "interlock:redlock";
 
   private static RedlockNodes redlock;
@@ -94,7 +90,7 @@ class CounterExampleTest {
     for (int n = 0; n < nodes.size(); n++) {
       nodes.get(n).call("FLUSHALL");
       runs[n] = "first";
-      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3", ALWAYS);
+      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3");
       int fence = broken.firstFences().get(n);
       if (fence > 0) {
         nodes.get(n).call("SET", FENCE, "" + fence);
@@ -205,9 +201,7 @@ class CounterExampleTest {
                 Standing.Kind.valueOf(word(reply).toUpperCase(Locale.ROOT)),
                 runs[n],
                 Long.parseLong(reply.get(1).toString()),
-                (Long) reply.get(2),
-                true,
-                Standing.Listing.LISTED));
+                (Long) reply.get(2)));
       }
       for (Admission.Step step : new Admission(false).after(standings, served, false)) {
         if (step instanceof Admission.Step.Admit admit) {
@@ -219,8 +213,7 @@ class CounterExampleTest {
               longest,
               "" + admit.floor(),
               admit.ground().name(),
-              "3",
-              ALWAYS);
+              "3");
         } else {
           eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);
         }

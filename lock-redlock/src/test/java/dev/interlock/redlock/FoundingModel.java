@@ -348,8 +348,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         run(n, s[view(n, c, SEEN_RUN)]),
         floor < JUMPED ? floor : Admission.JUMP + floor - JUMPED,
         s[view(n, c, SEEN)] == SEEN_WAITING ? 1 : 0,
-        s[view(n, c, SEEN_NUMBER)] != 0 || !rules.contains(Rule.COUNTED_FIRST),
-        Standing.Listing.LISTED);
+        s[view(n, c, SEEN_NUMBER)] != 0 || !rules.contains(Rule.COUNTED_FIRST));
   }
 
   /** Variants are made by telling the rules something else than what was seen. */
@@ -359,18 +358,16 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
     boolean isNew = blank >= Candidacy.majorityOf(told.size()) && blank + silent == told.size();
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
-      told.replaceAll(each -> each.is(Kind.UNREACHABLE) ? silent(Kind.BLANK) : each);
+      told.replaceAll(
+          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.BLANK, "silent", 0, 0) : each);
       known.add("silent");
     }
     boolean anyMember = told.stream().anyMatch(each -> each.is(Kind.MEMBER));
     if (anyMember && !rules.contains(Rule.FLOOR_OF_A_MAJORITY)) {
-      told.replaceAll(each -> each.is(Kind.UNREACHABLE) ? silent(Kind.MEMBER) : each);
+      told.replaceAll(
+          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.MEMBER, "silent", 0, 0) : each);
     }
     return told;
-  }
-
-  private static Standing silent(Kind kind) {
-    return new Standing(kind, "silent", 0, 0, true, Standing.Listing.LISTED);
   }
 
   private static int kind(Admission.Step step) {

@@ -1,0 +1,160 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Backends.claim;
+import static dev.interlock.redlock.Backends.eventually;
+import static dev.interlock.redlock.Backends.soon;
+import static dev.interlock.redlock.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.Testbed;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Clients of which one lists A, B and C, and the other A, B and D. */
+class MembershipTest {
+
+  private static final String QUERY = "?nodeTimeout=5s&maxTerm=";
+  private static final String RECORD = "interlock:redlock";
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final AtomicBoolean over = new AtomicBoolean();
+  private RedlockNodes redlock;
+  private RedisServer a;
+  private RedisServer b;
+  private RedisServer c;
+  private RedisServer d;
+
+  @BeforeEach
+  void startNodes() {
+    redlock = Testbed.redlockNodes().nodes(4).forFaults().start();
+    List<RedisServer> all = redlock.members();
+    a = all.get(0);
+    b = all.get(1);
+    c = all.get(2);
+    d = all.get(3);
+  }
+
+  @AfterEach
+  void stopNodes() {
+    over.set(true);
+    threads.shutdownNow();
+    redlock.close();
+  }
+
+  private static String uri(String maxTerm, RedisServer... nodes) {
+    List<String> addresses = Stream.of(nodes).map(node -> "127.0.0.1:" + node.port()).toList();
+    return "redlock://" + String.join(",", addresses) + QUERY + maxTerm;
+  }
+
+  private static boolean isListed(RedisServer node, RedisServer on) throws Exception {
+    return on.call("HGET", RECORD, "node " + node.info("server", "run_id")) != null;
+  }
+
+  private static int up(RedisServer node) throws Exception {
+    return Integer.parseInt(node.info("server", "uptime_in_seconds"));
+  }
+
+  /** Takes locks until the end, and so goes on listing its nodes. */
+  private Future<?> use(LockBackend backend) {
+    return threads.submit(
+        () -> {
+          while (!over.get()) {
+            Claim claim = claim("used", Duration.ofSeconds(1));
+            take(backend, claim);
+            backend.release(claim, soon());
+            Thread.sleep(50);
+          }
+          return null;
+        });
+  }
+
+  @Test
+  void aClientWithAnotherNodeIsRefusedAndDisturbsNobody() throws Exception {
+    try (LockBackend backend = Backends.open(uri("4s", a, b, c))) {
+      use(backend);
+      eventually("A and B know C", () -> isListed(c, a) && isListed(c, b));
+      eventually("D has been there for some time", () -> up(d) >= 6);
+      String message =
+          assertThrows(
+                  LockConfigurationException.class, () -> Backends.open(uri("4s", d, a, b)).close())
+              .getMessage();
+      assertTrue(message.contains(":" + d.port() + ": is none of the 3 nodes"), message);
+      assertTrue(message.contains("they list 127.0.0.1:" + c.port() + ", last "), message);
+      assertEquals(0L, d.call("EXISTS", RECORD));
+      assertNull(a.call("HGET", RECORD, "node " + d.info("server", "run_id")));
+      // By other names they are the same nodes.
+      String others = uri("4s", c, b, a).replace("127.0.0.1", "localhost");
+      Backends.open(others).close();
+    }
+  }
+
+  /** At first it may be C, started anew. */
+  @Test
+  void aNodeDoesNotVoteWhileOthersUseAnotherInItsPlace() throws Exception {
+    try (LockBackend backend = Backends.open(uri("3s", a, b, c))) {
+      Future<?> use = use(backend);
+      eventually("A and B know C", () -> isListed(c, a) && isListed(c, b));
+      d.restartEmpty();
+      try (LockBackend newcomer = Backends.open(uri("3s", a, b, d))) {
+        eventually("its quarantine is over", () -> isOver(d));
+        for (int looks = 0; looks < 3; looks++) {
+          String before = noted(a, b);
+          eventually("the newcomer has looked again", () -> !noted(a, b).equals(before));
+          assertNull(d.call("HGET", RECORD, "run"));
+        }
+        over.set(true);
+        use.get();
+        backend.close();
+        use(newcomer);
+        eventually("D votes when nobody uses C", () -> d.call("HGET", RECORD, "run") != null);
+      }
+    }
+  }
+
+  @Test
+  void aClientThatComesBackWhenANodeHasBeenReplacedIsRefused() throws Exception {
+    try (LockBackend idle = Backends.open(uri("2s", a, b, c))) {
+      d.restartEmpty();
+      try (LockBackend newcomer = Backends.open(uri("2s", a, b, d))) {
+        eventually("D votes", () -> d.call("HGET", RECORD, "run") != null);
+        use(newcomer);
+        eventually(
+            "A and B know D, and have forgotten C",
+            () -> isListed(d, a) && isListed(d, b) && !isListed(c, a) && !isListed(c, b));
+        String message =
+            assertThrows(
+                    LockConfigurationException.class,
+                    () -> take(idle, claim("job", Duration.ofSeconds(1))))
+                .getMessage();
+        assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
+      }
+    }
+  }
+
+  private static boolean isOver(RedisServer node) throws Exception {
+    String until = (String) node.call("HGET", RECORD, "until");
+    List<?> now = (List<?>) node.call("TIME");
+    return until != null && Long.parseLong(until) < Long.parseLong((String) now.get(0)) * 1_000;
+  }
+
+  /** When B was called a node last, as A remembers it. */
+  private static String noted(RedisServer on, RedisServer node) throws Exception {
+    return (String) on.call("HGET", RECORD, "node " + node.info("server", "run_id"));
+  }
+}
