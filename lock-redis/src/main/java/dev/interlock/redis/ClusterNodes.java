@@ -1,6 +1,7 @@
 package dev.interlock.redis;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.PoolClosedException;
@@ -102,7 +103,7 @@ final class ClusterNodes implements Nodes {
         node = table.node(slot, deadline);
         asking = false;
         if (node.pool() == failed.pool()) {
-          throw e;
+          throw !sent && members.known().isEmpty() ? new ClientClosedException(e) : e;
         }
       }
     }

@@ -1,7 +1,6 @@
 package dev.interlock.redis;
 
 import dev.interlock.redis.Nodes.Talk;
-import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
 import dev.interlock.redis.server.PoolClosedException;
@@ -91,7 +90,7 @@ final class PooledNode {
     } catch (InterruptedException e) {
       if (pool.isClosed() && !(pool instanceof LockPool)) {
         // It interrupts those who wait for it.
-        throw new ClientClosedException(e);
+        throw new PoolClosedException(e);
       }
       throw e;
     } catch (JedisException e) {
@@ -102,7 +101,7 @@ final class PooledNode {
       throw new PoolExhaustedException(pool.getMaxTotal(), e);
     } catch (Exception e) {
       if (e instanceof IllegalStateException && pool.isClosed()) {
-        throw pool instanceof LockPool ? new PoolClosedException(e) : new ClientClosedException(e);
+        throw new PoolClosedException(e);
       }
       throw new NotSentException("no connection was to be had: " + e, e);
     }

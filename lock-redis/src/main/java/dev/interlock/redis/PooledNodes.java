@@ -1,5 +1,6 @@
 package dev.interlock.redis;
 
+import dev.interlock.redis.server.ClientClosedException;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
@@ -96,7 +97,7 @@ final class PooledNodes implements Nodes {
       // Sentinel's client closes the old master's pool after it has put the new one in its place.
       PooledNode other = node();
       if (other == node) {
-        throw e;
+        throw broken == null ? e : new ClientClosedException(e);
       }
       return other.use(deadline, repeatable, false, talk);
     }

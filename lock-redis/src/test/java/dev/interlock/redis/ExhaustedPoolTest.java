@@ -17,7 +17,9 @@ import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -137,6 +139,40 @@ class ExhaustedPoolTest {
     }
   }
 
+  /** As Jedis does when a node is missing from what another says of the slots. */
+  @Test
+  void aPoolOfOneNodeThatIsClosedIsNotTakenForAClosedJedis() throws Exception {
+    String server = redis.host();
+    String slots =
+        "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$%d\r\n%s\r\n:%d"
+            .formatted(server.length(), server, redis.port());
+    try (CannedServer witness = CannedServer.tellingSlots(slots);
+        ConnectionPool asked =
+            new ConnectionPool(
+                new HostAndPort("127.0.0.1", witness.port()), Backends.jedisConfig(), config());
+        ConnectionPool closed = programsPool()) {
+      closed.close();
+      Map<String, ConnectionPool> pools = new ConcurrentHashMap<>();
+      pools.put("witness", asked);
+      pools.put(server + ":" + redis.port(), closed);
+      try (ClusterNodes nodes =
+          new ClusterNodes(new JedisMembers(() -> pools, () -> {}), Backends.TIME)) {
+        LockException e;
+        do { // A JVM that stood still may not have asked in time.
+          e = explained(failure(nodes));
+          assertInstanceOf(LockUnavailableException.class, e);
+        } while (!e.getMessage().contains("were closed"));
+        pools.clear(); // as is done when the whole client is closed
+        e = assertInstanceOf(LockConfigurationException.class, explained(failure(nodes)));
+        assertTrue(e.getMessage().contains("the Jedis client was closed"), e::getMessage);
+      }
+    }
+  }
+
+  private static JedisException failure(Nodes nodes) {
+    return assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
+  }
+
   @Test
   void aPoolThatFailsInAnyOtherWayIsNotSaidToBeExhausted() throws Exception {
     // The second is what Jedis throws when it does not understand a server's HELLO.
@@ -152,9 +188,7 @@ class ExhaustedPoolTest {
           };
       try (ConnectionPool pool = new ConnectionPool(failing, config());
           PooledNodes nodes = PooledNodes.ofUser(() -> pool)) {
-        JedisException e =
-            assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
-        String message = explained(e).getMessage();
+        String message = explained(failure(nodes)).getMessage();
         assertTrue(message.contains("as a test wants it"), message);
       }
     }

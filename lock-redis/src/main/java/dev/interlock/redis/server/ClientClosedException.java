@@ -1,13 +1,13 @@
 package dev.interlock.redis.server;
 
-/** The pool that was closed is that of a Jedis client that the program brought. */
+/** The Jedis client that the program brought was closed, and not only one of its pools. */
 public class ClientClosedException extends PoolClosedException {
   private static final long serialVersionUID = 1L;
 
   /**
    * Says so.
    *
-   * @param cause what the closed client threw
+   * @param cause what a closed pool threw
    */
   public ClientClosedException(Throwable cause) {
     super("the Jedis client is closed", cause);
