@@ -47,6 +47,8 @@ final class LockPool extends ConnectionPool {
       GenericObjectPoolConfig<Connection> config) {
     GenericObjectPoolConfig<Connection> unlimited = config.clone();
     unlimited.setMaxTotal(-1);
+    // Whoever closes the last pool would wait for the evictor's thread, and lose his interrupt.
+    unlimited.setEvictorShutdownTimeout(Duration.ZERO);
     return unlimited;
   }
 
@@ -68,8 +70,8 @@ final class LockPool extends ConnectionPool {
       throw new PoolExhaustedException(size, null);
     }
     boolean lent = false;
-    LIMIT.set(deadline);
     try {
+      LIMIT.set(deadline);
       Connection connection = borrowObject();
       lent = true;
       return connection;

@@ -173,6 +173,15 @@ class ExhaustedPoolTest {
     return assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
   }
 
+  /** The last pool that is closed waits for commons-pool's own thread. */
+  @Test
+  void closingKeepsAnInterrupt() {
+    LockPool pool = ownPool();
+    Thread.currentThread().interrupt();
+    pool.close();
+    assertTrue(Thread.interrupted());
+  }
+
   @Test
   void aPoolThatFailsInAnyOtherWayIsNotSaidToBeExhausted() throws Exception {
     // The second is what Jedis throws when it does not understand a server's HELLO.
