@@ -33,6 +33,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterAll;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 
@@ -261,6 +263,27 @@ class SubscriberTest {
       WakeUp waiter = new WakeUp(Backends.TIME);
       Watch unused = hit.watch(keys("job"), waiter);
       assertTrue(signalled(waiter));
+    }
+  }
+
+  /** The connection lives on, but nobody would ever subscribe to that channel over it. */
+  @Test
+  void aJvmThatWasShortOfSomethingSubscribesAgain() throws Exception {
+    AtomicInteger sent = new AtomicInteger();
+    Supplier<Connection> connections =
+        () ->
+            new Connection(redis.host(), redis.port()) {
+              @Override
+              public void sendCommand(CommandArguments command) {
+                if (sent.incrementAndGet() == 2) {
+                  throw new OutOfMemoryError("as a test wants it");
+                }
+                super.sendCommand(command);
+              }
+            };
+    try (Subscriber hit = subscriber(connections, Subscriber.POKE_MILLIS)) {
+      Watch unused = hit.watch(keys("job"), new WakeUp(Backends.TIME));
+      Eventually.holds("subscribed", () -> channels().contains(keys("job").channel()));
     }
   }
 

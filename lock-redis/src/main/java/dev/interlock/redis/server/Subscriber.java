@@ -245,7 +245,7 @@ public final class Subscriber implements AutoCloseable {
     }
     try {
       current.update(wanted);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       current.close();
     }
   }
@@ -370,7 +370,7 @@ public final class Subscriber implements AutoCloseable {
     }
     try {
       current.poke();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       current.close();
     }
   }
