@@ -44,18 +44,19 @@ final class BrokenConnections implements AutoCloseable {
     } catch (IOException e) {
       log.debug("could not close a broken connection", e);
     }
+    Runnable task =
+        () -> {
+          try {
+            pool.returnBrokenResource(connection);
+          } catch (RuntimeException e) {
+            log.debug("the pool could not replace a broken connection", e);
+          }
+        };
     try {
-      threads.execute(
-          () -> {
-            try {
-              pool.returnBrokenResource(connection);
-            } catch (RuntimeException e) {
-              log.debug("the pool could not replace a broken connection", e);
-            }
-          });
+      threads.execute(task);
     } catch (RejectedExecutionException | OutOfMemoryError e) {
       // Closed, or no thread is to be had.
-      pool.returnBrokenResource(connection);
+      task.run();
     }
   }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.PooledObjectFactory;
@@ -180,6 +181,33 @@ class ExhaustedPoolTest {
     Thread.currentThread().interrupt();
     pool.close();
     assertTrue(Thread.interrupted());
+  }
+
+  /** By a pool that connects anew on the thread that gives one back, as no other is to be had. */
+  @Test
+  void aBrokenConnectionThatIsNotReplacedHidesNoOutcome() {
+    AtomicBoolean down = new AtomicBoolean();
+    PooledObjectFactory<Connection> failing =
+        new ConnectionFactory(new HostAndPort(redis.host(), redis.port())) {
+          @Override
+          public PooledObject<Connection> makeObject() throws Exception {
+            if (down.get()) {
+              throw new JedisConnectionException("refused");
+            }
+            return super.makeObject();
+          }
+        };
+    try (ConnectionPool pool = new ConnectionPool(failing, config())) {
+      PooledNodes nodes = PooledNodes.ofUser(() -> pool);
+      nodes.close();
+      Nodes.Talk<Boolean> broken =
+          wire -> {
+            down.set(true);
+            throw new UnsupportedOperationException("as a test wants it");
+          };
+      assertThrows(
+          UnsupportedOperationException.class, () -> nodes.call(KEYS, soon(), true, broken));
+    }
   }
 
   @Test
