@@ -59,6 +59,10 @@ final class ZooKeeperUri {
     if (otherPassword.isPresent() && uri.user().isEmpty()) {
       throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
+    if (otherPassword.filter(String::isEmpty).isPresent()) {
+      // Whoever knows the user's name could do with the locks what the user can.
+      throw wrong("otherPassword is empty; leave it out when there is no second password");
+    }
     requireLongEnough();
   }
 

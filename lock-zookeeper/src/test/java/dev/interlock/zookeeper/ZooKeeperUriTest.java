@@ -41,6 +41,7 @@ class ZooKeeperUriTest {
         "zookeeper://user@h | user and password come together",
         "zookeeper://:pass@h | user and password come together",
         "zookeeper://h?otherPassword=pass@ | a second password of a user",
+        "zookeeper://user:secret@h?otherPassword= | otherPassword is empty",
         "zookeeper://h?access=all | access must be creator or anyone",
         "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",
       })
