@@ -441,6 +441,10 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (Failures.isNoNode(e)) {
           return inDoubt;
         }
+        if (inDoubt && e.code() == Code.NOAUTH) {
+          // That is no answer for the first request, which may have been in time.
+          throw failures.passing("the connection broke, and to ask again is not permitted", e);
+        }
         if (!Failures.isConnectionLoss(e) || deadline.hasPassed()) {
           throw failures.explain(e);
         }

@@ -281,6 +281,24 @@ class SessionTest {
     }
   }
 
+  @Test
+  void aReleaseWhoseAnswerWasLostIsNoLossEitherIfItMayNotBeRepeated() throws Exception {
+    try (LockClient client = client()) {
+      Lease lease = client.lock("unrepeatable").acquire();
+      CompletableFuture<ReleaseOutcome> outcome;
+      try (Disturbance lost = network.everywhere(way -> way.loseReplies("unrepeatable/"))) {
+        outcome = CompletableFuture.supplyAsync(lease::release);
+        Eventually.holds("the node is gone", () -> nodesOf("unrepeatable") == 0);
+        observer
+            .setACL()
+            .withACL(all(Perms.ALL & ~Perms.DELETE))
+            .forPath("/interlock/unrepeatable");
+      }
+      assertEquals(ReleaseOutcome.UNKNOWN, outcome.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+      assertFalse(lease.lost().isDone());
+    }
+  }
+
   /** The servers do not ask for permission when they end a session. */
   @Test
   void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATerm() throws Exception {
