@@ -22,7 +22,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  *
  * <p>How many may be lent is counted here, and commons-pool makes as many as it is asked for. It
  * does not wake those who wait for a connection when one breaks, it interrupts them when the pool
- * is closed, and it counts one for ever that was to be lent when memory ran out.
+ * is closed, and a connection that was being lent when memory ran out counts as lent for ever.
  */
 final class LockPool extends ConnectionPool {
 

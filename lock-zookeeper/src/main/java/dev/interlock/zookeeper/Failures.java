@@ -83,7 +83,7 @@ final class Failures {
       case INVALIDACL ->
           wrong(
               "refuses the access list of the lock's node: it does not take us for any user; are user and"
-                  + " password given, or does it check certificates? (Without, access=anyone.)",
+                  + " password given, or does it check certificates? (If it does neither, write access=anyone.)",
               e);
       case NOCHILDRENFOREPHEMERALS ->
           wrong(

@@ -368,6 +368,7 @@ public abstract class FaultRules extends RuleTest {
     CompletableFuture<Optional<Lease>> waiter =
         other.lock(kept.name()).tryAcquireAsync(timing().longTerm());
     awaitInLine(client, kept.name(), 1);
+    renewNow(given, bound()); // or it may have run out by itself when it is released
     long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
     permissions.take();
     ReleaseOutcome outcome;
