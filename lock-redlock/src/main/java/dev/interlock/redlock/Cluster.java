@@ -15,6 +15,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,12 @@ final class Cluster implements AutoCloseable {
   private static final Duration BETWEEN_ROLL_CALLS = Duration.ofSeconds(5);
   private static final int MOST_LOOKS_AT_OPENING = 4;
   private static final long NOT_NOTED = 0;
+
+  /** For how long a node that fell silent in quarantine is looked after. */
+  private static final Duration LONGEST_PATIENCE = Duration.ofMinutes(2);
+
+  /** For how long the other nodes are waited for when a majority has answered. */
+  private static final Duration STRAGGLERS = Duration.ofMillis(50);
 
   /** What was seen in one look. */
   private record Look(List<Standing> standings, Roll roll) {
@@ -105,8 +112,11 @@ final class Cluster implements AutoCloseable {
   /** The processes that had served their quarantine, or were blank, at the last look. */
   private Set<String> known = Set.of();
 
-  /** The nodes that were in quarantine when they were seen last. */
-  private final Set<Integer> confined = new HashSet<>();
+  /** The nodes that were in quarantine when they were seen last, and when that was. */
+  private final Map<Integer, Long> confined = new HashMap<>();
+
+  /** The processes that were not admitted as others list another one, and that this was said of. */
+  private final Set<String> disputed = new HashSet<>();
 
   private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
 
@@ -299,8 +309,8 @@ final class Cluster implements AutoCloseable {
           throw wrong;
         }
       }
-      List<Standing> standings = standings(examined);
-      Look look = new Look(standings, roll(callRoll(standings, Set.of(), NOT_NOTED, deadline)));
+      List<Standing> standings = standings(examined, true);
+      Look look = new Look(standings, callRoll(standings, Set.of(), NOT_NOTED, deadline));
       if (look.reached() < majority()) {
         throw examined.undecided();
       }
@@ -316,7 +326,7 @@ final class Cluster implements AutoCloseable {
       }
     }
     long now = System.nanoTime();
-    refuseStranger(roll(callRoll(standings(examine(deadline)), Set.of(), now, deadline)));
+    refuseStranger(callRoll(standings(examine(deadline), true), Set.of(), now, deadline));
     synchronized (looks) {
       isOpen = true;
     }
@@ -350,8 +360,8 @@ final class Cluster implements AutoCloseable {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
       long begun = System.nanoTime();
       lookedAt.set(begun);
-      List<Standing> standings = standings(examine(deadline));
-      Look look = new Look(standings, roll(callRoll(standings, Set.of(), begun, deadline)));
+      List<Standing> standings = standings(examine(deadline), false);
+      Look look = new Look(standings, callRoll(standings, Set.of(), begun, deadline));
       if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
       }
@@ -369,12 +379,13 @@ final class Cluster implements AutoCloseable {
 
   /** A node in quarantine is looked after also when it does not answer for a while. */
   private void lookAgainFor(int node, Standing standing) {
+    Long confinedAt = confined.get(node);
     if (standing.is(Kind.QUARANTINED)) {
-      confined.add(node);
+      confined.put(node, System.nanoTime());
       lookWithin(standing.hasServed() ? UNTIL_OTHERS_CHANGE : pauseFor(standing.leftMillis()));
     } else if (!standing.is(Kind.UNREACHABLE)) {
       confined.remove(node);
-    } else if (confined.contains(node)) {
+    } else if (confinedAt != null && System.nanoTime() - confinedAt < LONGEST_PATIENCE.toNanos()) {
       lookWithin(LONGEST_PAUSE);
     }
   }
@@ -391,16 +402,23 @@ final class Cluster implements AutoCloseable {
 
   /**
    * Looks before anything is asked for, and waits, if this client has not called the roll for a
-   * {@code maxTerm}: the nodes have forgotten what it lists, and others may have replaced one.
+   * {@code maxTerm}: the nodes have forgotten what it lists, and others may have replaced one. With
+   * a node that does not answer nothing could be found out, so it is not waited for.
    *
    * @throws LockConfigurationException if a node is none of those that others list by now
    */
   void comeBack(Deadline deadline) throws InterruptedException {
     long now = System.nanoTime();
-    if (now - lookedAt.get() > settings.maxTerm().toNanos()) {
-      Deadline limit = deadline.orIn(settings.nodeTimeout());
-      refuseStranger(roll(callRoll(standings(examine(limit)), Set.of(), now, limit)));
-      lookedAt.set(now);
+    if (now - lookedAt.get() <= settings.maxTerm().toNanos()) {
+      return;
+    }
+    Deadline limit = deadline.orIn(settings.nodeTimeout());
+    Round examined = beginToExamine(limit);
+    examined.await(limit, () -> examined.count(any -> true) >= majority());
+    examined.await(deadline.orIn(STRAGGLERS), () -> false);
+    List<Standing> standings = standings(examined, false);
+    if (standings.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
+      refuseStranger(callRoll(standings, Set.of(), now, limit));
     }
   }
 
@@ -411,11 +429,16 @@ final class Cluster implements AutoCloseable {
   }
 
   private Round examine(Deadline deadline) throws InterruptedException {
+    Round round = beginToExamine(deadline);
+    round.await(deadline, () -> false);
+    return round;
+  }
+
+  private Round beginToExamine(Deadline deadline) {
     Round round = new Round(this, time);
     for (int node = 0; node < size(); node++) {
       send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE));
     }
-    round.await(deadline, () -> false);
     return round;
   }
 
@@ -445,7 +468,13 @@ final class Cluster implements AutoCloseable {
     };
   }
 
-  private List<Standing> standings(Round examined) {
+  /**
+   * Says what the nodes are.
+   *
+   * @param strict whether to refuse a node that was set up for another cluster, and not only to
+   *     leave it out
+   */
+  private List<Standing> standings(Round examined, boolean strict) {
     List<Standing> standings = new ArrayList<>();
     for (int node = 0; node < size(); node++) {
       Answer answer = examined.answer(node);
@@ -455,12 +484,19 @@ final class Cluster implements AutoCloseable {
       }
       List<?> words = answer.reply();
       String itsLongest = Round.text(words.get(3));
-      if (!itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8))) {
+      String itsNumber = Round.text(words.get(4));
+      boolean otherLongest =
+          !itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8));
+      boolean otherNumber = !itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8));
+      if (strict && otherLongest) {
         throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
       }
-      String itsNumber = Round.text(words.get(4));
-      if (!itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8))) {
+      if (strict && otherNumber) {
         throw otherNumber(nodes.get(node), Long.parseLong(itsNumber));
+      }
+      if (otherLongest || otherNumber) {
+        standings.add(Standing.UNREACHABLE);
+        continue;
       }
       standings.add(
           new Standing(
@@ -485,10 +521,11 @@ final class Cluster implements AutoCloseable {
    * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} if
    *     what we list is not to be noted
    */
-  private Round callRoll(
+  private Roll callRoll(
       List<Standing> standings, Set<Integer> entering, long since, Deadline deadline)
       throws InterruptedException {
     Round round = new Round(this, time);
+    Map<Integer, Roll.Reply> asked = new ConcurrentHashMap<>();
     for (int node = 0; node < size(); node++) {
       if (standings.get(node).is(Kind.UNREACHABLE)) {
         continue;
@@ -498,14 +535,16 @@ final class Cluster implements AutoCloseable {
           round.new Question(node, deadline.nanos()) {
             @Override
             public Lane.Call call(String run) {
+              long up = nodes.get(node).connections.upMillis();
+              asked.put(node, new Roll.Reply(run, up, List.of()));
               return new Lane.Call(
                   NodeScripts.CALL_ROLL, List.of(record), notes(standings, entering, since));
             }
           });
     }
-    long asked = standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
-    round.await(deadline, () -> round.count(any -> true) >= asked);
-    return round;
+    long reached = standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+    round.await(deadline, () -> round.count(any -> true) >= reached);
+    return roll(round, asked);
   }
 
   private List<byte[]> notes(List<Standing> standings, Set<Integer> entering, long since) {
@@ -520,11 +559,12 @@ final class Cluster implements AutoCloseable {
     return notes;
   }
 
-  private Roll roll(Round called) {
+  private Roll roll(Round called, Map<Integer, Roll.Reply> asked) {
     List<Roll.@Nullable Reply> replies = new ArrayList<>();
     for (int node = 0; node < size(); node++) {
       Answer answer = called.answer(node);
-      if (answer == null || answer.words() == null) {
+      Roll.Reply head = asked.get(node);
+      if (answer == null || answer.words() == null || head == null) {
         replies.add(null);
         continue;
       }
@@ -535,8 +575,7 @@ final class Cluster implements AutoCloseable {
             new Roll.Line(
                 Round.text(words.get(i)), (Long) words.get(i + 1), Round.text(words.get(i + 2))));
       }
-      long up = nodes.get(node).connections.upMillis();
-      replies.add(new Roll.Reply(runs.getOrDefault(node, ""), up, lines));
+      replies.add(new Roll.Reply(head.run(), head.upMillis(), lines));
     }
     long slack = Math.min(5_000, Math.max(1_000, settings.maxTerm().toMillis() / 4));
     return new Roll(nodes.stream().map(each -> each.name).toList(), replies, slack);
@@ -583,7 +622,7 @@ final class Cluster implements AutoCloseable {
     Roll roll =
         entering.isEmpty()
             ? look.roll()
-            : roll(callRoll(standings, entering, System.nanoTime(), deadline));
+            : callRoll(standings, entering, System.nanoTime(), deadline);
     Round round = new Round(this, time);
     int sent = 0;
     for (Admission.Step step : steps) {

@@ -17,7 +17,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 final class NodeConnections {
 
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
-  private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(\\d+)");
+  private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(-?\\d+)");
   private static final Pattern ROLE = Pattern.compile("(?m)^role:(\\w+)");
   private static final Pattern MODE = Pattern.compile("(?m)^redis_mode:(\\w+)");
 
@@ -26,7 +26,7 @@ final class NodeConnections {
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
 
-  /** When the server was started, by {@link System#nanoTime()}, or later by a second. */
+  /** When the server was started, by {@link System#nanoTime()}, if its clock was not set since. */
   private volatile long startedAt = System.nanoTime();
 
   /**
@@ -91,7 +91,9 @@ final class NodeConnections {
     return run;
   }
 
-  /** For how long the server has been running at least. */
+  /**
+   * For how long the server says that it has been running; less than 0 if its clock was set back.
+   */
   long upMillis() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedAt);
   }

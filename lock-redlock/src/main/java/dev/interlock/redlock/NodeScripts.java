@@ -277,12 +277,13 @@ final class NodeScripts {
         local run = string.match(fields[i], '^node (.+)$')
         if run then
           local at, address = string.match(fields[i + 1], '^(%d+) (.*)$')
-          called[run] = tonumber(at)
-          if now - called[run] > tonumber(ARGV[1]) then
+          local age = now - tonumber(at)
+          if age < 0 or age > tonumber(ARGV[1]) then
             redis.call('HDEL', KEYS[1], fields[i])
           else
+            called[run] = tonumber(at)
             roll[#roll + 1] = run
-            roll[#roll + 1] = math.max(now - called[run], 0)
+            roll[#roll + 1] = age
             roll[#roll + 1] = address
           end
         end

@@ -87,7 +87,7 @@ class MembershipTest {
   @Test
   void aClientWithAnotherNodeIsRefusedAndDisturbsNobody() throws Exception {
     try (LockBackend backend = Backends.open(uri("4s", a, b, c))) {
-      use(backend);
+      var unused = use(backend);
       eventually("A and B know C", () -> isListed(c, a) && isListed(c, b));
       eventually("D has been there for some time", () -> up(d) >= 6);
       String message =
@@ -121,7 +121,7 @@ class MembershipTest {
         over.set(true);
         use.get();
         backend.close();
-        use(newcomer);
+        var unused = use(newcomer);
         eventually("D votes when nobody uses C", () -> d.call("HGET", RECORD, "run") != null);
       }
     }
@@ -133,7 +133,7 @@ class MembershipTest {
       d.restartEmpty();
       try (LockBackend newcomer = Backends.open(uri("2s", a, b, d))) {
         eventually("D votes", () -> d.call("HGET", RECORD, "run") != null);
-        use(newcomer);
+        var unused = use(newcomer);
         eventually(
             "A and B know D, and have forgotten C",
             () -> isListed(d, a) && isListed(d, b) && !isListed(c, a) && !isListed(c, b));
