@@ -627,8 +627,12 @@ final class Cluster implements AutoCloseable {
     int sent = 0;
     for (Admission.Step step : steps) {
       if (step instanceof Admission.Step.Admit && roll.rivalOf(step.node()).isPresent()) {
-        log.warn(
-            "{} does not vote: it {}", nodes.get(step.node()).name, otherNodes(roll, step.node()));
+        if (disputed.add(step.run())) {
+          log.warn(
+              "{} does not vote: it {}",
+              nodes.get(step.node()).name,
+              otherNodes(roll, step.node()));
+        }
         continue;
       }
       sent++;

@@ -147,6 +147,30 @@ class MembershipTest {
     }
   }
 
+  /** It says that it has been running for less than no time, and that it will hear of us. */
+  @Test
+  void aNodeWhoseClockIsSetBackIsOneAllTheSame() throws Exception {
+    Duration ahead = Duration.ofMinutes(10);
+    try (RedlockNodes others =
+            Testbed.redlockNodes().nodes(3).clocksAhead(ahead).forFaults().start();
+        LockBackend backend = Backends.open(others.uri() + QUERY + "2s")) {
+      RedisServer first = others.members().get(0);
+      var unused = use(backend);
+      eventually("it knows itself", () -> isListed(first, first));
+      String before = noted(first, first);
+      first.setClock(Duration.ZERO);
+      assertTrue(up(first) < 0, "the clock was not set back");
+      Backends.open(others.uri() + QUERY + "2s").close();
+      eventually(
+          "what it was told in the future is forgotten",
+          () -> isListed(first, first) && millis(noted(first, first)) < millis(before));
+    }
+  }
+
+  private static long millis(String line) {
+    return Long.parseLong(line.substring(0, line.indexOf(' ')));
+  }
+
   private static boolean isOver(RedisServer node) throws Exception {
     String until = (String) node.call("HGET", RECORD, "until");
     List<?> now = (List<?>) node.call("TIME");
