@@ -179,6 +179,7 @@ final class ClusterNodes implements Nodes {
       throws InterruptedException {
     Deadline limit = silent.containsKey(node.pool()) ? deadline.orIn(TRIAL) : deadline;
     RuntimeException problem;
+    boolean late = false;
     try {
       return answers.get(Math.max(1, limit.remainingNanos()), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
@@ -188,8 +189,9 @@ final class ClusterNodes implements Nodes {
               : new JedisClusterOperationException(e.getCause());
     } catch (TimeoutException e) {
       problem = new JedisClusterOperationException("the node did not answer in time", e);
+      late = true;
     }
-    if (!answers.isDone() || Failures.isTimeout(problem)) {
+    if (late || Failures.isTimeout(problem)) {
       silent.putIfAbsent(node.pool(), answers);
       silent.keySet().removeIf(Pool::isClosed); // of nodes that have left
     }
