@@ -437,13 +437,28 @@ class RedlockBackendTest {
         LockBackend apart =
             Backends.open(redlock.uri().replace(":" + first.port(), ":" + proxy.port()) + QUERY)) {
       Claim claim = takeWithoutTheLastNode(apart);
-      try (NetworkFault lost = proxy.dropAfter(Direction.SERVER_TO_CLIENT, 0)) {
-        assertThrows(LockUnavailableException.class, () -> apart.release(claim, soon()));
-        assertEquals(1, lost.hits());
+      boolean inDoubt = isInDoubtWithoutAReplyOf(proxy, apart, claim);
+      // The client looks at its nodes again when it is open. If that is what lost its reply, the
+      // release was answered, and the next one is looked at.
+      for (int look = 0; !inDoubt && look < 3; look++) {
+        claim = takeWithoutTheLastNode(apart);
+        inDoubt = isInDoubtWithoutAReplyOf(proxy, apart, claim);
       }
+      assertTrue(inDoubt, "a release is known to have taken place although a majority is silent");
       assertNull(first.call("GET", LOCK));
       assertNull(nodes.get(1).call("GET", LOCK));
       assertFalse(apart.release(claim, soon()), "by now it is known that it is gone");
+    }
+  }
+
+  private static boolean isInDoubtWithoutAReplyOf(
+      FaultProxy proxy, LockBackend backend, Claim claim) throws Exception {
+    try (NetworkFault lost = proxy.dropAfter(Direction.SERVER_TO_CLIENT, 0)) {
+      assertTrue(backend.release(claim, soon()), "a release that took place was taken for a loss");
+      assertEquals(1, lost.hits());
+      return false;
+    } catch (LockUnavailableException e) {
+      return true;
     }
   }
 
