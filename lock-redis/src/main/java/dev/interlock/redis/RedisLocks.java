@@ -90,10 +90,12 @@ public final class RedisLocks {
 
   static LockBackend backend(UnifiedJedis jedis, RedisSettings settings, BackendContext context) {
     if (jedis instanceof RedisClient client) {
+      requirePools(jedis, client::getPool);
       return opening(RedisTopology.SINGLE, jedis, settings, context)
           .on(() -> PooledNodes.ofUser(client::getPool));
     }
     if (jedis instanceof RedisSentinelClient client) {
+      requirePools(jedis, client::getPrimaryNodesConnectionMap);
       return opening(RedisTopology.SENTINEL, jedis, settings, context)
           .on(() -> PooledNodes.ofUser(() -> masterPool(client)));
     }
@@ -110,6 +112,20 @@ public final class RedisLocks {
             + jedis.getClass().getSimpleName()
             + " cannot keep locks, as it may repeat requests by itself, or change servers; use a"
             + " RedisClient, RedisClusterClient, JedisCluster or RedisSentinelClient");
+  }
+
+  /** Jedis reaches for the pools of the provider that it makes itself, whichever it was given. */
+  private static void requirePools(UnifiedJedis jedis, Runnable reachForPools) {
+    try {
+      reachForPools.run();
+    } catch (ClassCastException e) {
+      throw new LockConfigurationException(
+          "redis: a "
+              + jedis.getClass().getSimpleName()
+              + " with this connectionProvider has no pools to borrow connections from; build it"
+              + " without one",
+          e);
+    }
   }
 
   private static ClusterNodes clusterNodes(

@@ -21,19 +21,23 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.MultiDbClient;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.providers.ConnectionProvider;
 import redis.clients.jedis.providers.PooledConnectionProvider;
 
 /** Locks through Jedis clients that the user has. */
@@ -180,6 +184,41 @@ class RedisLocksTest {
       assertTrue(e.getMessage().contains("a UnifiedJedis cannot keep locks"), e::getMessage);
       assertTrue(e.getMessage().contains("use a RedisClient"), e::getMessage);
     }
+  }
+
+  /** Of a cluster's client Jedis itself refuses to make one. */
+  @Test
+  void aJedisWithoutPoolsIsRefused() throws Exception {
+    HostAndPort address = new HostAndPort(redis.host(), redis.port());
+    try (ConnectionProvider own = new OneConnectionEach();
+        RedisClient jedis = RedisClient.builder().connectionProvider(own).build();
+        RedisSentinelClient sentinel =
+            RedisSentinelClient.builder()
+                .masterName("main")
+                .sentinels(Set.of(address))
+                .connectionProvider(own)
+                .build()) {
+      for (UnifiedJedis each : List.of(jedis, sentinel)) {
+        LockConfigurationException e =
+            assertThrows(LockConfigurationException.class, () -> RedisLocks.using(each));
+        assertTrue(e.getMessage().contains("no pools"), e::getMessage);
+      }
+    }
+  }
+
+  private static final class OneConnectionEach implements ConnectionProvider {
+    @Override
+    public Connection getConnection() {
+      return new Connection(redis.host(), redis.port());
+    }
+
+    @Override
+    public Connection getConnection(CommandArguments arguments) {
+      return getConnection();
+    }
+
+    @Override
+    public void close() {}
   }
 
   private static RedisClient client(ConnectionPoolConfig pool, int timeoutMillis) {
