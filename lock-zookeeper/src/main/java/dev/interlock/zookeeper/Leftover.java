@@ -9,6 +9,8 @@ import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What an attempt may have left on a session that goes on without us: a node that nobody knows of,
@@ -17,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Leftover {
 
+  private static final Logger log = LoggerFactory.getLogger(Leftover.class);
+
   private static final long SHORTEST_PAUSE_MILLIS = 100;
   private static final long LONGEST_PAUSE_MILLIS = 30_000;
 
@@ -24,6 +28,7 @@ final class Leftover {
   private final String prefix;
   private final String lock;
   private volatile long pause = SHORTEST_PAUSE_MILLIS;
+  private volatile boolean refusalIsLogged;
 
   /**
    * Something that may be left.
@@ -74,6 +79,10 @@ final class Leftover {
   }
 
   private void removeLater(int code) {
+    if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
+      refusalIsLogged = true;
+      log.warn("the server refuses to delete {}*; trying again until its session ends", prefix);
+    }
     if (code != Code.OK.intValue() && code != Code.NONODE.intValue()) {
       CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::remove);
       pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
