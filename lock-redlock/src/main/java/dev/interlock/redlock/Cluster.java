@@ -52,9 +52,6 @@ final class Cluster implements AutoCloseable {
   /** For how long a node that fell silent in quarantine is looked after. */
   private static final Duration LONGEST_PATIENCE = Duration.ofMinutes(2);
 
-  /** For how long the other nodes are waited for when a majority has answered. */
-  private static final Duration STRAGGLERS = Duration.ofMillis(50);
-
   /** What was seen in one look. */
   private record Look(List<Standing> standings, Roll roll) {
 
@@ -403,7 +400,8 @@ final class Cluster implements AutoCloseable {
   /**
    * Looks before anything is asked for, and waits, if this client has not called the roll for a
    * {@code maxTerm}: the nodes have forgotten what it lists, and others may have replaced one. With
-   * a node that does not answer nothing could be found out, so it is not waited for.
+   * a node that does not answer nothing could be found out, so when a majority has answered the
+   * others have a tenth of a {@code nodeTimeout}.
    *
    * @throws LockConfigurationException if a node is none of those that others list by now
    */
@@ -415,7 +413,7 @@ final class Cluster implements AutoCloseable {
     Deadline limit = deadline.orIn(settings.nodeTimeout());
     Round examined = beginToExamine(limit);
     examined.await(limit, () -> examined.count(any -> true) >= majority());
-    examined.await(deadline.orIn(STRAGGLERS), () -> false);
+    examined.await(deadline.orIn(settings.nodeTimeout().dividedBy(10)), () -> false);
     List<Standing> standings = standings(examined, false);
     if (standings.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
       refuseStranger(callRoll(standings, Set.of(), now, limit));
