@@ -73,6 +73,42 @@ final class Opening {
 
   private void greet(Sessions sessions) throws InterruptedException {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
+    Session session = firstAnswered(sessions, deadline);
+    session.requireLong(failures);
+    // Of a session that was there before us it takes two ticks to know. If it takes longer,
+    // because of a server that has lost the others say, the first acquisition waits for it.
+    session.awaitPulse(
+        new WakeUp(context.time()),
+        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_KNOWN)));
+  }
+
+  /** Asks again on the next connection if one breaks meanwhile. */
+  private Session firstAnswered(Sessions sessions, Deadline deadline) throws InterruptedException {
+    KeeperException broken = null;
+    while (true) {
+      awaitConnection(deadline, broken);
+      Session session = sessions.current();
+      try {
+        session.data("/").await(deadline);
+        return session;
+      } catch (KeeperException e) {
+        if (e.code() == KeeperException.Code.NOAUTH) {
+          // Whoever may not read the root may still have a place below it.
+          return session;
+        }
+        if (Failures.isNoNode(e)) {
+          throw failures.wrong("the node of the chroot does not exist; make it first", e);
+        }
+        if (e.code() != KeeperException.Code.CONNECTIONLOSS || deadline.hasPassed()) {
+          throw failures.explain(e);
+        }
+        broken = e;
+      }
+    }
+  }
+
+  private void awaitConnection(Deadline deadline, @Nullable KeeperException broken)
+      throws InterruptedException {
     if (!curator.blockUntilConnected(
         (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS)) {
       throw failures.passing(
@@ -80,25 +116,7 @@ final class Opening {
               + context.options().requestTimeout().toMillis()
               + " ms; does a ZooKeeper with a quorum serve there? (One with TLS, or with SASL"
               + " alone, does not say what is missing.)",
-          null);
+          broken);
     }
-    Session session = sessions.current();
-    try {
-      session.data("/").await(deadline);
-    } catch (KeeperException e) {
-      if (Failures.isNoNode(e)) {
-        throw failures.wrong("the node of the chroot does not exist; make it first", e);
-      }
-      if (e.code() != KeeperException.Code.NOAUTH) {
-        throw failures.explain(e);
-      }
-      // Whoever may not read the root may still have a place below it.
-    }
-    session.requireLong(failures);
-    // Of a session that was there before us it takes two ticks to know. If it takes longer,
-    // because of a server that has lost the others say, the first acquisition waits for it.
-    session.awaitPulse(
-        new WakeUp(context.time()),
-        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_KNOWN)));
   }
 }

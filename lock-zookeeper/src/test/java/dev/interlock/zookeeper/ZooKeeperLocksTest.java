@@ -1,6 +1,7 @@
 package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -13,8 +14,13 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.ZooKeeperEnsemble;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
@@ -53,6 +59,28 @@ class ZooKeeperLocksTest {
       client.close();
       assertEquals(CuratorFrameworkState.STARTED, curator.getState());
       assertEquals(0, curator.getChildren().forPath("/interlock/lent").size());
+    }
+  }
+
+  @Test
+  void aConnectionThatBreaksWhileAClientOpensIsMadeAnew() throws Exception {
+    int port = server.members().get(0).port();
+    try (FaultProxy way = FaultProxy.to("127.0.0.1", port);
+        CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port())) {
+      assertTrue(curator.blockUntilConnected(60, SECONDS));
+      FutureTask<LockClient> opening =
+          new FutureTask<>(
+              () -> ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS));
+      Thread opener = new Thread(opening, "opener");
+      NetworkFault unheard = way.holdOpenConnections(Direction.CLIENT_TO_SERVER);
+      opener.start();
+      Eventually.holds(
+          "it waits for an answer", () -> opener.getState() == Thread.State.TIMED_WAITING);
+      way.reset();
+      unheard.close();
+      try (LockClient client = opening.get(60, SECONDS)) {
+        assertTrue(client.lock("lent").tryAcquire().isPresent());
+      }
     }
   }
 
