@@ -186,7 +186,7 @@ class RedisLocksTest {
     }
   }
 
-  /** Of a cluster's client Jedis itself refuses to make one. */
+  /** A cluster's client with such a provider Jedis itself refuses to build. */
   @Test
   void aJedisWithoutPoolsIsRefused() throws Exception {
     HostAndPort address = new HostAndPort(redis.host(), redis.port());

@@ -3,6 +3,7 @@ package dev.interlock.redlock;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
@@ -26,6 +27,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -52,8 +54,11 @@ final class Cluster implements AutoCloseable {
   /** For how long a node that fell silent in quarantine is looked after. */
   private static final Duration LONGEST_PATIENCE = Duration.ofMinutes(2);
 
+  /** For how long, at least, the other nodes are waited for when a majority has answered. */
+  private static final Duration STRAGGLERS = Duration.ofMillis(50);
+
   /** What was seen in one look. */
-  private record Look(List<Standing> standings, Roll roll) {
+  private record Look(List<Standing> standings, Roll roll, long examinedAt) {
 
     long reached() {
       return standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
@@ -116,6 +121,19 @@ final class Cluster implements AutoCloseable {
   private final Set<String> disputed = new HashSet<>();
 
   private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
+
+  /** When the nodes were last told what we list, which nobody had anything against. */
+  private volatile long listedAt = System.nanoTime();
+
+  /** One thread at a time comes back; the others do what it found out. */
+  private final ReentrantLock comingBack = new ReentrantLock();
+
+  /** What was found when the nodes had been told already; of no concern after a maxTerm. */
+  @GuardedBy("comingBack")
+  private @Nullable LockConfigurationException refusal;
+
+  @GuardedBy("comingBack")
+  private long refusedAt;
 
   /** Since when somebody else has been founding the cluster. */
   private @Nullable Long foundingSince;
@@ -297,6 +315,7 @@ final class Cluster implements AutoCloseable {
   void open(Deadline deadline) throws InterruptedException {
     int looked = 0;
     while (looked < MOST_LOOKS_AT_OPENING) {
+      long examinedAt = System.nanoTime();
       Round examined = examine(deadline);
       for (int node = 0; node < size(); node++) {
         Answer answer = examined.answer(node);
@@ -307,7 +326,8 @@ final class Cluster implements AutoCloseable {
         }
       }
       List<Standing> standings = standings(examined, true);
-      Look look = new Look(standings, callRoll(standings, Set.of(), NOT_NOTED, deadline));
+      Roll roll = callRoll(standings, Set.of(), NOT_NOTED, deadline);
+      Look look = new Look(standings, roll, examinedAt);
       if (look.reached() < majority()) {
         throw examined.undecided();
       }
@@ -324,6 +344,7 @@ final class Cluster implements AutoCloseable {
     }
     long now = System.nanoTime();
     refuseStranger(callRoll(standings(examine(deadline), true), Set.of(), now, deadline));
+    listedAt = now;
     synchronized (looks) {
       isOpen = true;
     }
@@ -356,9 +377,13 @@ final class Cluster implements AutoCloseable {
     try {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
       long begun = System.nanoTime();
-      lookedAt.set(begun);
       List<Standing> standings = standings(examine(deadline), false);
-      Look look = new Look(standings, callRoll(standings, Set.of(), begun, deadline));
+      if (isAway(begun)) {
+        comeBack(standings, begun, deadline);
+      }
+      lookedAt.set(begun);
+      Look look = new Look(standings, callRoll(standings, Set.of(), begun, deadline), begun);
+      listedAt = begun;
       if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
       }
@@ -397,27 +422,73 @@ final class Cluster implements AutoCloseable {
     }
   }
 
+  /** Whether the nodes have forgotten what we list, so that others may have replaced one. */
+  private boolean isAway(long now) {
+    return now - listedAt > settings.maxTerm().toNanos();
+  }
+
   /**
-   * Looks before anything is asked for, and waits, if this client has not called the roll for a
-   * {@code maxTerm}: the nodes have forgotten what it lists, and others may have replaced one. With
-   * a node that does not answer nothing could be found out, so when a majority has answered the
-   * others have a tenth of a {@code nodeTimeout}.
+   * Looks before anything is asked for, and waits, if the nodes have not been told for a {@code
+   * maxTerm} what this client lists. With a node that does not answer nothing could be found out,
+   * so when a majority has answered the others have little time left.
    *
    * @throws LockConfigurationException if a node is none of those that others list by now
    */
   void comeBack(Deadline deadline) throws InterruptedException {
     long now = System.nanoTime();
-    if (now - lookedAt.get() <= settings.maxTerm().toNanos()) {
+    if (!isAway(now)) {
       return;
     }
     Deadline limit = deadline.orIn(settings.nodeTimeout());
     Round examined = beginToExamine(limit);
     examined.await(limit, () -> examined.count(any -> true) >= majority());
-    examined.await(deadline.orIn(settings.nodeTimeout().dividedBy(10)), () -> false);
-    List<Standing> standings = standings(examined, false);
-    if (standings.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
-      refuseStranger(callRoll(standings, Set.of(), now, limit));
+    examined.await(
+        deadline.orIn(forStragglers()), () -> examined.count(each -> each.silence() != null) > 0);
+    comeBack(
+        standings(examined, false), now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
+  }
+
+  private void comeBack(List<Standing> standings, long examinedAt, Deadline deadline)
+      throws InterruptedException {
+    if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+      throw failures.passing("it took too long to find out whether others list the same", null);
     }
+    try {
+      if (!isAway(examinedAt)) {
+        return;
+      }
+      if (refusal != null && System.nanoTime() - refusedAt <= settings.maxTerm().toNanos()) {
+        throw refusal;
+      }
+      if (standings.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
+        refuseReplaced(standings, examinedAt, deadline);
+      }
+      listedAt = examinedAt;
+    } finally {
+      comingBack.unlock();
+    }
+  }
+
+  /**
+   * The roll is read before the nodes are told anything: what a client tells them that is then
+   * refused, they take for somebody's use of a node, and let it pass the next time.
+   */
+  @GuardedBy("comingBack")
+  private void refuseReplaced(List<Standing> standings, long examinedAt, Deadline deadline)
+      throws InterruptedException {
+    refuseStranger(callRoll(standings, Set.of(), NOT_NOTED, deadline));
+    try {
+      refuseStranger(callRoll(standings, Set.of(), examinedAt, deadline));
+    } catch (LockConfigurationException e) {
+      refusal = e;
+      refusedAt = System.nanoTime();
+      throw e;
+    }
+  }
+
+  private Duration forStragglers() {
+    Duration tenth = settings.nodeTimeout().dividedBy(10);
+    return tenth.compareTo(STRAGGLERS) < 0 ? STRAGGLERS : tenth;
   }
 
   /** How long to wait for the end of a quarantine before looking again. */
@@ -620,7 +691,7 @@ final class Cluster implements AutoCloseable {
     Roll roll =
         entering.isEmpty()
             ? look.roll()
-            : callRoll(standings, entering, System.nanoTime(), deadline);
+            : callRoll(standings, entering, look.examinedAt(), deadline);
     Round round = new Round(this, time);
     int sent = 0;
     for (Admission.Step step : steps) {

@@ -81,7 +81,8 @@ final class Leftover {
   private void removeLater(int code) {
     if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
       refusalIsLogged = true;
-      log.warn("the server refuses to delete {}*; trying again until its session ends", prefix);
+      log.warn(
+          "the server does not let us remove {}*; trying again until its session ends", prefix);
     }
     if (code != Code.OK.intValue() && code != Code.NONODE.intValue()) {
       CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::remove);

@@ -3,6 +3,7 @@ package dev.interlock.zookeeper;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class Opening {
 
   private static final int TICKS_UNTIL_KNOWN = 3;
+  private static final Duration UNTIL_NEXT_TRY = Duration.ofMillis(20);
 
   private final CuratorFramework curator;
   private final AccessLists accessLists;
@@ -99,24 +101,33 @@ final class Opening {
         if (Failures.isNoNode(e)) {
           throw failures.wrong("the node of the chroot does not exist; make it first", e);
         }
-        if (e.code() != KeeperException.Code.CONNECTIONLOSS || deadline.hasPassed()) {
+        boolean broke =
+            e.code() == KeeperException.Code.CONNECTIONLOSS
+                || e.code() == KeeperException.Code.SESSIONEXPIRED;
+        if (!broke || deadline.hasPassed()) {
           throw failures.explain(e);
         }
         broken = e;
+        // A driver that is being closed says so at once, and again.
+        var unused = new WakeUp(context.time()).await(deadline.orIn(UNTIL_NEXT_TRY));
       }
     }
   }
 
   private void awaitConnection(Deadline deadline, @Nullable KeeperException broken)
       throws InterruptedException {
-    if (!curator.blockUntilConnected(
+    if (curator.blockUntilConnected(
         (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS)) {
-      throw failures.passing(
-          "no server let us connect within "
-              + context.options().requestTimeout().toMillis()
-              + " ms; does a ZooKeeper with a quorum serve there? (One with TLS, or with SASL"
-              + " alone, does not say what is missing.)",
-          broken);
+      return;
     }
+    String within = "within " + context.options().requestTimeout().toMillis() + " ms";
+    throw broken != null
+        ? failures.passing("the connection broke, and none lasted " + within, broken)
+        : failures.passing(
+            "no server let us connect "
+                + within
+                + "; does a ZooKeeper with a quorum serve there? (One with TLS, or with SASL alone,"
+                + " does not say what is missing.)",
+            null);
   }
 }

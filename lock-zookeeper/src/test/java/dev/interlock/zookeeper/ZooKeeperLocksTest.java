@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
@@ -19,6 +20,7 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.ZooKeeperEnsemble;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import org.apache.curator.framework.CuratorFramework;
@@ -68,9 +70,10 @@ class ZooKeeperLocksTest {
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port);
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port())) {
       assertTrue(curator.blockUntilConnected(60, SECONDS));
+      LockOptions patient =
+          LockOptions.builder().term(Backends.TERM).requestTimeout(Duration.ofSeconds(50)).build();
       FutureTask<LockClient> opening =
-          new FutureTask<>(
-              () -> ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS));
+          new FutureTask<>(() -> ZooKeeperLocks.using(curator, Backends.SETTINGS, patient));
       Thread opener = new Thread(opening, "opener");
       NetworkFault unheard = way.holdOpenConnections(Direction.CLIENT_TO_SERVER);
       opener.start();
