@@ -408,7 +408,7 @@ final class Cluster implements AutoCloseable {
     } else if (!standing.is(Kind.UNREACHABLE)) {
       confined.remove(node);
     } else if (confinedAt != null && System.nanoTime() - confinedAt < LONGEST_PATIENCE.toNanos()) {
-      lookWithin(LONGEST_PAUSE);
+      lookWithin(longestPause());
     }
   }
 
@@ -492,9 +492,15 @@ final class Cluster implements AutoCloseable {
   }
 
   /** How long to wait for the end of a quarantine before looking again. */
-  private static Duration pauseFor(long leftMillis) {
+  private Duration pauseFor(long leftMillis) {
     long least = Math.max(leftMillis, SHORTEST_PAUSE.toMillis());
-    return Duration.ofMillis(Math.min(LONGEST_PAUSE.toMillis(), least));
+    return Duration.ofMillis(Math.min(longestPause().toMillis(), least));
+  }
+
+  /** So short that a client which looks after a node is not {@link #isAway} meanwhile. */
+  private Duration longestPause() {
+    Duration third = settings.maxTerm().dividedBy(3);
+    return third.compareTo(LONGEST_PAUSE) < 0 ? third : LONGEST_PAUSE;
   }
 
   private Round examine(Deadline deadline) throws InterruptedException {
