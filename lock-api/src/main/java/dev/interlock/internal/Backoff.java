@@ -1,7 +1,6 @@
 package dev.interlock.internal;
 
 import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Growing pauses between tries at a store that fails: from 20 ms, doubled each time, to a tenth of
@@ -13,17 +12,19 @@ final class Backoff {
   private static final long FIRST = Duration.ofMillis(20).toNanos();
   private static final long LONGEST = Duration.ofSeconds(2).toNanos();
 
+  private final Platform platform;
   private final long cap;
   private long next = FIRST;
 
-  Backoff(Duration term) {
+  Backoff(Platform platform, Duration term) {
+    this.platform = platform;
     this.cap = Math.max(FIRST / 4, Math.min(LONGEST, term.toNanos() / 10));
   }
 
   long nextNanos() {
     long pause = Math.min(next, cap);
     next = Math.min(next * 2, LONGEST);
-    return pause - ThreadLocalRandom.current().nextLong(pause / 2 + 1);
+    return pause - platform.random(pause / 2 + 1);
   }
 
   Duration next() {

@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +28,12 @@ final class CallSites {
   private static final StackWalker WALKER = StackWalker.getInstance();
   private static final String OURS = CallSites.class.getPackageName() + ".";
 
+  private final Platform platform;
   private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
+
+  CallSites(Platform platform) {
+    this.platform = platform;
+  }
 
   /** Where the program acquires the name just now, or null if this is not looked at. */
   @Nullable Object current(String name) {
@@ -39,7 +43,7 @@ final class CallSites {
   private boolean isDue(int place) {
     int count = counts.getPlain(place);
     if (count >= FIRST) {
-      return ThreadLocalRandom.current().nextInt(SHARE) == 0;
+      return platform.random(SHARE) == 0;
     }
     if (count >= 0) {
       // One that is not counted, because another thread counts too, is looked at nevertheless.

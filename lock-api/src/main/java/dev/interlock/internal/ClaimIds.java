@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -16,10 +15,8 @@ final class ClaimIds {
   private final String prefix;
   private final AtomicLong count = new AtomicLong();
 
-  ClaimIds() {
-    byte[] random = new byte[15];
-    new SecureRandom().nextBytes(random);
-    prefix = Base64.getUrlEncoder().withoutPadding().encodeToString(random);
+  ClaimIds(Platform platform) {
+    prefix = Base64.getUrlEncoder().withoutPadding().encodeToString(platform.unique(15));
   }
 
   String next() {

@@ -6,7 +6,6 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -32,7 +31,7 @@ final class Cleanup {
   private static final Logger log = LoggerFactory.getLogger(Cleanup.class);
 
   private final LockBackend backend;
-  private final TimeSource time;
+  private final Platform platform;
   private final Timer timer;
   private final Threads threads;
   private final Duration requestTimeout;
@@ -41,9 +40,13 @@ final class Cleanup {
   private volatile boolean finished;
 
   Cleanup(
-      LockBackend backend, TimeSource time, Timer timer, Threads threads, Duration requestTimeout) {
+      LockBackend backend,
+      Platform platform,
+      Timer timer,
+      Threads threads,
+      Duration requestTimeout) {
     this.backend = backend;
-    this.time = time;
+    this.platform = platform;
     this.timer = timer;
     this.threads = threads;
     this.requestTimeout = requestTimeout;
@@ -75,7 +78,7 @@ final class Cleanup {
 
   /** What is kept for a term may have been kept from a request's arrival on. */
   private Deadline untilLapsed(Duration term) {
-    return Deadline.in(time, term.plus(requestTimeout).plus(requestTimeout));
+    return Deadline.in(platform, term.plus(requestTimeout).plus(requestTimeout));
   }
 
   int pending() {
@@ -118,9 +121,9 @@ final class Cleanup {
       this.claim = claim;
       this.term = term;
       this.lapses = lapses;
-      this.until = lapses ? untilLapsed(term) : Deadline.never(time);
+      this.until = lapses ? untilLapsed(term) : Deadline.never(platform);
       this.mayArrive = mayArrive;
-      this.backoff = new Backoff(claim.term());
+      this.backoff = new Backoff(platform, claim.term());
     }
 
     void start() {
@@ -144,14 +147,14 @@ final class Cleanup {
 
     @Override
     public void run() {
-      if (attempt(Deadline.in(time, requestTimeout))) {
+      if (attempt(Deadline.in(platform, requestTimeout))) {
         return;
       }
       if (finished) {
         // Nobody is left to try again, and the term ends the lock.
         pending.remove(this);
       } else {
-        timer.schedule(this, time.nanoTime() + backoff.nextNanos());
+        timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
       }
     }
 
@@ -168,7 +171,7 @@ final class Cleanup {
     private boolean isLookedForLongEnough() {
       Deadline latest = lookUntil;
       if (latest == null) {
-        lookUntil = Deadline.in(time, requestTimeout);
+        lookUntil = Deadline.in(platform, requestTimeout);
         backoff.reset();
         return false;
       }
@@ -202,18 +205,18 @@ final class Cleanup {
         log.warn("the store refuses to release {}; trying again: {}", claim, refusal.getMessage());
       }
       log.debug("{} was refused to be given up", claim, refusal);
-      long now = time.nanoTime();
+      long now = platform.nanoTime();
       Long since = refusedSince;
       Deadline end = endSessionAt;
       if (since == null || end == null) {
         refusedSince = now;
-        endSessionAt = Deadline.in(time, term);
+        endSessionAt = Deadline.in(platform, term);
         return false;
       }
       if (lapses || !end.hasPassed()) {
         return false;
       }
-      endSessionAt = Deadline.in(time, term);
+      endSessionAt = Deadline.in(platform, term);
       try {
         return !backend.endSession(claim, Duration.ofNanos(now - since), refusal);
       } catch (RuntimeException | Error e) {

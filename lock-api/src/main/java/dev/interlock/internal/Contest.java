@@ -14,7 +14,6 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -211,7 +210,7 @@ final class Contest implements Claimant {
     long nanos = Math.max(0, (hint.compareTo(most) < 0 ? hint : most).toNanos());
     long spread = Math.min(nanos / 8, Duration.ofMillis(50).toNanos());
     return Duration.ofNanos(
-        nanos + Duration.ofMillis(1).toNanos() + ThreadLocalRandom.current().nextLong(spread + 1));
+        nanos + Duration.ofMillis(1).toNanos() + engine.platform().random(spread + 1));
   }
 
   /** One attempt, undone if its outcome is not known. */
@@ -369,7 +368,7 @@ final class Contest implements Claimant {
 
   private Duration pauseAfterFailure() {
     if (backoff == null) {
-      backoff = new Backoff(request.options().term());
+      backoff = new Backoff(engine.platform(), request.options().term());
     }
     return backoff.next();
   }

@@ -4,7 +4,6 @@ import static com.google.common.base.Preconditions.checkArgument;
 import static java.util.Objects.requireNonNull;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
 import dev.interlock.LockClient;
@@ -29,9 +28,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +41,7 @@ final class Engine implements LockClient {
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
 
   private final LockOptions options;
-  private final TimeSource time;
+  private final Platform platform;
   private final LockBackend store;
   private final BackendInfo info;
   private final Threads threads;
@@ -54,8 +51,8 @@ final class Engine implements LockClient {
   private final Notifier notifier;
   private final LocalLine line = new LocalLine();
   private final ThreadHolds threadHolds = new ThreadHolds(this);
-  private final ClaimIds claimIds = new ClaimIds();
-  private final CallSites callSites = new CallSites();
+  private final ClaimIds claimIds;
+  private final CallSites callSites;
 
   /** By its claim's id, what there is of every attempt: its contest, then its turn. */
   private final ConcurrentHashMap<String, Claimant> claimants = new ConcurrentHashMap<>();
@@ -65,14 +62,16 @@ final class Engine implements LockClient {
 
   Engine(BackendFactory factory, LockOptions options, TimeSource time) {
     this.options = requireNonNull(options, "options");
-    this.time = time;
+    this.platform = Platform.on(time);
+    this.claimIds = new ClaimIds(platform);
+    this.callSites = new CallSites(platform);
     this.store = factory.open(new Context());
     this.info = store.info();
-    this.threads = new Threads(info.name());
+    this.threads = new Threads(platform, info.name());
     this.renewer = new Renewer(this);
-    this.timer = new Timer(time, "interlock-" + info.name() + "-timer", renewer::flush);
-    this.cleanup = new Cleanup(store, time, timer, threads, options.requestTimeout());
-    this.notifier = new Notifier(threads.callbacks());
+    this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
+    this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
+    this.notifier = new Notifier(platform, threads.callbacks());
   }
 
   private final class Context implements BackendContext {
@@ -83,7 +82,7 @@ final class Engine implements LockClient {
 
     @Override
     public TimeSource time() {
-      return time;
+      return platform;
     }
 
     @Override
@@ -94,8 +93,12 @@ final class Engine implements LockClient {
 
   // --- the parts ------------------------------------------------------------------------------
 
+  Platform platform() {
+    return platform;
+  }
+
   TimeSource time() {
-    return time;
+    return platform;
   }
 
   LockBackend store() {
@@ -152,7 +155,7 @@ final class Engine implements LockClient {
    * to two milliseconds of sleep go unnoticed.
    */
   long clockOffset(long now) {
-    return TimeUnit.MILLISECONDS.toNanos(time.wallMillis() + 1) - now;
+    return TimeUnit.MILLISECONDS.toNanos(platform.wallMillis() + 1) - now;
   }
 
   /**
@@ -163,8 +166,8 @@ final class Engine implements LockClient {
    */
   long remaining(long end, long clockOffset) {
     // The wall clock first: a pause between the two readings must not be taken for sleep.
-    long wall = TimeUnit.MILLISECONDS.toNanos(time.wallMillis());
-    long now = time.nanoTime();
+    long wall = TimeUnit.MILLISECONDS.toNanos(platform.wallMillis());
+    long now = platform.nanoTime();
     return end - now - Math.max(0, wall - now - clockOffset);
   }
 
@@ -293,7 +296,7 @@ final class Engine implements LockClient {
     // An interrupted thread must still be able to release; what interrupts it meanwhile waits.
     boolean interrupted = Thread.interrupted();
     try {
-      boolean wasThere = store.release(grant.claim(), Deadline.in(time, requestTimeout()));
+      boolean wasThere = store.release(grant.claim(), Deadline.in(platform, requestTimeout()));
       cleanup.forget(grant.claim());
       return wasThere ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
     } catch (LockException e) {
@@ -345,7 +348,7 @@ final class Engine implements LockClient {
     ensureOpen();
     boolean interrupted = Thread.interrupted();
     try {
-      return question.ask(Deadline.in(time, requestTimeout()));
+      return question.ask(Deadline.in(platform, requestTimeout()));
     } catch (InterruptedException e) {
       interrupted = true;
       throw unavailable("interrupted while asking", e);
@@ -430,7 +433,7 @@ final class Engine implements LockClient {
     }
     boolean interrupted = Thread.interrupted();
     try {
-      Deadline deadline = Deadline.in(time, requestTimeout().multipliedBy(2));
+      Deadline deadline = Deadline.in(platform, requestTimeout().multipliedBy(2));
       line.drain().forEach(LocalLine.Waiter::onClose);
       endContests();
       releaseLeases(deadline);
@@ -454,11 +457,11 @@ final class Engine implements LockClient {
         ends.add(contest.ended());
       }
     }
-    try {
-      Uninterruptibles.getUninterruptibly(
-          CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0])), requestTimeout());
-    } catch (ExecutionException | TimeoutException e) {
-      log.debug("closed while a request was still under way", e);
+    if (!Awaiting.doneUninterruptibly(
+        platform,
+        CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0])),
+        Deadline.in(platform, requestTimeout()))) {
+      log.debug("closed while a request was still under way");
     }
   }
 

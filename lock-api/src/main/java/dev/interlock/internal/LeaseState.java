@@ -214,12 +214,12 @@ final class LeaseState {
   void renew() throws InterruptedException {
     Engine engine = turn.engine;
     ensureHeld();
-    Turn.Round mine = new Turn.Round();
+    Turn.Round mine = new Turn.Round(engine.time());
     while (!turn.startRenewal(mine, this)) {
       ensureHeld();
       Turn.Round other = turn.round();
       if (other != null) {
-        other.await(engine.requestTimeout());
+        other.await(Deadline.in(engine.time(), engine.requestTimeout()));
       }
     }
     long sentAt = engine.time().nanoTime();
@@ -267,6 +267,7 @@ final class LeaseState {
     }
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
+      Awaiting.doneUninterruptibly(engine().time(), other, Deadline.never(engine().time()));
       return other.join();
     }
     ReleaseOutcome mine = ReleaseOutcome.UNKNOWN;

@@ -50,7 +50,7 @@ final class MultiLockHandle implements MultiLock {
    */
   private @Nullable MultiLease gather(Step step, Deadline deadline, @Nullable Object site)
       throws InterruptedException {
-    Backoff backoff = new Backoff(options.term());
+    Backoff backoff = new Backoff(engine.platform(), options.term());
     while (true) {
       try {
         return gatherOnce(step, site);

@@ -21,15 +21,19 @@ final class Notifier {
   /** One listener and the order of its calls. */
   static final class Subscription {
     private final Consumer<? super LockEvent> listener;
+    private final Platform platform;
     private final Executor inOrder;
 
-    private Subscription(Consumer<? super LockEvent> listener, Executor callbacks) {
+    private Subscription(
+        Consumer<? super LockEvent> listener, Platform platform, Executor callbacks) {
       this.listener = listener;
+      this.platform = platform;
       this.inOrder = MoreExecutors.newSequentialExecutor(callbacks);
     }
 
     void tell(LockEvent event) {
       run(
+          platform,
           inOrder,
           () -> {
             try {
@@ -41,15 +45,17 @@ final class Notifier {
     }
   }
 
+  private final Platform platform;
   private final Executor callbacks;
   private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
 
-  Notifier(Executor callbacks) {
+  Notifier(Platform platform, Executor callbacks) {
+    this.platform = platform;
     this.callbacks = callbacks;
   }
 
   Subscription subscription(Consumer<? super LockEvent> listener) {
-    return new Subscription(listener, callbacks);
+    return new Subscription(listener, platform, callbacks);
   }
 
   void add(Consumer<? super LockEvent> listener) {
@@ -68,17 +74,15 @@ final class Notifier {
 
   /** Runs something of the user's on a thread that it may block. */
   void run(Runnable callback) {
-    run(callbacks, callback);
+    run(platform, callbacks, callback);
   }
 
-  private static void run(Executor executor, Runnable callback) {
+  private static void run(Platform platform, Executor executor, Runnable callback) {
     try {
       executor.execute(callback);
     } catch (RejectedExecutionException e) {
       // Only after the client was closed; the loss signal must still reach its listener.
-      Thread thread = new Thread(callback, "interlock-late-callback");
-      thread.setDaemon(true);
-      thread.start();
+      platform.thread("late-callback", callback).start();
     }
   }
 }

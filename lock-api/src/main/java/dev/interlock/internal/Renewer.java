@@ -54,7 +54,7 @@ final class Renewer {
   }
 
   private void renew(List<Turn> batch) {
-    Turn.Round round = new Turn.Round();
+    Turn.Round round = new Turn.Round(engine.time());
     List<Turn> turns = new ArrayList<>(batch.size());
     List<Grant> grants = new ArrayList<>(batch.size());
     for (Turn turn : batch) {

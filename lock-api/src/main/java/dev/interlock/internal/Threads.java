@@ -1,17 +1,7 @@
 package dev.interlock.internal;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The threads of one client; all daemons, all gone when idle.
@@ -26,10 +16,6 @@ final class Threads implements AutoCloseable {
   private static final int MOST_CONTESTS = 256;
   private static final int MOST_CLEANERS = 8;
   private static final int RENEWERS = 2;
-  private static final long KEEP_ALIVE_SECONDS = 10;
-
-  // Executors.newVirtualThreadPerTaskExecutor, where the JVM has it (21 and later).
-  private static final @Nullable Method VIRTUAL = virtualThreads();
 
   private final ExecutorService contests;
   private final ExecutorService gatherings;
@@ -37,12 +23,12 @@ final class Threads implements AutoCloseable {
   private final ExecutorService renewal;
   private final ExecutorService callbacks;
 
-  Threads(String backend) {
-    contests = pool(backend + "-async", MOST_CONTESTS, true);
-    gatherings = pool(backend + "-async-set", MOST_CONTESTS, true);
-    cleanup = pool(backend + "-cleanup", MOST_CLEANERS, true);
-    renewal = pool(backend + "-renewal", RENEWERS, false);
-    callbacks = pool(backend + "-callback", Integer.MAX_VALUE, true);
+  Threads(Platform platform, String backend) {
+    contests = platform.pool(backend + "-async", MOST_CONTESTS, true);
+    gatherings = platform.pool(backend + "-async-set", MOST_CONTESTS, true);
+    cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, true);
+    renewal = platform.pool(backend + "-renewal", RENEWERS, false);
+    callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
   }
 
   Executor contests() {
@@ -73,37 +59,5 @@ final class Threads implements AutoCloseable {
     cleanup.shutdown();
     renewal.shutdown();
     callbacks.shutdown();
-  }
-
-  private static ExecutorService pool(String name, int most, boolean virtual) {
-    if (virtual && VIRTUAL != null) {
-      try {
-        return (ExecutorService) VIRTUAL.invoke(null);
-      } catch (IllegalAccessException | InvocationTargetException e) {
-        throw new IllegalStateException("this JVM has virtual threads, but they do not start", e);
-      }
-    }
-    ThreadFactory factory =
-        new ThreadFactoryBuilder()
-            .setNameFormat("interlock-" + name + "-%d")
-            .setDaemon(true)
-            .build();
-    if (most == Integer.MAX_VALUE) {
-      return new ThreadPoolExecutor(
-          0, most, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
-    }
-    ThreadPoolExecutor pool =
-        new ThreadPoolExecutor(
-            most, most, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
-    pool.allowCoreThreadTimeOut(true);
-    return pool;
-  }
-
-  private static @Nullable Method virtualThreads() {
-    try {
-      return Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
-    } catch (NoSuchMethodException e) {
-      return null;
-    }
   }
 }

@@ -2,9 +2,7 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.TimeSource;
 import java.util.Arrays;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,7 +32,7 @@ final class Timer implements AutoCloseable {
     abstract void fire(long now);
   }
 
-  private final TimeSource time;
+  private final Platform platform;
   private final String threadName;
   private final Runnable afterSweep;
   private final ReentrantLock lock = new ReentrantLock();
@@ -59,8 +57,8 @@ final class Timer implements AutoCloseable {
    *
    * @param afterSweep called on the timer's thread when all due events have been fired
    */
-  Timer(TimeSource time, String threadName, Runnable afterSweep) {
-    this.time = time;
+  Timer(Platform platform, String threadName, Runnable afterSweep) {
+    this.platform = platform;
     this.threadName = threadName;
     this.afterSweep = afterSweep;
   }
@@ -89,12 +87,11 @@ final class Timer implements AutoCloseable {
       }
       if (thread == null) {
         sleepingUntil = at;
-        thread = new Thread(this::run, threadName);
-        thread.setDaemon(true);
+        thread = platform.thread(threadName, this::run);
         thread.start();
       } else if (at - sleepingUntil < 0) {
         sleepingUntil = at;
-        LockSupport.unpark(thread);
+        platform.unpark(thread);
       }
     } finally {
       lock.unlock();
@@ -130,7 +127,7 @@ final class Timer implements AutoCloseable {
       closed = true;
       size = 0;
       heap = new Event[0];
-      LockSupport.unpark(thread);
+      platform.unpark(thread);
     } finally {
       lock.unlock();
     }
@@ -143,7 +140,7 @@ final class Timer implements AutoCloseable {
       while ((due = pollDue()) != null) {
         fired = true;
         try {
-          due.fire(time.nanoTime());
+          due.fire(platform.nanoTime());
         } catch (RuntimeException | Error e) {
           // The thread must live on: without it no loss would be told any more.
           log.error("a timed event failed", e);
@@ -159,12 +156,12 @@ final class Timer implements AutoCloseable {
           return;
         }
         Event first = size == 0 ? null : heap[0];
-        until = first == null ? Deadline.never(time).nanos() : first.at;
+        until = first == null ? Deadline.never(platform).nanos() : first.at;
         sleepingUntil = until;
       } finally {
         lock.unlock();
       }
-      time.parkUntil(this, until);
+      platform.parkUntil(this, until);
       // Nobody may stop this thread by an interrupt; the flag would make every park return at once.
       boolean ignored = Thread.interrupted();
     }
@@ -174,7 +171,7 @@ final class Timer implements AutoCloseable {
     lock.lock();
     try {
       Event first = size == 0 ? null : heap[0];
-      if (first == null || first.at - time.nanoTime() > 0) {
+      if (first == null || first.at - platform.nanoTime() > 0) {
         return null;
       }
       removeAt(0);

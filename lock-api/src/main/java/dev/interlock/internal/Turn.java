@@ -2,7 +2,6 @@ package dev.interlock.internal;
 
 import static dev.interlock.internal.LeaseState.Status.HELD;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Capability;
 import dev.interlock.LeaseLostException;
@@ -10,13 +9,12 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -42,26 +40,24 @@ final class Turn extends Timer.Event implements Claimant {
 
   /** A renewal request under way; done when its outcome has been applied. */
   static final class Round {
+    private final TimeSource time;
     private final CompletableFuture<Boolean> done = new CompletableFuture<>();
+
+    Round(TimeSource time) {
+      this.time = time;
+    }
 
     void finish() {
       done.complete(true);
     }
 
-    void await(Duration atMost) throws InterruptedException {
-      try {
-        done.get(atMost.toNanos(), TimeUnit.NANOSECONDS);
-      } catch (ExecutionException | TimeoutException e) {
-        // Overdue: its outcome is guarded by the claim, so going on is safe.
-      }
+    // If it is overdue going on is safe: its outcome is guarded by the claim.
+    void await(Deadline deadline) throws InterruptedException {
+      var unused = Awaiting.done(time, done, deadline);
     }
 
-    void awaitUninterruptibly(Duration atMost) {
-      try {
-        Uninterruptibles.getUninterruptibly(done, atMost.toNanos(), TimeUnit.NANOSECONDS);
-      } catch (ExecutionException | TimeoutException e) {
-        // As above.
-      }
+    void awaitUninterruptibly(Deadline deadline) {
+      var unused = Awaiting.doneUninterruptibly(time, done, deadline);
     }
   }
 
@@ -335,7 +331,7 @@ final class Turn extends Timer.Event implements Claimant {
       if (current.end() - now > 0) {
         if (current.renews() || !grant.lapses()) {
           if (backoff == null) {
-            backoff = new Backoff(grant.certainFor());
+            backoff = new Backoff(engine.platform(), grant.certainFor());
           }
           planRenewal(now + backoff.nextNanos());
         }
@@ -591,7 +587,7 @@ final class Turn extends Timer.Event implements Claimant {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
       if (underWay != null && !engine.isOutOfTime()) {
-        underWay.awaitUninterruptibly(engine.requestTimeout());
+        underWay.awaitUninterruptibly(Deadline.in(engine.time(), engine.requestTimeout()));
       }
       outcome = engine.releaseOnServer(grant);
     } finally {

@@ -1,6 +1,7 @@
 package dev.interlock.spi;
 
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The clocks that a client lives by. Everything that waits or measures goes through it, so that
@@ -41,4 +42,15 @@ public interface TimeSource {
    * @param untilNanos when to go on
    */
   void parkUntil(Object blocker, long untilNanos);
+
+  /**
+   * Ends the given thread's {@link #parkUntil}, or its next one if it is in none. Never blocks. By
+   * default what {@link LockSupport#unpark} does, which is right for every clock whose threads are
+   * parked by {@link LockSupport}.
+   *
+   * @param thread the thread; null for none
+   */
+  default void unpark(@Nullable Thread thread) {
+    LockSupport.unpark(thread);
+  }
 }

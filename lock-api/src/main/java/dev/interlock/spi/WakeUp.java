@@ -2,7 +2,6 @@ package dev.interlock.spi;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +39,7 @@ public final class WakeUp {
   /** Ends the wait under way, or else the next one. */
   public void signal() {
     if (!(boolean) SIGNALLED.getAndSet(this, true)) {
-      LockSupport.unpark(waiter);
+      time.unpark(waiter);
     }
   }
 

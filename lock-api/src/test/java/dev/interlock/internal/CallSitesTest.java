@@ -3,13 +3,14 @@ package dev.interlock.internal;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.TimeSource;
 import org.junit.jupiter.api.Test;
 
 class CallSitesTest {
 
   private static final int LATER = 200 * CallSites.SHARE;
 
-  private final CallSites sites = new CallSites();
+  private final CallSites sites = new CallSites(Platform.on(TimeSource.system()));
 
   private int lookedAt(String name, int acquisitions) {
     int count = 0;

@@ -43,7 +43,7 @@ class CloseInterleavingTest extends EngineFixture {
 
   @Test
   void aTimerThatIsClosedTakesEventsOut() {
-    Timer timer = new Timer(time, "interlock-fake-timer", () -> {});
+    Timer timer = new Timer(Platform.on(time), "fake-timer", () -> {});
     Timer.Event event =
         new Timer.Event() {
           @Override

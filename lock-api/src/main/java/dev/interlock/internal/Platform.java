@@ -1,0 +1,59 @@
+package dev.interlock.internal;
+
+import dev.interlock.spi.TimeSource;
+import java.util.concurrent.ExecutorService;
+
+/**
+ * What a client takes from where it runs: its clocks, its threads and its luck. Outside of
+ * simulations that is {@link Jvm}.
+ *
+ * <p>A client waits nowhere but in {@link #parkUntil}, starts no thread but through this, and draws
+ * no random number elsewhere. So a simulation can decide which thread runs next, and repeat it.
+ */
+public interface Platform extends TimeSource {
+
+  /**
+   * The platform that a client on the given clocks runs on.
+   *
+   * @param time the clocks; if they are those of a platform, it is that one
+   * @return the platform
+   */
+  static Platform on(TimeSource time) {
+    return time instanceof Platform platform ? platform : new Jvm(time);
+  }
+
+  /**
+   * Makes a pool of daemon threads, all gone when idle.
+   *
+   * @param name what the threads are for
+   * @param most how many there may be; more tasks than that wait
+   * @param virtual whether virtual threads will do, where there are any
+   * @return the pool
+   */
+  ExecutorService pool(String name, int most, boolean virtual);
+
+  /**
+   * Makes a daemon thread, to be started by the caller.
+   *
+   * @param name its name
+   * @param task what it does
+   * @return the thread
+   */
+  Thread thread(String name, Runnable task);
+
+  /**
+   * Draws a number, to spread what would else happen in step.
+   *
+   * @param bound more than the largest
+   * @return a number from 0 on and below the bound
+   */
+  long random(long bound);
+
+  /**
+   * Draws bytes that nobody else draws.
+   *
+   * @param count how many
+   * @return the bytes
+   */
+  byte[] unique(int count);
+}
