@@ -112,7 +112,7 @@ class CloseInterleavingTest extends EngineFixture {
     closing.start();
     Waits.until(
         "the client to wait for its contests",
-        () -> closing.getState() == Thread.State.TIMED_WAITING);
+        () -> closing.getState() == Thread.State.WAITING);
   }
 
   @Test
