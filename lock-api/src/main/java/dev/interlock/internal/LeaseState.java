@@ -9,7 +9,7 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Renewal;
-import java.lang.ref.WeakReference;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +46,7 @@ final class LeaseState {
   private volatile long fixedEnd;
 
   private volatile @Nullable Object site;
-  private volatile @Nullable WeakReference<Object> handle;
+  private volatile @Nullable Reference<Object> handle;
 
   @GuardedBy("turn")
   private boolean keep;
@@ -181,7 +181,7 @@ final class LeaseState {
 
   /** The program holds it through this object; without it, nobody can release it any more. */
   void heldThrough(Object object) {
-    handle = new WeakReference<>(object);
+    handle = turn.engine.platform().weak(object);
   }
 
   /** Why nobody will release it, or null if somebody might. */
@@ -190,7 +190,7 @@ final class LeaseState {
     if (owner != null && !owner.isAlive()) {
       return "its thread ended while holding it";
     }
-    WeakReference<Object> held = handle;
+    Reference<Object> held = handle;
     return held != null && held.get() == null ? "nothing refers to it any more" : null;
   }
 

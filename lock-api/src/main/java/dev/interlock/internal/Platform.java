@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.spi.TimeSource;
+import java.lang.ref.Reference;
 import java.util.concurrent.ExecutorService;
 
 /**
@@ -40,6 +41,14 @@ public interface Platform extends TimeSource {
    * @return the thread
    */
   Thread thread(String name, Runnable task);
+
+  /**
+   * Refers to something without keeping it.
+   *
+   * @param object what the program may drop
+   * @return a reference that is empty some time after that
+   */
+  Reference<Object> weak(Object object);
 
   /**
    * Draws a number, to spread what would else happen in step.

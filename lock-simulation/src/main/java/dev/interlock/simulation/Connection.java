@@ -1,0 +1,198 @@
+package dev.interlock.simulation;
+
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.WakeUp;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One TCP connection between a machine and a server. What is sent on it arrives in order, or not at
+ * all once it has broken; what is sent on others may overtake it. When it is closed by the client,
+ * what was on its way may still arrive.
+ */
+final class Connection {
+
+  private final Machine machine;
+  private final Server server;
+  private final Network network;
+  private final Scheduler scheduler;
+  private final List<Reply<?>> open = new ArrayList<>();
+  private boolean closed;
+  private boolean broken;
+  private boolean requestsLost;
+  private long lastRequestAt;
+  private long lastReplyAt;
+  private @Nullable Runnable onBreak;
+
+  Connection(Machine machine, Server server, Network network) {
+    this.machine = machine;
+    this.server = server;
+    this.network = network;
+    this.scheduler = server.scheduler;
+    server.connected(this);
+  }
+
+  Machine machine() {
+    return machine;
+  }
+
+  boolean isOpen() {
+    return !closed && !broken;
+  }
+
+  void onBreak(Runnable action) {
+    onBreak = action;
+  }
+
+  /** A request under way. */
+  static final class Reply<R> {
+    private final WakeUp wakeUp;
+    private @Nullable R value;
+    private @Nullable RuntimeException failure;
+    private boolean done;
+
+    Reply(WakeUp wakeUp) {
+      this.wakeUp = wakeUp;
+    }
+
+    boolean isDone() {
+      return done;
+    }
+
+    /** What came, once it has come. */
+    @Nullable R value() {
+      if (failure != null) {
+        throw failure;
+      }
+      return value;
+    }
+
+    boolean failed() {
+      return failure != null;
+    }
+
+    private void complete(@Nullable R reply, @Nullable RuntimeException problem) {
+      if (!done) {
+        done = true;
+        value = reply;
+        failure = problem;
+        wakeUp.signal();
+      }
+    }
+  }
+
+  static LockUnavailableException unavailable(Server server, String problem) {
+    return new LockUnavailableException("model", server.name, problem, null);
+  }
+
+  /** Sends a request; the reply signals the wake-up. */
+  <R> Reply<R> send(WakeUp wakeUp, Supplier<R> atServer) {
+    Reply<R> reply = new Reply<>(wakeUp);
+    if (!isOpen()) {
+      reply.complete(null, unavailable(server, "the connection is closed"));
+      return reply;
+    }
+    open.add(reply);
+    lastRequestAt = Math.max(lastRequestAt + 1, scheduler.now() + network.delay());
+    scheduler.at(lastRequestAt, () -> arrive(reply, atServer));
+    return reply;
+  }
+
+  private <R> void arrive(Reply<R> reply, Supplier<R> atServer) {
+    if (requestsLost) {
+      return;
+    }
+    if (network.holdsRequests(machine, server)) {
+      // Whatever is held is let through in order when that is over.
+      network.whenHealed(machine, server, () -> arrive(reply, atServer));
+      return;
+    }
+    server.receive(
+        () -> {
+          R value = null;
+          RuntimeException failure = null;
+          try {
+            value = atServer.get();
+          } catch (RuntimeException e) {
+            failure = e;
+          }
+          R result = value;
+          RuntimeException problem = failure;
+          push(() -> answered(reply, result, problem));
+        });
+  }
+
+  private <R> void answered(Reply<R> reply, @Nullable R value, @Nullable RuntimeException problem) {
+    open.remove(reply);
+    reply.complete(value, problem);
+  }
+
+  /** The server sends something; it happens at the client when that arrives. */
+  void push(Runnable atClient) {
+    if (!isOpen()) {
+      return;
+    }
+    lastReplyAt = Math.max(lastReplyAt + 1, scheduler.now() + network.delay());
+    scheduler.at(lastReplyAt, () -> arriveAtClient(atClient));
+  }
+
+  private void arriveAtClient(Runnable atClient) {
+    if (!isOpen() || machine.isDead()) {
+      return;
+    }
+    if (network.holdsReplies(machine, server)) {
+      network.whenHealed(machine, server, () -> arriveAtClient(atClient));
+      return;
+    }
+    atClient.run();
+  }
+
+  /** Waits for a reply; a connection on which none came in time is closed. */
+  <R> @Nullable R await(Reply<R> reply, WakeUp wakeUp, Deadline deadline)
+      throws InterruptedException {
+    boolean answered = false;
+    try {
+      while (!reply.isDone()) {
+        if (!wakeUp.await(deadline) && !reply.isDone()) {
+          throw unavailable(server, "no answer in time");
+        }
+      }
+      answered = true;
+      return reply.value();
+    } finally {
+      if (!answered) {
+        close();
+      }
+    }
+  }
+
+  /** The client hangs up. Requests on their way may arrive all the same. */
+  void close() {
+    if (isOpen()) {
+      closed = true;
+      server.disconnected(this);
+      for (Reply<?> reply : List.copyOf(open)) {
+        reply.complete(null, unavailable(server, "the connection was closed"));
+      }
+    }
+  }
+
+  /** It breaks, with what is on its way. */
+  void cut() {
+    if (!isOpen()) {
+      return;
+    }
+    broken = true;
+    requestsLost = scheduler.random(2) == 0;
+    server.disconnected(this);
+    for (Reply<?> reply : List.copyOf(open)) {
+      reply.complete(null, unavailable(server, "the connection broke"));
+    }
+    if (onBreak != null) {
+      onBreak.run();
+    }
+  }
+}

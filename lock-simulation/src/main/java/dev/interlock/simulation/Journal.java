@@ -1,0 +1,323 @@
+package dev.interlock.simulation;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.HistoryChecker;
+import dev.interlock.tck.history.Violation;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What happened in a world, as its programs saw it, and the decision whether that may be. */
+final class Journal {
+
+  private static final long MS = 1_000_000;
+
+  /** By how much anything may be late that does not need the store. */
+  static final long BOUND = 400 * MS;
+
+  /** A lease, and what was seen of it. */
+  final class Held {
+    final String id;
+    final String name;
+    final long token;
+    final Machine machine;
+    final boolean isView;
+    long validUntil;
+    long releaseCalledAt = Long.MAX_VALUE;
+    @Nullable String outcome;
+    int lossesTold;
+    int releasesTold;
+    long toldAt;
+    String reason = "";
+
+    private Held(String id, String name, long token, Machine machine, boolean isView) {
+      this.id = id;
+      this.name = name;
+      this.token = token;
+      this.machine = machine;
+      this.isView = isView;
+    }
+
+    /** Looks whether it is held, and until when. */
+    boolean look(Lease lease) {
+      long before = scheduler.now();
+      long left = lease.remainingValidity().toNanos();
+      if (left > 0) {
+        extend(before + machine.trueNanos(left));
+      }
+      return left > 0;
+    }
+
+    /** It was seen to be valid until then. */
+    void extend(long until) {
+      validUntil = Math.max(validUntil, until);
+      note(machine, id + " seen to be valid until " + (until - start) / MS + " ms");
+      events.add(new Event.Extended(id, scheduler.now(), until));
+    }
+
+    void releasing() {
+      if (releaseCalledAt == Long.MAX_VALUE) {
+        hasNoMore(machine, name);
+      }
+      releaseCalledAt = Math.min(releaseCalledAt, scheduler.now());
+      events.add(new Event.Ended(id, scheduler.now()));
+    }
+
+    void released(ReleaseOutcome how) {
+      if (outcome == null) {
+        outcome = how.name();
+      } else if (!outcome.equals(how.name())) {
+        scheduler.fail("REL-01", this + ": released as " + outcome + ", then as " + how);
+      }
+      note(machine, id + " released: " + how);
+    }
+
+    void listen(Lease lease, int behaviour) {
+      lease.onEvent(
+          event -> {
+            if (event instanceof LockEvent.Renewed) {
+              look(lease);
+            } else if (event instanceof LockEvent.Lost lost) {
+              lossesTold++;
+              toldAt = scheduler.now();
+              reason = String.valueOf(lost.loss().reason());
+              events.add(new Event.Ended(id, scheduler.now()));
+              note(machine, id + " lost: " + lost.loss().getMessage());
+            } else if (event instanceof LockEvent.Released) {
+              releasesTold++;
+            } else {
+              note(machine, id + " " + event);
+            }
+          });
+      if (behaviour == 1) {
+        lease.onEvent(
+            event -> {
+              throw new IllegalArgumentException("a listener that throws");
+            });
+      } else if (behaviour == 2) {
+        lease.onEvent(event -> blockFor(machine, 3_000 * MS));
+      }
+    }
+
+    @Override
+    public String toString() {
+      return id + " of \"" + name + "\"" + (token == 0 ? "" : ", token " + token);
+    }
+  }
+
+  static void blockFor(Machine machine, long nanos) {
+    try {
+      machine.pause(nanos);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private final Scheduler scheduler;
+  private final boolean traced;
+  private final List<Event> events = new ArrayList<>();
+  private final List<Held> leases = new ArrayList<>();
+  private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
+  private final List<String> lines = new ArrayList<>();
+  private final long start;
+
+  Journal(Scheduler scheduler, boolean traced) {
+    this.scheduler = scheduler;
+    this.traced = traced;
+    this.start = scheduler.now();
+  }
+
+  List<String> lines() {
+    return lines;
+  }
+
+  int leases() {
+    return leases.size();
+  }
+
+  void note(Machine machine, String what) {
+    note(machine.name(), what);
+  }
+
+  void note(String who, String what) {
+    if (traced) {
+      lines.add(
+          String.format(
+              Locale.ROOT, "%12.3f ms  %-8s %s", (scheduler.now() - start) / 1e6, who, what));
+    }
+  }
+
+  /** To be called when an acquisition has returned. */
+  Held granted(Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
+    long before = scheduler.now();
+    long left = lease == null ? 0 : lease.remainingValidity().toNanos();
+    String id = machine.name() + "/" + (leases.size() + 1);
+    Held held = new Held(id, name, token, machine, lease == null);
+    held.validUntil = before + machine.trueNanos(left);
+    leases.add(held);
+    has(machine, name);
+    events.add(
+        new Event.Granted(
+            id,
+            name,
+            token,
+            Thread.currentThread().getName(),
+            requestedAt,
+            scheduler.now(),
+            Math.max(held.validUntil, scheduler.now())));
+    scheduler.mix(token);
+    note(machine, held + " granted to " + Thread.currentThread().getName());
+    return held;
+  }
+
+  /** The program itself ends all of a client's leases, and knows that. */
+  void closing(Machine machine) {
+    note(machine, "closing");
+    for (Held held : leases) {
+      if (held.machine == machine && held.outcome == null && held.lossesTold == 0) {
+        events.add(new Event.Ended(held.id, scheduler.now()));
+      }
+    }
+  }
+
+  // --- who waits -------------------------------------------------------------------------------
+
+  /** What one machine's programs want of one name. */
+  private static final class Queueing {
+    int waiters;
+    int holders;
+
+    /** Since when somebody has waited here all the time, and nobody had it. */
+    long since;
+  }
+
+  private Queueing queueing(Machine machine, String name) {
+    return queueings
+        .computeIfAbsent(name, key -> new LinkedHashMap<>())
+        .computeIfAbsent(machine, key -> new Queueing());
+  }
+
+  void waits(Machine machine, String name) {
+    Queueing here = queueing(machine, name);
+    if (here.waiters++ == 0) {
+      here.since = scheduler.now();
+    }
+  }
+
+  void waitsNoMore(Machine machine, String name) {
+    queueing(machine, name).waiters--;
+  }
+
+  private void has(Machine machine, String name) {
+    queueing(machine, name).holders++;
+  }
+
+  private void hasNoMore(Machine machine, String name) {
+    Queueing here = queueing(machine, name);
+    here.holders--;
+    here.since = scheduler.now();
+  }
+
+  /** Whoever waited before this one asked, on another machine, has to have been served before. */
+  void checkFairness(Held held, long requestedAt, long margin) {
+    queueings
+        .getOrDefault(held.name, Map.of())
+        .forEach(
+            (machine, there) -> {
+              if (machine != held.machine
+                  && held.token % 64 == 0
+                  && there.waiters > 0
+                  && there.holders == 0
+                  && requestedAt - there.since > margin) {
+                scheduler.fail(
+                    "FAIR-02",
+                    held
+                        + " was granted to one that came "
+                        + (requestedAt - there.since) / MS
+                        + " ms after somebody had begun to wait on "
+                        + machine.name());
+              }
+            });
+  }
+
+  /** How long nothing ran on a machine, of the given time. */
+  static long stopped(Machine machine, long from, long until) {
+    long sum = 0;
+    for (Machine.Stop stop : machine.stops()) {
+      sum += Math.max(0, Math.min(stop.until(), until) - Math.max(stop.from(), from));
+    }
+    return sum;
+  }
+
+  /** A call took so long; it must not take more than the bound, but for stops. */
+  void took(Machine machine, String rule, String what, long from, long bound) {
+    long until = scheduler.now();
+    long took = until - from - stopped(machine, from, until);
+    if (took > machine.trueNanos(bound) + BOUND) {
+      scheduler.fail(
+          rule, what + " took " + took / MS + " ms, not at most " + (bound + BOUND) / MS);
+    }
+  }
+
+  /** Decides on all that was seen. */
+  void check(boolean outside, boolean calm) {
+    HistoryChecker checker =
+        outside ? HistoryChecker.outsideFailureModel() : HistoryChecker.withinFailureModel();
+    for (Violation violation : checker.check(events)) {
+      if (violation.kind() == Violation.Kind.OVERLAP) {
+        if (!outside) {
+          scheduler.fail("EXCL-01", violation.toString());
+        }
+      } else {
+        scheduler.fail("FENCE-01", violation.toString());
+      }
+    }
+    for (Held held : leases) {
+      if (!held.isView) {
+        checkTelling(held, calm);
+      }
+    }
+  }
+
+  private void checkTelling(Held held, boolean calm) {
+    if (held.lossesTold > 1) {
+      scheduler.fail("LOSS-01", held + ": its loss was told " + held.lossesTold + " times");
+    }
+    if (held.releasesTold > 1) {
+      scheduler.fail("LOSS-03", held + ": its release was told " + held.releasesTold + " times");
+    }
+    if (held.lossesTold > 0 && held.releasesTold > 0) {
+      scheduler.fail("LOSS-03", held + ": told as released and as lost");
+    }
+    if (held.lossesTold > 0 && "RELEASED".equals(held.outcome)) {
+      scheduler.fail("LOSS-03", held + ": released, and told as lost: " + held.reason);
+    }
+    if (held.machine.isDead()) {
+      return;
+    }
+    if (held.outcome == null && held.lossesTold == 0 && held.releasesTold == 0) {
+      scheduler.fail("LOSS-01", held + ": neither released nor told as lost");
+    }
+    if ("ALREADY_LOST".equals(held.outcome) && held.lossesTold == 0) {
+      scheduler.fail("LOSS-01", held + ": released as ALREADY_LOST, and its loss was never told");
+    }
+    if (held.lossesTold > 0 && !held.machine.lackedThreads()) {
+      long due = Math.min(held.validUntil, held.releaseCalledAt);
+      long late = held.toldAt - due - stopped(held.machine, due, held.toldAt);
+      if (held.releaseCalledAt > held.validUntil && late > BOUND) {
+        scheduler.fail(
+            "LOSS-02",
+            held + ": its loss (" + held.reason + ") was told " + late / MS + " ms late");
+      }
+      if (calm && held.reason.matches("SUSPENDED|SESSION_ENDED")) {
+        scheduler.fail("LOSS-03", held + ": lost in a calm world: " + held.reason);
+      }
+    }
+  }
+}

@@ -1,0 +1,411 @@
+package dev.interlock.simulation;
+
+import dev.interlock.internal.Platform;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.SplittableRandom;
+import java.util.concurrent.AbstractExecutorService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where one client process runs: its clocks, its threads, and what befalls it. It may be stopped
+ * (its clocks go on), asleep (its monotonic clock stands still), short of threads, or dead.
+ *
+ * <p>A stop may come whenever the time is asked for, also while monitors are held: then the thread
+ * that was stopped there is the first of its machine to go on.
+ */
+final class Machine implements Platform {
+
+  private static final long WALL_START_MILLIS = 1_700_000_000_000L;
+
+  private static final long KEEP_ALIVE = TimeUnit.SECONDS.toNanos(10);
+
+  private final Scheduler scheduler;
+  private final String name;
+  private final SplittableRandom random;
+  private final double rate;
+  private final long monotonicStart;
+  private final boolean virtualThreads;
+  private final int mostOfAPool;
+  private final List<Stop> stops = new ArrayList<>();
+  private final List<Reference<Object>> weak = new ArrayList<>();
+
+  private long asleepSoFar;
+  private boolean asleep;
+  private long asleepSince;
+  private int stopped;
+  private boolean dead;
+  private boolean noMoreThreads;
+  private boolean lackedThreads;
+  private @Nullable SimThread stoppedInside;
+  private double stopChance;
+  private long longestStop;
+  private int pooled;
+
+  /** A time in which nothing ran here. */
+  record Stop(long from, long until) {}
+
+  Machine(
+      Scheduler scheduler,
+      String name,
+      SplittableRandom random,
+      double rate,
+      boolean virtualThreads,
+      int mostOfAPool) {
+    this.scheduler = scheduler;
+    this.name = name;
+    this.random = random;
+    this.rate = rate;
+    this.monotonicStart = random.nextBoolean() ? 0 : Long.MAX_VALUE - 7_300_000_000_000L;
+    this.virtualThreads = virtualThreads;
+    this.mostOfAPool = mostOfAPool;
+  }
+
+  Scheduler scheduler() {
+    return scheduler;
+  }
+
+  String name() {
+    return name;
+  }
+
+  // --- clocks ---------------------------------------------------------------------------------
+
+  private long awake() {
+    long now = asleep ? asleepSince : scheduler.now();
+    return now - asleepSoFar;
+  }
+
+  /** The monotonic clock, without a chance to be stopped. */
+  long monotonic() {
+    return monotonicStart + (long) (awake() * rate);
+  }
+
+  /** When the monotonic clock will show the given time, if nothing intervenes. */
+  long trueTime(long monotonic) {
+    long left = monotonic - monotonic();
+    return left <= 0 ? scheduler.now() : scheduler.now() + (long) Math.ceil(left / rate);
+  }
+
+  /** How long something takes here that takes so long by the monotonic clock. */
+  long trueNanos(long nanos) {
+    return (long) (nanos / rate);
+  }
+
+  @Override
+  public long nanoTime() {
+    SimThread self = SimThread.current();
+    if (self != null && self.machine == this) {
+      Scheduler.dieIfKilled(self);
+      scheduler.looked();
+      if (stopChance > 0 && scheduler.chance(stopChance)) {
+        stopInside(self);
+      }
+    }
+    return monotonic();
+  }
+
+  @Override
+  public long wallMillis() {
+    return WALL_START_MILLIS + TimeUnit.NANOSECONDS.toMillis((long) (scheduler.now() * rate));
+  }
+
+  @Override
+  public void parkUntil(Object blocker, long untilNanos) {
+    if (untilNanos - monotonic() > 0) {
+      scheduler.park(self(), untilNanos);
+    } else {
+      scheduler.letOthersRun(self());
+    }
+  }
+
+  @Override
+  public void unpark(@Nullable Thread thread) {
+    if (thread instanceof SimThread waiting) {
+      scheduler.unpark(waiting);
+    }
+  }
+
+  private static SimThread self() {
+    SimThread self = SimThread.current();
+    if (self == null) {
+      throw new IllegalStateException(Thread.currentThread() + " is not of this world");
+    }
+    return self;
+  }
+
+  /** For the world's own code: lets time pass on this machine. */
+  void pause(long nanos) throws InterruptedException {
+    long until = monotonic() + nanos;
+    while (until - monotonic() > 0) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      scheduler.park(self(), until);
+    }
+  }
+
+  // --- what befalls it ------------------------------------------------------------------------
+
+  /** Whether the thread may run now. */
+  boolean lets(SimThread thread) {
+    if (dead) {
+      return false;
+    }
+    return stopped == 0 && !asleep && (stoppedInside == null || stoppedInside == thread);
+  }
+
+  boolean runs() {
+    return !dead && stopped == 0 && !asleep;
+  }
+
+  boolean isDead() {
+    return dead;
+  }
+
+  List<Stop> stops() {
+    return stops;
+  }
+
+  /** The thread waits of its own will, so it holds no monitor. */
+  void leaves(SimThread thread) {
+    if (stoppedInside == thread) {
+      stoppedInside = null;
+    }
+  }
+
+  void left(SimThread thread) {
+    leaves(thread);
+  }
+
+  /** From now on every look at the clock may be followed by a stop. */
+  void stopAtRandom(double chance, long longest) {
+    stopChance = chance;
+    longestStop = longest;
+  }
+
+  private void stopInside(SimThread self) {
+    if (stoppedInside != null || !runs()) {
+      return;
+    }
+    stoppedInside = self;
+    stop(1 + scheduler.random(longestStop));
+    scheduler.yieldInside(self);
+    stoppedInside = null;
+  }
+
+  void stop(long nanos) {
+    long from = scheduler.now();
+    stopped++;
+    scheduler.after(
+        nanos,
+        () -> {
+          stopped--;
+          stops.add(new Stop(from, scheduler.now()));
+        });
+  }
+
+  void sleep(long nanos) {
+    if (asleep || dead) {
+      return;
+    }
+    asleep = true;
+    asleepSince = scheduler.now();
+    scheduler.after(
+        nanos,
+        () -> {
+          asleep = false;
+          asleepSoFar += scheduler.now() - asleepSince;
+          stops.add(new Stop(asleepSince, scheduler.now()));
+        });
+  }
+
+  void refuseThreads(boolean refuse) {
+    noMoreThreads = refuse;
+    lackedThreads |= refuse;
+  }
+
+  /** Whether it was ever short of threads. */
+  boolean lackedThreads() {
+    return lackedThreads;
+  }
+
+  /** All its threads end where they are; nothing that it does from now on has any effect. */
+  void die() {
+    dead = true;
+  }
+
+  // --- threads --------------------------------------------------------------------------------
+
+  private void requireThreads() {
+    if (noMoreThreads) {
+      throw new OutOfMemoryError("unable to create native thread: possibly out of memory");
+    }
+  }
+
+  /** A thread of the program, or of a driver. */
+  SimThread run(String threadName, Runnable task) {
+    SimThread thread = new SimThread(this, scheduler.nextThreadNumber(), threadName, task);
+    thread.start();
+    return thread;
+  }
+
+  @Override
+  public Thread thread(String threadName, Runnable task) {
+    return new SimThread(this, scheduler.nextThreadNumber(), threadName, task) {
+      @Override
+      public synchronized void start() {
+        requireThreads();
+        super.start();
+      }
+    };
+  }
+
+  @Override
+  public ExecutorService pool(String poolName, int most, boolean virtual) {
+    boolean unlimited = most == Integer.MAX_VALUE || (virtual && virtualThreads);
+    return new Pool(
+        poolName, unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(2, mostOfAPool)));
+  }
+
+  @Override
+  public Reference<Object> weak(Object object) {
+    WeakReference<Object> reference = new WeakReference<>(object);
+    weak.add(reference);
+    return reference;
+  }
+
+  /** As if the program no longer referred to the object, and the garbage had been collected. */
+  void forget(Object object) {
+    for (Reference<Object> reference : weak) {
+      if (reference.get() == object) {
+        reference.clear();
+      }
+    }
+  }
+
+  @Override
+  public long random(long bound) {
+    return random.nextLong(bound);
+  }
+
+  @Override
+  public byte[] unique(int count) {
+    byte[] bytes = new byte[count];
+    random.nextBytes(bytes);
+    return bytes;
+  }
+
+  private final class Pool extends AbstractExecutorService {
+    private final String poolName;
+    private final int most;
+    private final Queue<Runnable> queue = new ArrayDeque<>();
+    private final Deque<Worker> idle = new ArrayDeque<>();
+    private int workers;
+    private boolean shut;
+
+    Pool(String poolName, int most) {
+      this.poolName = poolName;
+      this.most = most;
+    }
+
+    @Override
+    public void execute(Runnable task) {
+      SimThread self = SimThread.current();
+      if (self != null) {
+        Scheduler.dieIfKilled(self);
+      }
+      if (shut) {
+        throw new RejectedExecutionException(poolName + " has been shut down");
+      }
+      Worker free = idle.pollLast();
+      if (free != null) {
+        free.next = task;
+        if (free.thread != null) {
+          scheduler.unpark(free.thread);
+        }
+      } else if (workers < most) {
+        requireThreads();
+        workers++;
+        Worker worker = new Worker(task);
+        worker.thread = run(poolName + "-" + ++pooled, worker);
+      } else {
+        queue.add(task);
+      }
+    }
+
+    private final class Worker implements Runnable {
+      private @Nullable Runnable next;
+      private @Nullable SimThread thread;
+
+      Worker(Runnable first) {
+        this.next = first;
+      }
+
+      @Override
+      public void run() {
+        try {
+          Runnable task;
+          while ((task = next) != null) {
+            next = null;
+            task.run();
+            next = queue.poll();
+            if (next == null && !shut) {
+              idle.addLast(this);
+              long until = monotonic() + KEEP_ALIVE;
+              while (next == null && !shut && until - monotonic() > 0) {
+                scheduler.park(self(), until);
+                // As every pool does: an interrupt was for the task before.
+                var unused = Thread.interrupted();
+              }
+              idle.remove(this);
+            }
+          }
+        } finally {
+          workers--;
+        }
+      }
+    }
+
+    @Override
+    public void shutdown() {
+      shut = true;
+      for (Worker worker : idle) {
+        if (worker.thread != null) {
+          scheduler.unpark(worker.thread);
+        }
+      }
+    }
+
+    @Override
+    public List<Runnable> shutdownNow() {
+      shut = true;
+      List<Runnable> left = new ArrayList<>(queue);
+      queue.clear();
+      return left;
+    }
+
+    @Override
+    public boolean isShutdown() {
+      return shut;
+    }
+
+    @Override
+    public boolean isTerminated() {
+      return shut && workers == 0;
+    }
+
+    @Override
+    public boolean awaitTermination(long timeout, TimeUnit unit) {
+      throw new UnsupportedOperationException("nobody waits for that");
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package dev.interlock.simulation;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What lies between machines and servers, and what befalls that. */
+final class Network {
+
+  /** How a way from a machine to a server is disturbed. */
+  private static final class Way {
+    private int holdsRequests;
+    private int holdsReplies;
+    private int cut;
+    private final List<Runnable> whenHealed = new ArrayList<>();
+  }
+
+  private final Scheduler scheduler;
+  private final long usualDelay;
+  private final Map<String, Way> ways = new HashMap<>();
+  private long extraDelay;
+
+  Network(Scheduler scheduler, long usualDelay) {
+    this.scheduler = scheduler;
+    this.usualDelay = usualDelay;
+  }
+
+  private Way way(Machine machine, Server server) {
+    return ways.computeIfAbsent(machine.name() + ">" + server.name, key -> new Way());
+  }
+
+  long delay() {
+    long delay = usualDelay / 4 + scheduler.random(usualDelay);
+    if (scheduler.random(50) == 0) {
+      delay += scheduler.random(usualDelay * 20);
+    }
+    return delay + (extraDelay == 0 ? 0 : scheduler.random(extraDelay));
+  }
+
+  boolean holdsRequests(Machine machine, Server server) {
+    return way(machine, server).holdsRequests > 0;
+  }
+
+  boolean holdsReplies(Machine machine, Server server) {
+    return way(machine, server).holdsReplies > 0;
+  }
+
+  void whenHealed(Machine machine, Server server, Runnable action) {
+    way(machine, server).whenHealed.add(action);
+  }
+
+  void slow(long extra, long nanos) {
+    extraDelay = extra;
+    scheduler.after(nanos, () -> extraDelay = 0);
+  }
+
+  /** Nothing gets through in the given directions, until it is over; then all of it does. */
+  void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
+    Way way = way(machine, server);
+    way.holdsRequests += requests ? 1 : 0;
+    way.holdsReplies += replies ? 1 : 0;
+    scheduler.after(
+        nanos,
+        () -> {
+          way.holdsRequests -= requests ? 1 : 0;
+          way.holdsReplies -= replies ? 1 : 0;
+          List<Runnable> held = List.copyOf(way.whenHealed);
+          way.whenHealed.clear();
+          held.forEach(Runnable::run);
+        });
+  }
+
+  /** All connections break, and new ones are refused for a while. */
+  void cut(Machine machine, Server server, long nanos) {
+    for (Connection connection : server.connections()) {
+      if (connection.machine() == machine) {
+        connection.cut();
+      }
+    }
+    Way way = way(machine, server);
+    way.cut++;
+    scheduler.after(nanos, () -> way.cut--);
+  }
+
+  /** A machine that is dead has no connections. */
+  void hangUp(Machine machine, List<? extends Server> servers) {
+    for (Server server : servers) {
+      for (Connection connection : server.connections()) {
+        if (connection.machine() == machine) {
+          connection.cut();
+        }
+      }
+    }
+  }
+
+  boolean refuses(Machine machine, Server server) {
+    return way(machine, server).cut > 0 || !server.isUp();
+  }
+
+  /**
+   * Connects at once: what the hand-shake would take is part of the first request's way.
+   *
+   * @throws dev.interlock.LockUnavailableException if the server refuses
+   */
+  Connection connect(Machine machine, Server server) {
+    if (refuses(machine, server)) {
+      throw Connection.unavailable(server, "connection refused");
+    }
+    return new Connection(machine, server, this);
+  }
+}

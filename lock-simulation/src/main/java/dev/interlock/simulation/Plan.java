@@ -1,0 +1,271 @@
+package dev.interlock.simulation;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * What is to happen in a world: who does what, and what befalls whom. Made from a seed; a part of
+ * it can be left out, to find what a failure needs.
+ */
+record Plan(
+    long seed,
+    Store store,
+    Setting setting,
+    List<List<List<Op>>> programs, // by client, then thread
+    List<Blow> blows) {
+
+  /** What the locks are kept on. */
+  enum Store {
+    QUEUE,
+    TERM,
+    MAJORITY
+  }
+
+  /** Durations in nanoseconds. */
+  record Setting(
+      int names,
+      long term,
+      long requestTimeout,
+      long sessionTimeout,
+      long delay,
+      boolean virtualThreads,
+      int pool,
+      boolean outside,
+      boolean queueing,
+      long length) {}
+
+  /** How a lock is asked for, or what else is done. */
+  enum Kind {
+    ACQUIRE,
+    TRY,
+    TIMED,
+    ASYNC,
+    ASYNC_TIMED,
+    VIEW,
+    VIEW_TRY,
+    VIEW_TIMED,
+    SET,
+    SET_TRY,
+    SET_TIMED,
+    SET_ASYNC,
+    SET_ASYNC_TIMED,
+    INSPECT,
+    REVOKE,
+    FORCE
+  }
+
+  /** What is done with a future that is not done yet. */
+  enum Treatment {
+    AWAIT,
+    CANCEL,
+    TIME_OUT,
+    COMPLETE,
+    FAIL
+  }
+
+  /** How a lease is given back. */
+  enum Ending {
+    RELEASE,
+    ELSEWHERE,
+    TWICE,
+    FORGET
+  }
+
+  /** How it is to be kept. */
+  enum Keeping {
+    RENEWED,
+    FIXED,
+    MAX_HOLD,
+    IMPATIENT
+  }
+
+  /** One thing that a thread does. */
+  record Op(
+      Kind kind,
+      int name,
+      Keeping keeping,
+      Treatment treatment,
+      Ending ending,
+      long patience,
+      long hold,
+      boolean renews,
+      int listener, // 1 throws, 2 blocks
+      long pause) {
+    @Override
+    public String toString() {
+      StringBuilder text = new StringBuilder(kind + " " + (char) ('a' + name) + " " + keeping);
+      text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
+      text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
+      return text.append(listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "").toString();
+    }
+  }
+
+  /** What befalls somebody. */
+  enum Harm {
+    STOP,
+    STOPS,
+    SLEEP,
+    DIE,
+    NO_THREADS,
+    CLOSE,
+    INTERRUPT,
+    CUT,
+    HOLD_REQUESTS,
+    HOLD_REPLIES,
+    SILENCE,
+    SLOW,
+    SERVER_STOP,
+    SERVER_RESTART,
+    SERVER_EMPTY,
+    SERVER_REFUSE,
+    LEADER
+  }
+
+  /** One thing that befalls somebody. */
+  record Blow(Harm harm, long at, int client, int thread, int server, long lasting) {}
+
+  int clients() {
+    return programs.size();
+  }
+
+  int servers() {
+    return store == Store.MAJORITY ? 3 : 1;
+  }
+
+  int operations() {
+    return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
+  }
+
+  private static final long MS = 1_000_000;
+
+  static Plan of(long seed) {
+    SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
+    Store store = Store.values()[random.nextInt(Store.values().length)];
+    boolean calm = random.nextInt(6) == 0;
+    // Nobody but single waiters, of whom some give up soon: who is served must be who came first.
+    boolean queueing = calm && store == Store.QUEUE;
+    boolean outside = !calm && random.nextInt(7) == 0;
+    long term = (1_500 + random.nextInt(6_500)) * MS;
+    Setting setting =
+        new Setting(
+            1 + random.nextInt(3),
+            term,
+            (random.nextInt(3) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
+            (3_000 + random.nextInt(5_000)) * MS,
+            (100 + random.nextInt(random.nextInt(4) == 0 ? 10_000 : 1_000)) * 1_000L,
+            random.nextBoolean(),
+            2 + random.nextInt(4),
+            outside,
+            queueing,
+            (40_000 + random.nextInt(80_000)) * MS);
+    int clients = 2 + random.nextInt(3);
+    // Some worlds are mostly of one thing, so that it meets itself.
+    Kind favourite = random.nextInt(3) == 0 ? Kind.values()[random.nextInt(13)] : null;
+    List<List<List<Op>>> programs = new ArrayList<>();
+    for (int client = 0; client < clients; client++) {
+      List<List<Op>> threads = new ArrayList<>();
+      int count = 1 + random.nextInt(random.nextInt(5) == 0 ? 9 : 4);
+      for (int thread = 0; thread < count; thread++) {
+        List<Op> ops = new ArrayList<>();
+        int length = 6 + random.nextInt(24);
+        for (int i = 0; i < length; i++) {
+          ops.add(op(random, setting, favourite));
+        }
+        threads.add(ops);
+      }
+      programs.add(threads);
+    }
+    List<Blow> blows = new ArrayList<>();
+    if (!calm) {
+      int count = 3 + random.nextInt(15);
+      for (int i = 0; i < count; i++) {
+        blows.add(blow(random, setting, store, programs));
+      }
+    }
+    return new Plan(seed, store, setting, programs, blows);
+  }
+
+  private static long upTo(SplittableRandom random, long most) {
+    return 1 + random.nextLong(Math.max(1, most));
+  }
+
+  private static Op op(SplittableRandom random, Setting setting, Kind favourite) {
+    Kind kind = Kind.values()[random.nextInt(13)];
+    if (favourite != null && random.nextInt(2) == 0) {
+      kind = favourite;
+    }
+    if (setting.queueing) {
+      kind = random.nextInt(3) == 0 ? Kind.ACQUIRE : Kind.TIMED;
+    }
+    int rare = random.nextInt(60);
+    if (setting.queueing) {
+      rare = 59;
+    }
+    if (rare == 0) {
+      kind = Kind.INSPECT;
+    } else if (rare == 1) {
+      kind = Kind.REVOKE;
+    } else if (rare <= 4 && setting.outside) {
+      kind = Kind.FORCE;
+    }
+    int how = random.nextInt(20);
+    Keeping keeping =
+        how < 13 || setting.queueing
+            ? Keeping.RENEWED
+            : how < 17 ? Keeping.FIXED : how < 18 ? Keeping.MAX_HOLD : Keeping.IMPATIENT;
+    Treatment treatment =
+        random.nextInt(2) == 0
+            ? Treatment.AWAIT
+            : Treatment.values()[random.nextInt(Treatment.values().length)];
+    int end = random.nextInt(30);
+    Ending ending =
+        end == 0
+            ? Ending.FORGET
+            : end < 3 ? Ending.ELSEWHERE : end == 3 ? Ending.TWICE : Ending.RELEASE;
+    long hold =
+        switch (random.nextInt(10)) {
+          case 0 -> upTo(random, 2 * setting.term);
+          case 1, 2 -> upTo(random, 800 * MS);
+          default -> upTo(random, 50 * MS);
+        };
+    long patience =
+        random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.term);
+    return new Op(
+        kind,
+        random.nextInt(setting.names),
+        keeping,
+        treatment,
+        ending,
+        patience,
+        hold,
+        random.nextInt(3) == 0,
+        random.nextInt(12) == 0 ? 1 + random.nextInt(2) : 0,
+        upTo(random, random.nextInt(4) == 0 ? 3_000 * MS : 100 * MS));
+  }
+
+  private static Blow blow(
+      SplittableRandom random, Setting setting, Store store, List<List<List<Op>>> programs) {
+    Harm[] harms = Harm.values();
+    Harm harm = harms[random.nextInt(harms.length)];
+    while ((harm == Harm.SERVER_EMPTY && !setting.outside)
+        || (harm == Harm.LEADER && store != Store.QUEUE)
+        || (harm == Harm.DIE && random.nextInt(3) != 0)) {
+      harm = harms[random.nextInt(harms.length)];
+    }
+    int client = random.nextInt(programs.size());
+    long lasting =
+        switch (random.nextInt(4)) {
+          case 0 -> upTo(random, 200 * MS);
+          case 1 -> upTo(random, 3 * setting.term);
+          default -> upTo(random, setting.term);
+        };
+    return new Blow(
+        harm,
+        upTo(random, setting.length),
+        client,
+        random.nextInt(programs.get(client).size()),
+        store == Store.MAJORITY ? random.nextInt(3) : 0,
+        lasting);
+  }
+}

@@ -1,0 +1,370 @@
+package dev.interlock.simulation;
+
+import dev.interlock.Acquirable;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockTimeoutException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.simulation.Plan.Ending;
+import dev.interlock.simulation.Plan.Op;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Lock;
+import org.jspecify.annotations.Nullable;
+
+/** One thread of one client: does what the plan says, one thing after the other. */
+final class Program implements Runnable {
+
+  private static final long MS = 1_000_000;
+
+  private final World world;
+  private final Machine machine;
+  private final Clients clients;
+  private final List<Op> ops;
+  private @Nullable Op current;
+  private boolean done;
+
+  /** The client that a machine has at the moment. */
+  interface Clients {
+    /** Waits until there is one; null if there will be none any more. */
+    @Nullable LockClient current() throws InterruptedException;
+  }
+
+  Program(World world, Machine machine, Clients clients, List<Op> ops) {
+    this.world = world;
+    this.machine = machine;
+    this.clients = clients;
+    this.ops = ops;
+  }
+
+  boolean isDone() {
+    return done;
+  }
+
+  @Nullable Op current() {
+    return current;
+  }
+
+  @Override
+  public void run() {
+    for (Op op : ops) {
+      current = op;
+      try {
+        LockClient client = clients.current();
+        if (client == null) {
+          break;
+        }
+        world.journal().note(machine, Thread.currentThread().getName() + ": " + op);
+        perform(op, client);
+        machine.pause(op.pause());
+      } catch (InterruptedException e) {
+        world.journal().note(machine, Thread.currentThread().getName() + " interrupted");
+      } catch (LockTimeoutException | LockUnavailableException | LeaseLostException e) {
+        world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
+        world.unavailable(e);
+      } catch (LockException e) {
+        world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
+      } catch (IllegalStateException e) {
+        if (!String.valueOf(e.getMessage()).contains("closed")) {
+          throw e;
+        }
+      } catch (OutOfMemoryError e) {
+        if (!machine.lackedThreads()) {
+          throw e;
+        }
+      }
+    }
+    current = null;
+    done = true;
+  }
+
+  private LockOptions options(Op op) {
+    Plan.Setting setting = world.plan().setting();
+    LockOptions.Builder builder =
+        LockOptions.builder()
+            .term(Duration.ofNanos(setting.term()))
+            .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
+    switch (op.keeping()) {
+      case RENEWED -> {}
+      case FIXED -> builder.autoRenew(false);
+      case MAX_HOLD -> builder.maxHold(Duration.ofNanos(setting.term() / 2 + op.hold() / 2));
+      case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(op.patience()));
+    }
+    return builder.build();
+  }
+
+  private static String name(int number) {
+    return String.valueOf((char) ('a' + number));
+  }
+
+  private void perform(Op op, LockClient client) throws InterruptedException {
+    switch (op.kind()) {
+      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED ->
+          take(op, client.lock(name(op.name()), options(op)));
+      case VIEW, VIEW_TRY, VIEW_TIMED ->
+          view(op, client.lock(name(op.name()), options(op)).asLock());
+      case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < world.plan().setting().names(); i++) {
+          names.add(name(i));
+        }
+        take(op, client.lockAll(names, options(op)));
+      }
+      case INSPECT -> {
+        long from = world.now();
+        var unused = client.inspect(name(op.name()));
+        took("WAIT-01", "inspect()", from, timeout());
+      }
+      case REVOKE -> {
+        if (world.plan().store() != Plan.Store.QUEUE) {
+          var unused = client.revoke(name(op.name()));
+        }
+      }
+      case FORCE -> {
+        var unused = client.forceRelease(name(op.name()));
+      }
+    }
+  }
+
+  private long timeout() {
+    return world.plan().setting().requestTimeout();
+  }
+
+  private void took(String rule, String what, long from, long bound) {
+    world
+        .journal()
+        .took(machine, rule, Thread.currentThread().getName() + ": " + what, from, bound);
+  }
+
+  // --- leases ---------------------------------------------------------------------------------
+
+  private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
+    long from = world.now();
+    boolean isSet = op.kind().name().startsWith("SET");
+    int requests = isSet ? 2 * world.plan().setting().names() + 1 : 1;
+    L lease = null;
+    switch (op.kind()) {
+      case ACQUIRE, SET -> {
+        world.journal().waits(machine, name(op.name()));
+        try {
+          lease = lock.acquire();
+        } finally {
+          world.journal().waitsNoMore(machine, name(op.name()));
+          if (op.keeping() == Plan.Keeping.IMPATIENT) {
+            took("WAIT-02", "acquire()", from, op.patience() + requests * timeout());
+          }
+        }
+      }
+      case TRY, SET_TRY -> {
+        try {
+          lease = lock.tryAcquire().orElse(null);
+        } finally {
+          took("WAIT-01", "tryAcquire()", from, requests * timeout());
+        }
+      }
+      case TIMED, SET_TIMED -> {
+        world.journal().waits(machine, name(op.name()));
+        try {
+          lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
+        } finally {
+          world.journal().waitsNoMore(machine, name(op.name()));
+          took("WAIT-02", "tryAcquire(t)", from, op.patience() + world.requestsBeyond(requests));
+        }
+      }
+      case ASYNC, SET_ASYNC -> lease = future(op, lock.acquireAsync());
+      default -> {
+        Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
+        if (!machine.lackedThreads()) {
+          took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + requests * timeout());
+        }
+        lease = had == null ? null : had.orElse(null);
+      }
+    }
+    if (lease != null) {
+      use(op, lease, from);
+    }
+  }
+
+  /** Waits for a future, or gives it another end; null if that came first. */
+  private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
+    WakeUp wakeUp = new WakeUp(machine);
+    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
+    Deadline deadline =
+        op.treatment() == Plan.Treatment.AWAIT
+            ? Deadline.never(machine)
+            : Deadline.in(machine, Duration.ofNanos(op.patience() / 2));
+    try {
+      if (!wakeUp.await(deadline)) {
+        switch (op.treatment()) {
+          case AWAIT -> throw new IllegalStateException("never is now");
+          case CANCEL -> future.cancel(true);
+          case TIME_OUT -> future.completeExceptionally(new TimeoutException("orTimeout"));
+          case COMPLETE -> future.complete(null);
+          case FAIL -> future.completeExceptionally(new IllegalArgumentException("outside"));
+        }
+      }
+      return future.join();
+    } catch (InterruptedException e) {
+      // Nobody waits any more; what comes of it is given back.
+      var ignored = future.cancel(true);
+      if (!future.isCancelled() && !future.isCompletedExceptionally()) {
+        giveBack(future.join());
+      }
+      throw e;
+    } catch (CancellationException e) {
+      return null;
+    } catch (CompletionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof TimeoutException || cause instanceof IllegalArgumentException) {
+        return null;
+      }
+      if (cause instanceof RuntimeException runtime) {
+        throw runtime;
+      }
+      if (cause instanceof Error error) {
+        throw error;
+      }
+      throw new IllegalStateException("an unexpected end: " + cause, cause);
+    }
+  }
+
+  private void giveBack(@Nullable Object result) {
+    Object lease = result instanceof Optional<?> optional ? optional.orElse(null) : result;
+    if (lease instanceof Lease held) {
+      held.close();
+    }
+  }
+
+  private void use(Op op, Lease lease, long requestedAt) throws InterruptedException {
+    List<Journal.Held> held = new ArrayList<>();
+    if (lease instanceof MultiLease set) {
+      for (String name : set.names()) {
+        held.add(
+            world.journal().granted(machine, name, set.fencingToken(name), requestedAt, lease));
+      }
+    } else {
+      held.add(
+          world.journal().granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease));
+    }
+    if (world.plan().setting().queueing()) {
+      world
+          .journal()
+          .checkFairness(held.get(0), requestedAt, 50 * MS + 50 * world.plan().setting().delay());
+    }
+    held.forEach(one -> one.listen(lease, op.listener()));
+    try {
+      hold(op, lease, held);
+    } finally {
+      end(op, lease, held);
+    }
+  }
+
+  private void hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException {
+    long until = machine.monotonic() + op.hold();
+    long step = Math.max(5 * MS, op.hold() / 12);
+    while (until - machine.monotonic() > 0) {
+      boolean isHeld = true;
+      for (Journal.Held one : held) {
+        isHeld &= one.look(lease);
+      }
+      if (!isHeld) {
+        machine.pause(Journal.BOUND);
+        if (!lease.lost().isDone() && !machine.lackedThreads()) {
+          world.fail("LOSS-02", held.get(0) + ": not held, and its loss was not told");
+        }
+        return;
+      }
+      if (op.renews()) {
+        try {
+          lease.renew();
+        } catch (LockException e) {
+          // Seen at the next look.
+        } catch (IllegalStateException e) {
+          // The client was closed meanwhile, which has released it.
+        }
+      }
+      machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
+    }
+  }
+
+  private void end(Op op, Lease lease, List<Journal.Held> held) {
+    Ending ending = op.ending();
+    if (ending == Ending.FORGET) {
+      world.journal().note(machine, held.get(0) + " forgotten");
+      machine.forget(lease);
+      return;
+    }
+    if (ending == Ending.ELSEWHERE) {
+      Runnable task = () -> release(lease, held);
+      machine.run("releaser", task);
+      if (op.listener() == 0) {
+        return;
+      }
+    }
+    release(lease, held);
+    if (ending == Ending.TWICE) {
+      release(lease, held);
+    }
+  }
+
+  private void release(Lease lease, List<Journal.Held> held) {
+    long from = world.now();
+    held.forEach(Journal.Held::releasing);
+    ReleaseOutcome outcome = lease.release();
+    held.forEach(one -> one.released(outcome));
+    took("REL-02", "release()", from, timeout() * world.requestsOfRelease(held.size()));
+  }
+
+  // --- views ----------------------------------------------------------------------------------
+
+  private void view(Op op, Lock view) throws InterruptedException {
+    long from = world.now();
+    boolean had =
+        switch (op.kind()) {
+          case VIEW_TRY -> view.tryLock();
+          case VIEW_TIMED -> view.tryLock(op.patience(), java.util.concurrent.TimeUnit.NANOSECONDS);
+          default -> {
+            if (op.treatment() == Plan.Treatment.AWAIT) {
+              view.lockInterruptibly();
+            } else {
+              view.lock();
+            }
+            yield true;
+          }
+        };
+    if (!had) {
+      return;
+    }
+    Journal.Held held = world.journal().granted(machine, name(op.name()), 0, from, null);
+    try {
+      long until = machine.monotonic() + op.hold();
+      while (until - machine.monotonic() > 0) {
+        machine.pause(Math.max(5 * MS, op.hold() / 6));
+        long before = world.now();
+        // Reentrant: it succeeds without asking anybody while the lock is held, or throws.
+        if (view.tryLock()) {
+          held.extend(before);
+          view.unlock();
+        }
+      }
+    } finally {
+      held.releasing();
+      from = world.now();
+      view.unlock();
+      took("REL-02", "unlock()", from, timeout() * world.requestsOfRelease(1));
+    }
+  }
+}

@@ -1,0 +1,423 @@
+package dev.interlock.simulation;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Locks as places in line that hang on the client's session. */
+final class QueueBackend implements QueueingBackend {
+
+  static final BackendInfo INFO =
+      new BackendInfo(
+          "model",
+          "a model of stores with a queue",
+          Set.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP),
+          Duration.ZERO,
+          Duration.ofMillis(100),
+          FailureModel.builder().build());
+
+  private final Machine machine;
+  private final Network network;
+  private final QueueServer server;
+  private final BackendContext context;
+  private final long timeout;
+  private final Set<Place> places = new LinkedHashSet<>();
+  private final Map<String, Claim> granted = new LinkedHashMap<>();
+
+  private @Nullable Connection connection;
+  private long session;
+  private long confirmedAt;
+  private boolean closed;
+  private int epoch;
+
+  QueueBackend(
+      Machine machine, Network network, QueueServer server, BackendContext context, long timeout)
+      throws InterruptedException {
+    this.machine = machine;
+    this.network = network;
+    this.server = server;
+    this.context = context;
+    this.timeout = timeout;
+    ask(() -> true, Deadline.in(machine, context.options().requestTimeout()));
+    beat();
+  }
+
+  @Override
+  public BackendInfo info() {
+    return INFO;
+  }
+
+  @Override
+  public String endpoint() {
+    return server.name;
+  }
+
+  // --- the session ----------------------------------------------------------------------------
+
+  private long certain() {
+    return timeout - timeout / 10;
+  }
+
+  /** What the server says when the session is gone. */
+  @SuppressWarnings("serial")
+  private static final class Expired extends RuntimeException {
+    Expired() {
+      super("session expired", null, false, false);
+    }
+  }
+
+  private Connection connected() {
+    Connection current = connection;
+    if (current == null || !current.isOpen()) {
+      current = network.connect(machine, server);
+      current.onBreak(this::wakeAll);
+      connection = current;
+    }
+    return current;
+  }
+
+  private void wakeAll() {
+    List.copyOf(places).forEach(place -> place.news.signal());
+  }
+
+  /** Asks on the session, which is made if there is none; every answer confirms it. */
+  private <R> R ask(Supplier<R> question, Deadline deadline) throws InterruptedException {
+    if (closed) {
+      throw new LockUnavailableException("model", server.name, "closed", null);
+    }
+    WakeUp wakeUp = new WakeUp(machine);
+    long sentAt = machine.nanoTime();
+    Connection used = connected();
+    long asked = session;
+    long answer =
+        answered(
+            used,
+            used.send(
+                wakeUp,
+                () -> {
+                  if (asked == 0) {
+                    return server.newSession(timeout);
+                  }
+                  return server.touch(asked) ? asked : 0L;
+                }),
+            wakeUp,
+            deadline);
+    if (answer == 0) {
+      sessionEnded(asked);
+      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+    }
+    if (asked == 0 && session != 0) {
+      // Another thread has made one meanwhile; this one is left to expire.
+      return ask(question, deadline);
+    }
+    if (asked == 0) {
+      session = answer;
+      epoch++;
+    } else if (session != asked) {
+      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+    }
+    if (sentAt - confirmedAt > 0 || asked == 0) {
+      confirmedAt = sentAt;
+    }
+    return answered(used, used.send(wakeUp, question), wakeUp, deadline);
+  }
+
+  private <R> R answered(
+      Connection used, Connection.Reply<R> reply, WakeUp wakeUp, Deadline deadline)
+      throws InterruptedException {
+    while (!reply.isDone()) {
+      if (!wakeUp.await(deadline) && !reply.isDone()) {
+        used.close();
+        wakeAll();
+        throw new LockUnavailableException("model", server.name, "no answer in time", null);
+      }
+    }
+    try {
+      R value = reply.value();
+      if (value == null) {
+        throw new LockUnavailableException("model", server.name, "the session has ended", null);
+      }
+      return value;
+    } catch (Expired e) {
+      throw new LockUnavailableException("model", server.name, "the session has ended", e);
+    }
+  }
+
+  /** Told by the server, to whichever thread asked: all that hung on it is lost. */
+  private void sessionEnded(long ended) {
+    if (session != ended) {
+      return;
+    }
+    session = 0;
+    epoch++;
+    List<Claim> gone = new ArrayList<>(granted.values());
+    granted.clear();
+    wakeAll();
+    for (Claim claim : gone) {
+      context.lost(claim, LossReason.SESSION_ENDED, "the session has ended");
+    }
+  }
+
+  /** Keeps the session alive while nobody asks anything. */
+  private void beat() {
+    machine.run(
+        "heartbeat",
+        () -> {
+          try {
+            while (!closed) {
+              machine.pause(timeout / 4);
+              if (!closed && session != 0) {
+                try {
+                  ask(() -> true, Deadline.in(machine, Duration.ofNanos(timeout / 3)));
+                } catch (LockUnavailableException e) {
+                  // The next beat tries again.
+                }
+              }
+            }
+          } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts this", e);
+          }
+        });
+  }
+
+  // --- the locks ------------------------------------------------------------------------------
+
+  private Grant grant(Claim claim, long number, long asOf) {
+    return Grant.onSession(
+        claim, number, asOf, Duration.ofNanos(certain()), Duration.ofNanos(timeout));
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    int before = epoch;
+    long mine = session;
+    long number =
+        ask(
+            () -> {
+              if (!server.line(claim.name()).isEmpty()) {
+                return -1L;
+              }
+              QueueServer.Node node =
+                  server.create(session(mine), claim.name(), claim.id(), claim.holder());
+              if (node == null) {
+                throw new Expired();
+              }
+              return node.number;
+            },
+            deadline);
+    if (number < 0) {
+      return new Attempt.Busy(Duration.ofNanos(timeout));
+    }
+    return granted(claim, number, mine == 0 ? epoch : before);
+  }
+
+  /** The session that is meant, also if it is only being made. */
+  private long session(long known) {
+    return known != 0 ? known : session;
+  }
+
+  private Attempt granted(Claim claim, long number, int before) {
+    if (epoch != before) {
+      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+    }
+    granted.put(claim.id(), claim);
+    return new Attempt.Granted(grant(claim, number, confirmedAt));
+  }
+
+  @Override
+  public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+    long mine = session;
+    if (mine == 0) {
+      ask(() -> true, deadline);
+      mine = session;
+    }
+    long used = mine;
+    int before = epoch;
+    QueueServer.Node node =
+        ask(
+            () -> {
+              QueueServer.Node made = server.create(used, claim.name(), claim.id(), claim.holder());
+              if (made == null) {
+                throw new Expired();
+              }
+              return made;
+            },
+            deadline);
+    return new Place(claim, node.number, before);
+  }
+
+  private final class Place implements QueueingBackend.Place {
+    private final Claim claim;
+    private final long number;
+    private final int joined;
+    private final WakeUp news = new WakeUp(machine);
+    private long asked = machine.nanoTime();
+    private boolean left;
+    private boolean gone;
+
+    Place(Claim claim, long number, int joined) {
+      this.claim = claim;
+      this.number = number;
+      this.joined = joined;
+      places.add(this);
+    }
+
+    @Override
+    public Attempt await(Deadline deadline) throws InterruptedException {
+      while (true) {
+        requireSession();
+        Deadline look = deadline;
+        try {
+          if (isFirst(deadline)) {
+            requireSession();
+            return granted(claim, number, joined);
+          }
+          asked = machine.nanoTime();
+        } catch (LockUnavailableException e) {
+          // The place stays for as long as the session may live.
+          requireSession();
+          if (deadline.hasPassed()) {
+            return new Attempt.Busy(Duration.ofNanos(timeout));
+          }
+          if (gone || machine.nanoTime() - asked > timeout) {
+            throw e;
+          }
+          look = deadline.orIn(Duration.ofMillis(100));
+        }
+        if (!news.await(look) && deadline.hasPassed()) {
+          return new Attempt.Busy(Duration.ofNanos(timeout));
+        }
+      }
+    }
+
+    private void requireSession() {
+      if (left || epoch != joined || closed) {
+        throw new LockUnavailableException("model", server.name, "the place is lost", null);
+      }
+    }
+
+    private boolean isFirst(Deadline deadline) throws InterruptedException {
+      Connection watched = connected();
+      return ask(
+          () -> {
+            QueueServer.Node before = null;
+            for (QueueServer.Node node : server.line(claim.name())) {
+              if (node.number == number) {
+                if (before != null) {
+                  server.watch(before.number, watched, news::signal);
+                }
+                return before == null;
+              }
+              before = node;
+            }
+            gone = true;
+            throw new LockUnavailableException("model", server.name, "the place is gone", null);
+          },
+          deadline.orIn(context.options().requestTimeout()));
+    }
+
+    @Override
+    public void close() {
+      left = true;
+      places.remove(this);
+      news.signal();
+    }
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    Claim claim = grant.claim();
+    if (!granted.containsKey(claim.id())) {
+      return new Renewal.Gone(LossReason.SESSION_ENDED, "the session has ended");
+    }
+    boolean there = ask(() -> server.has(grant.token()), deadline);
+    if (!there) {
+      return new Renewal.Gone(LossReason.TAKEN, "the node is gone");
+    }
+    return new Renewal.Renewed(confirmedAt + certain());
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    boolean held = ask(() -> server.release(claim.name(), claim.id()), deadline);
+    granted.remove(claim.id());
+    return held;
+  }
+
+  @Override
+  public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
+    if (refusedFor.toNanos() < timeout) {
+      return true;
+    }
+    long ended = session;
+    Connection current = connection;
+    if (current != null && current.isOpen() && ended != 0) {
+      current.send(new WakeUp(machine), () -> server.endSession(ended));
+      sessionEnded(ended);
+    }
+    return true;
+  }
+
+  @Override
+  public void forget(Claim claim) {
+    granted.remove(claim.id());
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    return ask(
+        () -> {
+          List<QueueServer.Node> line = server.line(name);
+          if (line.isEmpty()) {
+            return LockState.free(name);
+          }
+          return LockState.held(
+              name,
+              line.get(0).holder,
+              line.get(0).number,
+              null,
+              line.stream().skip(1).map(node -> node.holder).toList());
+        },
+        deadline);
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return ask(() -> server.force(name), deadline);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    Connection current = connection;
+    if (current != null && current.isOpen()) {
+      long ended = session;
+      if (ended != 0) {
+        current.send(new WakeUp(machine), () -> server.endSession(ended));
+      }
+      current.close();
+    }
+    wakeAll();
+  }
+}

@@ -1,0 +1,228 @@
+package dev.interlock.simulation;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store with sessions, ephemeral nodes in order, and watches: a model of a ZooKeeper ensemble,
+ * seen as one server that loses its leader at times.
+ */
+final class QueueServer extends Server {
+
+  /** A node: a place in line, and the lock for the first of a name. */
+  static final class Node {
+    final String name;
+    final String claim;
+    final String holder;
+    final long session;
+    final long number;
+
+    Node(String name, String claim, String holder, long session, long number) {
+      this.name = name;
+      this.claim = claim;
+      this.holder = holder;
+      this.session = session;
+      this.number = number;
+    }
+  }
+
+  private static final class Session {
+    final long id;
+    final long timeout;
+    long heardOf;
+    boolean expired;
+
+    Session(long id, long timeout, long heardOf) {
+      this.id = id;
+      this.timeout = timeout;
+      this.heardOf = heardOf;
+    }
+  }
+
+  private record Watch(Connection connection, Runnable signal) {}
+
+  private final Map<Long, Session> sessions = new LinkedHashMap<>();
+  private final TreeMap<Long, Node> nodes = new TreeMap<>();
+  private final Map<Long, List<Watch>> watches = new LinkedHashMap<>();
+  private long lastSession;
+  private long lastNode;
+  private boolean leaderless;
+
+  QueueServer(Scheduler scheduler, String name) {
+    super(scheduler, name);
+  }
+
+  @Override
+  void forgetEverything() {
+    sessions.clear();
+    nodes.clear();
+    watches.clear();
+  }
+
+  /** A new leader gives every session its whole time-out. */
+  @Override
+  void started() {
+    watches.clear();
+    touchAll();
+  }
+
+  private void touchAll() {
+    for (Session session : sessions.values()) {
+      session.heardOf = scheduler.now();
+      expireLater(session);
+    }
+  }
+
+  /** For a while it answers nothing; then the sessions start anew. */
+  void loseLeader(long nanos) {
+    leaderless = true;
+    scheduler.after(
+        nanos,
+        () -> {
+          leaderless = false;
+          touchAll();
+        });
+  }
+
+  private void requireLeader() {
+    if (leaderless) {
+      throw new LockUnavailableException("model", name, "there is no leader", null);
+    }
+  }
+
+  // --- sessions -------------------------------------------------------------------------------
+
+  long newSession(long timeout) {
+    requireLeader();
+    Session session = new Session(++lastSession, timeout, scheduler.now());
+    sessions.put(session.id, session);
+    expireLater(session);
+    return session.id;
+  }
+
+  private void expireLater(Session session) {
+    scheduler.at(
+        session.heardOf + session.timeout,
+        () -> {
+          if (leaderless || !isUp() || session.expired) {
+            return;
+          }
+          if (scheduler.now() - session.heardOf >= session.timeout) {
+            endSession(session.id);
+          }
+        });
+  }
+
+  boolean endSession(long id) {
+    Session session = sessions.remove(id);
+    if (session == null) {
+      return false;
+    }
+    session.expired = true;
+    for (Node node : List.copyOf(nodes.values())) {
+      if (node.session == id) {
+        remove(node);
+      }
+    }
+    return true;
+  }
+
+  /** Returns whether the session lives; then it goes on for its whole time-out. */
+  boolean touch(long id) {
+    requireLeader();
+    Session session = sessions.get(id);
+    if (session == null) {
+      return false;
+    }
+    session.heardOf = scheduler.now();
+    expireLater(session);
+    return true;
+  }
+
+  // --- nodes ----------------------------------------------------------------------------------
+
+  private void requireWilling() {
+    if (isRefusing()) {
+      throw new LockConfigurationException("model: NoAuth");
+    }
+  }
+
+  /** Makes a node; null if the session has expired. */
+  @Nullable Node create(long session, String name, String claim, String holder) {
+    if (!touch(session)) {
+      return null;
+    }
+    requireWilling();
+    Node node = new Node(name, claim, holder, session, ++lastNode);
+    nodes.put(node.number, node);
+    return node;
+  }
+
+  List<Node> line(String name) {
+    List<Node> line = new ArrayList<>();
+    for (Node node : nodes.values()) {
+      if (node.name.equals(name)) {
+        line.add(node);
+      }
+    }
+    return line;
+  }
+
+  /** Returns the nodes that a claim has made; more than one if it asked again. */
+  private List<Node> of(String name, String claim) {
+    return line(name).stream().filter(node -> node.claim.equals(claim)).toList();
+  }
+
+  /** Removes what a claim has made; returns whether it held the lock. */
+  boolean release(String name, String claim) {
+    requireLeader();
+    requireWilling();
+    List<Node> line = line(name);
+    boolean held = !line.isEmpty() && line.get(0).claim.equals(claim);
+    of(name, claim).forEach(this::remove);
+    return held;
+  }
+
+  boolean force(String name) {
+    requireLeader();
+    requireWilling();
+    List<Node> line = line(name);
+    if (line.isEmpty()) {
+      return false;
+    }
+    remove(line.get(0));
+    return true;
+  }
+
+  /** Returns whether the node is there; if so, its end will be told. */
+  boolean watch(long number, Connection connection, Runnable signal) {
+    if (!nodes.containsKey(number)) {
+      return false;
+    }
+    watches.computeIfAbsent(number, key -> new ArrayList<>()).add(new Watch(connection, signal));
+    return true;
+  }
+
+  boolean has(long number) {
+    return nodes.containsKey(number);
+  }
+
+  private void remove(Node node) {
+    nodes.remove(node.number);
+    List<Watch> told = watches.remove(node.number);
+    if (told != null) {
+      told.forEach(watch -> watch.connection.push(watch.signal));
+    }
+  }
+
+  /** What it would tell of all locks, and places in line. */
+  List<String> held() {
+    return nodes.values().stream().map(node -> node.name + " by " + node.claim).toList();
+  }
+}

@@ -1,0 +1,378 @@
+package dev.interlock.simulation;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Time and threads of one world. One thread runs at a time, until it waits; then the seed decides
+ * which of those that could go on does. When none can, time leaps to the next thing that happens.
+ */
+final class Scheduler {
+
+  /** Of all clients together in one second. */
+  private static final int MOST_STEPS_IN_A_SECOND = 30_000;
+  private static final int MOST_LOOKS = 100_000;
+
+  /** Something that happens at a time: a message that arrives, a fault that begins. */
+  private record Event(long at, long order, Runnable action) {}
+
+  private record Wait(long at, long order, SimThread thread, long number) {}
+
+  private final SplittableRandom random;
+  private final PriorityQueue<Event> events =
+      new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::order));
+  private final PriorityQueue<Wait> waits =
+      new PriorityQueue<>(Comparator.comparingLong(Wait::at).thenComparingLong(Wait::order));
+  private final List<SimThread> ready = new ArrayList<>();
+  private final List<SimThread> alive = new ArrayList<>();
+  private final List<SimThread> eligible = new ArrayList<>();
+  private final long endOfTime;
+
+  private long now = TimeUnit.HOURS.toNanos(1);
+  private long order;
+  private int threads;
+  private int steps;
+  private long thisSecond;
+  private int stepsThisSecond;
+  private int looks;
+  private long fingerprint = 1;
+  private @Nullable SimThread lastEnded;
+  private @Nullable Failure failure;
+  private boolean over;
+  private volatile boolean stopped;
+  private @Nullable Thread main;
+
+  Scheduler(SplittableRandom random, long mostTime) {
+    this.random = random;
+    this.endOfTime = now + mostTime;
+  }
+
+  long now() {
+    return now;
+  }
+
+  long random(long bound) {
+    return random.nextLong(bound);
+  }
+
+  boolean chance(double probability) {
+    return probability > 0 && random.nextDouble() < probability;
+  }
+
+  int steps() {
+    return steps;
+  }
+
+  /** Changes with everything that happens: two runs with the same one were the same. */
+  long fingerprint() {
+    return fingerprint;
+  }
+
+  void mix(long value) {
+    fingerprint = (fingerprint ^ value) * 0x9E3779B97F4A7C15L;
+    fingerprint ^= fingerprint >>> 29;
+  }
+
+  @Nullable Failure failure() {
+    return failure;
+  }
+
+  /** Ends the world; the first failure counts. */
+  void fail(String rule, String what) {
+    if (failure == null && !over) {
+      failure = new Failure(rule, what);
+    }
+  }
+
+  /** Ends the world, as everything has been done. */
+  void finish() {
+    over = true;
+  }
+
+  boolean isOver() {
+    return over || failure != null;
+  }
+
+  void at(long time, Runnable action) {
+    events.add(new Event(time, order++, action));
+  }
+
+  void after(long delay, Runnable action) {
+    at(now + delay, action);
+  }
+
+  // --- threads --------------------------------------------------------------------------------
+
+  /** A thread has asked for the time: one that does nothing else would do so for ever. */
+  void looked() {
+    if (++looks > MOST_LOOKS) {
+      fail("livelock", "a thread that neither waits nor ends; " + threadsAlive());
+      throw new SimThread.Killed();
+    }
+  }
+
+  int nextThreadNumber() {
+    return threads++;
+  }
+
+  List<SimThread> alive() {
+    return alive;
+  }
+
+  void started(SimThread thread) {
+    thread.state = SimThread.State.READY;
+    alive.add(thread);
+    ready.add(thread);
+  }
+
+  void ended(SimThread thread) {
+    thread.state = SimThread.State.ENDED;
+    alive.remove(thread);
+    thread.machine.left(thread);
+    lastEnded = thread;
+    dispatch(null);
+  }
+
+  void interrupted(SimThread thread) {
+    if (thread.state == SimThread.State.PARKED) {
+      makeReady(thread);
+    }
+  }
+
+  void unpark(SimThread thread) {
+    if (thread.state == SimThread.State.PARKED) {
+      makeReady(thread);
+    } else {
+      thread.permit = true;
+    }
+  }
+
+  private void makeReady(SimThread thread) {
+    thread.state = SimThread.State.READY;
+    thread.waits++;
+    ready.add(thread);
+  }
+
+  /** Parks the running thread until the time, by its machine's monotonic clock. */
+  void park(SimThread self, long until) {
+    dieIfKilled(self);
+    if (self.permit || self.isInterruptPending() || Thread.currentThread().isInterrupted()) {
+      self.permit = false;
+      letOthersRun(self);
+      return;
+    }
+    self.state = SimThread.State.PARKED;
+    self.parkedUntil = until;
+    self.waits++;
+    waits.add(new Wait(self.machine.trueTime(until), order++, self, self.waits));
+    switchFrom(self);
+  }
+
+  /** Lets others run. */
+  void letOthersRun(SimThread self) {
+    dieIfKilled(self);
+    self.state = SimThread.State.READY;
+    ready.add(self);
+    switchFrom(self);
+  }
+
+  /** Lets others run, but none of the same machine: it may hold monitors. */
+  void yieldInside(SimThread self) {
+    self.state = SimThread.State.READY;
+    ready.add(self);
+    dispatch(self);
+    dieIfKilled(self);
+  }
+
+  private void switchFrom(SimThread self) {
+    self.machine.leaves(self);
+    dispatch(self);
+    dieIfKilled(self);
+  }
+
+  static void dieIfKilled(SimThread self) {
+    if (self.killed) {
+      throw new SimThread.Killed();
+    }
+  }
+
+  private void dispatch(@Nullable SimThread self) {
+    SimThread next = next();
+    if (next == null) {
+      stopped = true;
+      LockSupport.unpark(main);
+      if (self != null) {
+        self.awaitBaton();
+      }
+    } else if (next != self) {
+      next.giveBaton();
+      if (self != null) {
+        self.awaitBaton();
+      }
+    }
+    joinEnded(self);
+  }
+
+  /** So that whether a thread is alive does not depend on how long its last instructions take. */
+  private void joinEnded(@Nullable SimThread self) {
+    SimThread gone = lastEnded;
+    if (self != null && gone != null && gone != self) {
+      lastEnded = null;
+      boolean interrupted = Thread.interrupted();
+      try {
+        gone.join();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException("interrupted from outside of the world", e);
+      } finally {
+        if (interrupted) {
+          self.interrupt();
+        }
+      }
+    }
+  }
+
+  /** The thread that runs next; null if the world has come to its end. */
+  private @Nullable SimThread next() {
+    while (true) {
+      if (isOver()) {
+        return nextToKill();
+      }
+      happen();
+      if (isOver()) {
+        continue;
+      }
+      SimThread chosen = choose();
+      if (chosen != null) {
+        return chosen;
+      }
+      leap();
+    }
+  }
+
+  private @Nullable SimThread nextToKill() {
+    if (alive.isEmpty()) {
+      return null;
+    }
+    SimThread victim = alive.get(alive.size() - 1);
+    victim.killed = true;
+    victim.state = SimThread.State.READY;
+    return victim;
+  }
+
+  private void happen() {
+    Event due;
+    while ((due = events.peek()) != null && due.at <= now && !isOver()) {
+      events.remove();
+      try {
+        due.action.run();
+      } catch (RuntimeException | Error e) {
+        fail("world", World.describe(e));
+      }
+    }
+    Wait wait;
+    while ((wait = waits.peek()) != null && wait.at <= now) {
+      waits.remove();
+      SimThread thread = wait.thread;
+      if (thread.state == SimThread.State.PARKED && thread.waits == wait.number) {
+        long at = thread.machine.trueTime(thread.parkedUntil);
+        if (at <= now) {
+          makeReady(thread);
+        } else {
+          waits.add(new Wait(at, order++, thread, wait.number));
+        }
+      }
+    }
+  }
+
+  private @Nullable SimThread choose() {
+    eligible.clear();
+    for (SimThread thread : ready) {
+      if (thread.machine.lets(thread)) {
+        eligible.add(thread);
+      }
+    }
+    if (eligible.isEmpty()) {
+      return null;
+    }
+    SimThread chosen = eligible.get((int) random(eligible.size()));
+    ready.remove(chosen);
+    steps++;
+    looks = 0;
+    mix(now * 31 + chosen.number);
+    // Work takes time, mostly very little.
+    now += random(8) == 0 ? random(200_000) : random(4) == 0 ? random(4_000) : 0;
+    countStep();
+    return chosen;
+  }
+
+  private void countStep() {
+    long second = TimeUnit.NANOSECONDS.toSeconds(now);
+    if (second != thisSecond) {
+      thisSecond = second;
+      stepsThisSecond = 0;
+    }
+    if (++stepsThisSecond > MOST_STEPS_IN_A_SECOND) {
+      fail("livelock", stepsThisSecond + " steps in a second: " + threadsAlive());
+    }
+  }
+
+  private void leap() {
+    Event event = events.peek();
+    Wait wait = waits.peek();
+    if (event == null && wait == null) {
+      fail("deadlock", "nothing will ever happen again; waiting: " + threadsAlive());
+      return;
+    }
+    long next = event == null ? wait.at : wait == null ? event.at : Math.min(event.at, wait.at);
+    if (next > endOfTime) {
+      now = endOfTime;
+      fail("deadlock", "nothing happens before the end of time; waiting: " + threadsAlive());
+      return;
+    }
+    now = Math.max(now, next);
+  }
+
+  String threadsAlive() {
+    StringBuilder text = new StringBuilder();
+    for (SimThread thread : alive) {
+      text.append("\n    ").append(thread.getName()).append(' ').append(thread.state);
+      int shown = 0;
+      for (StackTraceElement frame : thread.getStackTrace()) {
+        String type = frame.getClassName();
+        if (type.startsWith("dev.interlock.")
+            && !type.contains(".Scheduler")
+            && !type.contains(".SimThread")
+            && shown++ < 9) {
+          text.append("\n        ").append(type.substring(type.lastIndexOf('.') + 1));
+          text.append('.').append(frame.getMethodName()).append(':').append(frame.getLineNumber());
+        }
+      }
+    }
+    return text.toString();
+  }
+
+  // --- the whole ------------------------------------------------------------------------------
+
+  /** Runs until the world has come to its end, and all its threads with it. */
+  void run() {
+    main = Thread.currentThread();
+    SimThread first = next();
+    if (first != null) {
+      first.giveBaton();
+      long givenUpAt = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+      while (!stopped) {
+        LockSupport.parkNanos(this, TimeUnit.SECONDS.toNanos(1));
+        if (!stopped && System.nanoTime() - givenUpAt > 0) {
+          failure = new Failure("hang", "a thread waits outside of the world:" + threadsAlive());
+          return;
+        }
+      }
+    }
+  }
+}

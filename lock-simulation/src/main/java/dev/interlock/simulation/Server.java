@@ -1,0 +1,111 @@
+package dev.interlock.simulation;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+
+/** A server process of a store, and the network in front of it. What it knows is its subclass's. */
+abstract class Server {
+
+  final Scheduler scheduler;
+  final String name;
+  private final List<Connection> connections = new ArrayList<>();
+  private final Queue<Runnable> waiting = new ArrayDeque<>();
+  private boolean up = true;
+  private int stopped;
+  private boolean refusing;
+  private long requests;
+
+  Server(Scheduler scheduler, String name) {
+    this.scheduler = scheduler;
+    this.name = name;
+  }
+
+  // --- what befalls it ------------------------------------------------------------------------
+
+  /** It does nothing for a while; what arrives meanwhile waits. */
+  void stop(long nanos) {
+    stopped++;
+    scheduler.after(
+        nanos,
+        () -> {
+          stopped--;
+          while (stopped == 0 && !waiting.isEmpty()) {
+            waiting.remove().run();
+          }
+        });
+  }
+
+  /** It is killed, and started again. */
+  void restart(long downFor, boolean empty) {
+    if (!up) {
+      return;
+    }
+    up = false;
+    waiting.clear();
+    for (Connection connection : List.copyOf(connections)) {
+      connection.cut();
+    }
+    if (empty) {
+      forgetEverything();
+    }
+    scheduler.after(
+        downFor,
+        () -> {
+          up = true;
+          started();
+        });
+  }
+
+  /** It answers every request with a refusal, such as that of a replica, for a while. */
+  void refuse(long nanos) {
+    refusing = true;
+    scheduler.after(nanos, () -> refusing = false);
+  }
+
+  boolean isUp() {
+    return up;
+  }
+
+  boolean isRefusing() {
+    return refusing;
+  }
+
+  /** How many requests have reached it. */
+  long requests() {
+    return requests;
+  }
+
+  abstract void forgetEverything();
+
+  /** It runs again, with what it knew. */
+  void started() {}
+
+  // --- messages -------------------------------------------------------------------------------
+
+  void connected(Connection connection) {
+    connections.add(connection);
+  }
+
+  void disconnected(Connection connection) {
+    connections.remove(connection);
+  }
+
+  List<Connection> connections() {
+    return List.copyOf(connections);
+  }
+
+  /** Runs what a message asks for, once the server does anything. */
+  void receive(Runnable work) {
+    if (!up) {
+      return;
+    }
+    requests++;
+    if (stopped > 0) {
+      waiting.add(work);
+    } else {
+      work.run();
+    }
+  }
+}

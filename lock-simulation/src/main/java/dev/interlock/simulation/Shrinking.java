@@ -1,0 +1,93 @@
+package dev.interlock.simulation;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Finds a smaller plan that fails by the same rule. */
+final class Shrinking {
+
+  private static final int MOST_RUNS = 300;
+
+  private final Failure failure;
+  private final World.Mutation mutation;
+  private Plan best;
+  private int runs;
+
+  private Shrinking(Plan plan, Failure failure, World.Mutation mutation) {
+    this.best = plan;
+    this.failure = failure;
+    this.mutation = mutation;
+  }
+
+  static Plan shrink(Plan plan, Failure failure, World.Mutation mutation) {
+    Shrinking shrinking = new Shrinking(plan, failure, mutation);
+    int before;
+    do {
+      before = shrinking.size();
+      shrinking.blows();
+      shrinking.operations();
+    } while (shrinking.size() < before && shrinking.runs < MOST_RUNS);
+    return shrinking.best;
+  }
+
+  private int size() {
+    return best.operations() + best.blows().size();
+  }
+
+  private boolean failsAs(Plan plan) {
+    if (runs++ >= MOST_RUNS) {
+      return false;
+    }
+    Failure found = World.run(plan, mutation, false).failure();
+    if (found == null || !found.rule().equals(failure.rule())) {
+      return false;
+    }
+    best = plan;
+    return true;
+  }
+
+  private void blows() {
+    for (int length = best.blows().size(); length > 0; length /= 2) {
+      for (int from = best.blows().size() - length; from >= 0; from -= length) {
+        if (from + length <= best.blows().size()) {
+          List<Plan.Blow> fewer = new ArrayList<>(best.blows());
+          fewer.subList(from, from + length).clear();
+          var unused = failsAs(with(best.programs(), fewer));
+        }
+      }
+    }
+  }
+
+  private void operations() {
+    for (int client = 0; client < best.clients(); client++) {
+      for (int thread = 0; thread < best.programs().get(client).size(); thread++) {
+        for (int length = ops(client, thread).size(); length > 0; length /= 2) {
+          for (int from = ops(client, thread).size() - length; from >= 0; from -= length) {
+            if (from + length <= ops(client, thread).size()) {
+              List<Plan.Op> fewer = new ArrayList<>(ops(client, thread));
+              fewer.subList(from, from + length).clear();
+              var unused = failsAs(with(replaced(client, thread, fewer), best.blows()));
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private List<Plan.Op> ops(int client, int thread) {
+    return best.programs().get(client).get(thread);
+  }
+
+  private List<List<List<Plan.Op>>> replaced(int client, int thread, List<Plan.Op> ops) {
+    List<List<List<Plan.Op>>> programs = new ArrayList<>();
+    for (List<List<Plan.Op>> threads : best.programs()) {
+      programs.add(new ArrayList<>(threads));
+    }
+    programs.get(client).set(thread, ops);
+    return programs;
+  }
+
+  private Plan with(List<List<List<Plan.Op>>> programs, List<Plan.Blow> blows) {
+    return new Plan(best.seed(), best.store(), best.setting(), programs, blows);
+  }
+}

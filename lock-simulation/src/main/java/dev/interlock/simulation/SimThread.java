@@ -1,0 +1,114 @@
+package dev.interlock.simulation;
+
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A thread of a world. It runs only while it has the baton, which the {@link Scheduler} gives to
+ * one thread at a time. An interrupt reaches it with the baton.
+ */
+class SimThread extends Thread {
+
+  /** What a thread is doing, as the scheduler sees it. */
+  enum State {
+    /** Not started, or started and not yet known to the scheduler. */
+    NEW,
+    READY,
+    PARKED,
+    ENDED
+  }
+
+  /** Unwinds a thread whose machine is dead, or whose world is over. */
+  @SuppressWarnings("serial")
+  static final class Killed extends Error {
+    Killed() {
+      super("killed", null, false, false);
+    }
+  }
+
+  final Machine machine;
+  final int number;
+  private final Runnable task;
+
+  // All of this is touched by whoever has the baton.
+  State state = State.NEW;
+  boolean permit;
+  long parkedUntil;
+
+  /** Tells the present wait from those before it. */
+  long waits;
+
+  boolean killed;
+  private boolean interruptPending;
+
+  private volatile boolean baton;
+
+  SimThread(Machine machine, int number, String name, Runnable task) {
+    super(null, null, machine.name() + "/" + name, 256 * 1024);
+    this.machine = machine;
+    this.number = number;
+    this.task = task;
+    setDaemon(true);
+  }
+
+  @Override
+  public synchronized void start() {
+    machine.scheduler().started(this);
+    super.start();
+  }
+
+  @Override
+  public void run() {
+    awaitBaton();
+    try {
+      if (!killed) {
+        task.run();
+      }
+    } catch (Killed e) {
+      // As it should.
+    } catch (Throwable e) {
+      machine.scheduler().fail("thread", getName() + " ended with " + World.describe(e));
+    } finally {
+      machine.scheduler().ended(this);
+    }
+  }
+
+  @Override
+  public void interrupt() {
+    if (Thread.currentThread() == this) {
+      super.interrupt();
+    } else {
+      interruptPending = true;
+      machine.scheduler().interrupted(this);
+    }
+  }
+
+  boolean isInterruptPending() {
+    return interruptPending;
+  }
+
+  /** To be called by the thread itself, when another has been chosen. */
+  void awaitBaton() {
+    if (Thread.interrupted()) {
+      interruptPending = true;
+    }
+    while (!baton) {
+      LockSupport.park(this);
+    }
+    baton = false;
+    if (interruptPending) {
+      interruptPending = false;
+      super.interrupt();
+    }
+  }
+
+  void giveBaton() {
+    baton = true;
+    LockSupport.unpark(this);
+  }
+
+  /** The thread that runs, if it is one of a world. */
+  static @Nullable SimThread current() {
+    return Thread.currentThread() instanceof SimThread thread ? thread : null;
+  }
+}

@@ -1,0 +1,368 @@
+package dev.interlock.simulation;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks with terms on one server, or on a majority of several. With several a token is the highest
+ * counter that was seen, and is written to a majority before the lock counts as granted.
+ */
+final class TermBackend implements LockBackend {
+
+  static final BackendInfo INFO =
+      new BackendInfo(
+          "model",
+          "a model of stores with terms",
+          Set.of(Capability.FENCING, Capability.REVOKE),
+          Duration.ZERO,
+          Duration.ofMillis(100),
+          FailureModel.builder().build());
+
+  /** What the clocks of two machines may differ by, in parts of a term. */
+  private static final int DRIFT = 100;
+
+  private final Machine machine;
+  private final Network network;
+  private final List<TermServer> servers;
+  private final int majority;
+  private final List<Deque<Connection>> idle = new ArrayList<>();
+  private final List<@Nullable Connection> subscriptions = new ArrayList<>();
+  private final Map<WakeUp, String> watches = new LinkedHashMap<>();
+  private final Set<Integer> subscribing = new TreeSet<>();
+  private boolean closed;
+
+  TermBackend(Machine machine, Network network, List<TermServer> servers) {
+    this.machine = machine;
+    this.network = network;
+    this.servers = servers;
+    this.majority = servers.size() / 2 + 1;
+    for (int i = 0; i < servers.size(); i++) {
+      idle.add(new ArrayDeque<>());
+      subscriptions.add(null);
+    }
+  }
+
+  @Override
+  public BackendInfo info() {
+    return INFO;
+  }
+
+  @Override
+  public String endpoint() {
+    return servers.get(0).name;
+  }
+
+  // --- asking ---------------------------------------------------------------------------------
+
+  private final class Asked<R> {
+    final int index;
+    final Connection connection;
+    final Connection.Reply<R> reply;
+
+    Asked(int index, Connection connection, Connection.Reply<R> reply) {
+      this.index = index;
+      this.connection = connection;
+      this.reply = reply;
+    }
+  }
+
+  private Connection connection(int index) {
+    Deque<Connection> free = idle.get(index);
+    while (!free.isEmpty()) {
+      Connection connection = free.pop();
+      if (connection.isOpen()) {
+        return connection;
+      }
+    }
+    return network.connect(machine, servers.get(index));
+  }
+
+  /**
+   * Asks all servers, and waits until enough of the answers are good, or so many are not that there
+   * cannot be enough, or the deadline has passed.
+   *
+   * @return the answers that came
+   */
+  private <R> List<R> askAll(Function<TermServer, R> question, Predicate<R> good, Deadline deadline)
+      throws InterruptedException {
+    WakeUp wakeUp = new WakeUp(machine);
+    List<Asked<R>> asked = new ArrayList<>();
+    List<R> answers = new ArrayList<>();
+    RuntimeException problem = null;
+    for (int i = 0; i < servers.size(); i++) {
+      TermServer server = servers.get(i);
+      try {
+        Connection connection = connection(i);
+        asked.add(
+            new Asked<>(i, connection, connection.send(wakeUp, () -> question.apply(server))));
+      } catch (LockUnavailableException e) {
+        problem = e;
+      }
+    }
+    int failed = servers.size() - asked.size();
+    int enough = 0;
+    try {
+      while (true) {
+        for (int i = asked.size() - 1; i >= 0; i--) {
+          Asked<R> one = asked.get(i);
+          if (!one.reply.isDone()) {
+            continue;
+          }
+          asked.remove(i);
+          try {
+            R answer = one.reply.value();
+            idle.get(one.index).push(one.connection);
+            if (answer == null) {
+              throw new IllegalStateException("a server said nothing");
+            }
+            answers.add(answer);
+            enough += good.test(answer) ? 1 : 0;
+          } catch (LockConfigurationException e) {
+            idle.get(one.index).push(one.connection);
+            problem = e;
+            failed++;
+          } catch (LockUnavailableException e) {
+            problem = problem instanceof LockConfigurationException ? problem : e;
+            failed++;
+          }
+        }
+        if (enough >= majority || asked.isEmpty()) {
+          break;
+        }
+        if (!wakeUp.await(deadline) && asked.stream().noneMatch(one -> one.reply.isDone())) {
+          problem = Connection.unavailable(servers.get(asked.get(0).index), "no answer in time");
+          break;
+        }
+      }
+    } finally {
+      // What did not come in time may come late; nobody reads on such a connection any more.
+      asked.forEach(one -> one.connection.close());
+    }
+    if (answers.size() < majority) {
+      throw problem == null ? Connection.unavailable(servers.get(0), "too few answers") : problem;
+    }
+    return answers;
+  }
+
+  private long certain(Duration term) {
+    return term.toNanos() - term.toNanos() / DRIFT - 2_000_000;
+  }
+
+  // --- the locks ------------------------------------------------------------------------------
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    long sentAt = machine.nanoTime();
+    List<TermServer.Answer> answers =
+        askAll(
+            server ->
+                server.acquire(claim.name(), claim.id(), claim.holder(), claim.term().toNanos()),
+            TermServer.Answer::granted,
+            deadline);
+    List<TermServer.Answer> granted = answers.stream().filter(TermServer.Answer::granted).toList();
+    if (granted.size() >= majority) {
+      long token = granted.stream().mapToLong(TermServer.Answer::token).max().orElseThrow();
+      if (servers.size() > 1) {
+        askAll(server -> server.raise(claim.name(), token), answer -> true, deadline);
+      }
+      Duration certain = Duration.ofNanos(certain(claim.term()));
+      return new Attempt.Granted(
+          new Grant(claim, token, sentAt + certain.toNanos(), claim.term(), certain, true));
+    }
+    if (servers.size() > 1) {
+      List<Boolean> given =
+          askAll(server -> server.withdraw(claim.name(), claim.id()), answer -> false, deadline);
+      if (given.size() < servers.size()) {
+        throw Connection.unavailable(servers.get(0), "split vote");
+      }
+    }
+    List<Long> taken =
+        answers.stream()
+            .filter(answer -> !answer.granted())
+            .map(TermServer.Answer::busyFor)
+            .sorted()
+            .toList();
+    // Of several that split the vote none gets the lock; they try again at different times.
+    return new Attempt.Busy(
+        Duration.ofNanos(
+            taken.size() >= majority ? taken.get(majority - 1) : machine.random(200_000_000)));
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    Claim claim = grant.claim();
+    long sentAt = machine.nanoTime();
+    List<String> answers =
+        askAll(
+            server -> {
+              String wrong = server.renew(claim.name(), claim.id(), claim.term().toNanos());
+              return wrong == null ? "" : wrong;
+            },
+            String::isEmpty,
+            deadline);
+    List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
+    if (answers.size() - wrong.size() >= majority) {
+      return new Renewal.Renewed(sentAt + certain(claim.term()));
+    }
+    if (wrong.size() > servers.size() - majority) {
+      return new Renewal.Gone(LossReason.TAKEN, wrong.get(0));
+    }
+    return new Renewal.Failed(Connection.unavailable(servers.get(0), "too few confirmed it"));
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    List<Boolean> answers =
+        askAll(
+            server -> server.release(claim.name(), claim.id()),
+            // With all answers it is sure that nothing is left; a majority is enough to be free.
+            answer -> servers.size() == 1 || answer,
+            deadline);
+    return answers.stream().filter(answer -> answer).count() >= majority;
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    List<LockState> answers =
+        askAll(
+            server -> {
+              server.requireWilling();
+              TermServer.Entry entry = server.entry(name);
+              return entry == null
+                  ? LockState.free(name)
+                  : LockState.held(name, entry.holder, entry.token, null, List.of());
+            },
+            state -> true,
+            deadline);
+    return answers.stream().filter(LockState::isHeld).findFirst().orElse(answers.get(0));
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return askAll(server -> server.force(name), answer -> true, deadline).contains(true);
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    return askAll(server -> server.revoke(name), answer -> true, deadline).contains(true);
+  }
+
+  // --- news -----------------------------------------------------------------------------------
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    watches.put(wakeUp, name);
+    for (int i = 0; i < servers.size(); i++) {
+      subscribe(i, name);
+    }
+    return () -> {
+      watches.remove(wakeUp);
+      if (!watches.containsValue(name)) {
+        for (int i = 0; i < servers.size(); i++) {
+          unsubscribe(i, name);
+        }
+      }
+    };
+  }
+
+  private void signal(String name) {
+    List.copyOf(watches.entrySet()).stream()
+        .filter(watch -> watch.getValue().equals(name))
+        .forEach(watch -> watch.getKey().signal());
+  }
+
+  private void subscribe(int index, String name) {
+    Connection connection = subscriptions.get(index);
+    TermServer server = servers.get(index);
+    if (connection == null || !connection.isOpen()) {
+      try {
+        connection = network.connect(machine, server);
+      } catch (LockUnavailableException e) {
+        subscribeAgain(index);
+        return;
+      }
+      connection.onBreak(() -> subscribeAgain(index));
+      subscriptions.set(index, connection);
+    }
+    Connection used = connection;
+    TermServer.Subscriber me = new TermServer.Subscriber(used, () -> signal(name));
+    WakeUp nobody = new WakeUp(machine);
+    used.send(
+        nobody,
+        () -> {
+          server.subscribe(name, me);
+          used.push(() -> signal(name));
+          return true;
+        });
+  }
+
+  private void unsubscribe(int index, String name) {
+    Connection connection = subscriptions.get(index);
+    if (connection != null && connection.isOpen()) {
+      TermServer server = servers.get(index);
+      connection.send(new WakeUp(machine), () -> server.unsubscribe(name, connection));
+    }
+  }
+
+  private void subscribeAgain(int index) {
+    if (!subscribing.add(index)) {
+      return;
+    }
+    server(index)
+        .scheduler
+        .after(
+            100_000_000 + server(index).scheduler.random(100_000_000),
+            () -> {
+              subscribing.remove(index);
+              Connection connection = subscriptions.get(index);
+              if (closed || machine.isDead() || (connection != null && connection.isOpen())) {
+                return;
+              }
+              List<String> names = watches.values().stream().distinct().toList();
+              if (!machine.runs()) {
+                subscribeAgain(index);
+              } else {
+                names.forEach(name -> subscribe(index, name));
+              }
+            });
+  }
+
+  private TermServer server(int index) {
+    return servers.get(index);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    idle.forEach(connections -> connections.forEach(Connection::close));
+    for (Connection connection : subscriptions) {
+      if (connection != null) {
+        connection.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+package dev.interlock.simulation;
+
+import dev.interlock.LockConfigurationException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A server that keeps locks for a term, and tells subscribers of releases: a model of Redis. */
+final class TermServer extends Server {
+
+  static final class Entry {
+    final String id;
+    final String holder;
+    final long token;
+    long expiresAt;
+    boolean revoked;
+
+    Entry(String id, String holder, long token, long expiresAt) {
+      this.id = id;
+      this.holder = holder;
+      this.token = token;
+      this.expiresAt = expiresAt;
+    }
+  }
+
+  /** What an attempt came to: the token, or for how long the lock is taken. */
+  record Answer(boolean granted, long token, long busyFor) {}
+
+  private final Map<String, Entry> entries = new HashMap<>();
+  private final Map<String, Long> counters = new HashMap<>();
+  private final Map<String, Set<Subscriber>> subscribers = new HashMap<>();
+
+  /** Who is told of releases. */
+  record Subscriber(Connection connection, Runnable signal) {}
+
+  TermServer(Scheduler scheduler, String name) {
+    super(scheduler, name);
+  }
+
+  @Override
+  void forgetEverything() {
+    entries.clear();
+  }
+
+  @Override
+  void started() {
+    subscribers.clear();
+  }
+
+  void requireWilling() {
+    if (isRefusing()) {
+      throw new LockConfigurationException("model: NOPERM no permission to do that");
+    }
+  }
+
+  private @Nullable Entry live(String name) {
+    Entry entry = entries.get(name);
+    if (entry != null && entry.expiresAt - scheduler.now() <= 0) {
+      entries.remove(name);
+      return null;
+    }
+    return entry;
+  }
+
+  Answer acquire(String name, String id, String holder, long term) {
+    requireWilling();
+    Entry entry = live(name);
+    if (entry != null) {
+      return entry.id.equals(id)
+          ? new Answer(true, entry.token, 0)
+          : new Answer(false, 0, entry.expiresAt - scheduler.now());
+    }
+    long token = counters.merge(name, 1L, Long::sum);
+    entries.put(name, new Entry(id, holder, token, scheduler.now() + term));
+    return new Answer(true, token, 0);
+  }
+
+  /** Sees to it that whoever comes next gets more than this. */
+  boolean raise(String name, long token) {
+    requireWilling();
+    counters.merge(name, token, Math::max);
+    return true;
+  }
+
+  /** Null if it was renewed; else what is wrong. */
+  @Nullable String renew(String name, String id, long term) {
+    requireWilling();
+    Entry entry = live(name);
+    if (entry == null || !entry.id.equals(id)) {
+      return "it is no longer there";
+    }
+    if (entry.revoked) {
+      return "it was revoked";
+    }
+    entry.expiresAt = scheduler.now() + term;
+    return null;
+  }
+
+  boolean release(String name, String id) {
+    requireWilling();
+    Entry entry = live(name);
+    if (entry == null || !entry.id.equals(id)) {
+      return false;
+    }
+    remove(name);
+    return true;
+  }
+
+  /** Takes back a vote of a minority; nobody could have had the lock for it. */
+  boolean withdraw(String name, String id) {
+    requireWilling();
+    Entry entry = live(name);
+    if (entry == null || !entry.id.equals(id)) {
+      return false;
+    }
+    entries.remove(name);
+    return true;
+  }
+
+  boolean force(String name) {
+    requireWilling();
+    if (live(name) == null) {
+      return false;
+    }
+    remove(name);
+    return true;
+  }
+
+  boolean revoke(String name) {
+    requireWilling();
+    Entry entry = live(name);
+    if (entry != null) {
+      entry.revoked = true;
+    }
+    return entry != null;
+  }
+
+  private void remove(String name) {
+    entries.remove(name);
+    for (Subscriber subscriber : List.copyOf(subscribers.getOrDefault(name, Set.of()))) {
+      subscriber.connection.push(subscriber.signal);
+    }
+  }
+
+  @Nullable Entry entry(String name) {
+    return live(name);
+  }
+
+  boolean subscribe(String name, Subscriber subscriber) {
+    subscribers
+        .computeIfAbsent(name, key -> new LinkedHashSet<>())
+        .removeIf(s -> !s.connection.isOpen());
+    subscribers.get(name).add(subscriber);
+    return true;
+  }
+
+  boolean unsubscribe(String name, Connection connection) {
+    Set<Subscriber> those = subscribers.get(name);
+    if (those != null) {
+      those.removeIf(subscriber -> subscriber.connection == connection);
+    }
+    return true;
+  }
+
+  /** What it would tell of all locks. */
+  List<String> held() {
+    List<String> held = new ArrayList<>();
+    for (String name : List.copyOf(entries.keySet())) {
+      Entry entry = live(name);
+      if (entry != null) {
+        held.add(name + " by " + entry.id);
+      }
+    }
+    return held;
+  }
+}

@@ -1,0 +1,474 @@
+package dev.interlock.simulation;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.internal.Residue;
+import dev.interlock.simulation.Plan.Blow;
+import dev.interlock.simulation.Plan.Op;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.LockBackend;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One world: makes what a plan asks for, lets it happen, and decides whether all was well. */
+final class World {
+
+  private static final long MS = 1_000_000;
+  private static final long MOST_TIME = TimeUnit.MINUTES.toNanos(40);
+
+  /** What a world came to. */
+  record Result(
+      Plan plan,
+      @Nullable Failure failure,
+      long fingerprint,
+      int steps,
+      int leases,
+      long requests,
+      List<String> lines) {}
+
+  /** Puts faults between the engine and a store, or between a program and the engine. */
+  interface Mutation {
+    default LockBackend backend(BackendContext context, Opening right) throws InterruptedException {
+      return right.open(context);
+    }
+
+    default LockClient client(LockClient right) {
+      return right;
+    }
+
+    /** Opens the right backend. */
+    interface Opening {
+      LockBackend open(BackendContext context) throws InterruptedException;
+    }
+  }
+
+  static final Mutation NONE = new Mutation() {};
+
+  private final Plan plan;
+  private final Mutation mutation;
+  private final Scheduler scheduler;
+  private final Network network;
+  private final Journal journal;
+  private final List<Server> servers = new ArrayList<>();
+  private final List<Machine> machines = new ArrayList<>();
+  private final List<Host> hosts = new ArrayList<>();
+  private final Machine heaven;
+
+  private World(Plan plan, Mutation mutation, boolean traced) {
+    this.plan = plan;
+    this.mutation = mutation;
+    SplittableRandom random = new SplittableRandom(plan.seed());
+    this.scheduler = new Scheduler(random.split(), MOST_TIME);
+    this.network = new Network(scheduler, plan.setting().delay());
+    this.journal = new Journal(scheduler, traced);
+    this.heaven = new Machine(scheduler, "world", random.split(), 1, true, 9);
+    for (int i = 0; i < plan.servers(); i++) {
+      servers.add(
+          plan.store() == Plan.Store.QUEUE
+              ? new QueueServer(scheduler, "server")
+              : new TermServer(scheduler, "server-" + i));
+    }
+    for (int i = 0; i < plan.clients(); i++) {
+      double rate = 1 + (random.nextInt(5) - 2) * 0.001;
+      machines.add(
+          new Machine(
+              scheduler,
+              "client-" + (i + 1),
+              random.split(),
+              rate,
+              plan.setting().virtualThreads(),
+              plan.setting().pool()));
+    }
+  }
+
+  static Result run(Plan plan, Mutation mutation, boolean traced) {
+    World world = new World(plan, mutation, traced);
+    world.heaven.run("order", world::order);
+    world.scheduler.run();
+    long requests = world.servers.stream().mapToLong(Server::requests).sum();
+    return new Result(
+        plan,
+        world.scheduler.failure(),
+        world.scheduler.fingerprint(),
+        world.scheduler.steps(),
+        world.journal.leases(),
+        requests,
+        world.journal.lines());
+  }
+
+  static String describe(Throwable e) {
+    StringBuilder text = new StringBuilder(e.toString());
+    int shown = 0;
+    for (StackTraceElement frame : e.getStackTrace()) {
+      if (shown++ < 12) {
+        text.append("\n      at ").append(frame);
+      }
+    }
+    return e.getCause() == null
+        ? text.toString()
+        : text.append("\n    because of ").append(describe(e.getCause())).toString();
+  }
+
+  // --- for programs ---------------------------------------------------------------------------
+
+  Plan plan() {
+    return plan;
+  }
+
+  Journal journal() {
+    return journal;
+  }
+
+  long now() {
+    return scheduler.now();
+  }
+
+  void fail(String rule, String what) {
+    scheduler.fail(rule, what);
+  }
+
+  /** Time that a call may need beyond what its caller gave it. */
+  long requestsBeyond(int requests) {
+    return requests * plan.setting().requestTimeout();
+  }
+
+  int requestsOfRelease(int members) {
+    return 2 * members;
+  }
+
+  void unavailable(LockException e) {
+    if (plan.blows().isEmpty() && e instanceof LockUnavailableException) {
+      fail("WAIT-04", "the store was there, but " + describe(e));
+    }
+  }
+
+  // --- clients --------------------------------------------------------------------------------
+
+  private LockBackend backend(Machine machine, BackendContext context) throws InterruptedException {
+    if (servers.get(0) instanceof QueueServer queue) {
+      return new QueueBackend(machine, network, queue, context, plan.setting().sessionTimeout());
+    }
+    List<TermServer> terms = new ArrayList<>();
+    servers.forEach(server -> terms.add((TermServer) server));
+    return new TermBackend(machine, network, terms);
+  }
+
+  /** A machine with its programs, and the client that they share. */
+  private final class Host implements Program.Clients {
+    private final Machine machine;
+    private final List<Program> programs = new ArrayList<>();
+    private final List<SimThread> threads = new ArrayList<>();
+    private @Nullable LockClient client;
+    private boolean gone;
+
+    Host(Machine machine, List<List<Op>> plans) {
+      this.machine = machine;
+      for (List<Op> ops : plans) {
+        programs.add(new Program(World.this, machine, this, ops));
+      }
+    }
+
+    void start() {
+      machine.run("opener", this::open);
+      for (int i = 0; i < programs.size(); i++) {
+        threads.add(machine.run("thread-" + (i + 1), programs.get(i)));
+      }
+    }
+
+    private void open() {
+      LockOptions options =
+          LockOptions.builder()
+              .term(Duration.ofNanos(plan.setting().term()))
+              .requestTimeout(Duration.ofNanos(plan.setting().requestTimeout()))
+              .build();
+      while (client == null) {
+        try {
+          client =
+              mutation.client(
+                  ClientsOnAClock.using(
+                      context -> {
+                        try {
+                          return mutation.backend(context, told -> backend(machine, told));
+                        } catch (InterruptedException e) {
+                          throw new IllegalStateException(e);
+                        }
+                      },
+                      options,
+                      machine));
+        } catch (LockException | OutOfMemoryError e) {
+          journal.note(machine, "cannot open: " + e);
+          Journal.blockFor(machine, 300 * MS);
+        }
+      }
+    }
+
+    @Override
+    public @Nullable LockClient current() throws InterruptedException {
+      while (client == null) {
+        if (gone) {
+          return null;
+        }
+        machine.pause(50 * MS);
+      }
+      return client;
+    }
+
+    boolean isDone() {
+      return machine.isDead() || programs.stream().allMatch(Program::isDone);
+    }
+
+    /** Closes the client under its programs, and opens another. */
+    void replace(long after) {
+      machine.run(
+          "replacer",
+          () -> {
+            LockClient old = client;
+            if (old != null) {
+              client = null;
+              close(old);
+              Journal.blockFor(machine, after);
+              open();
+            }
+          });
+    }
+
+    void close(LockClient old) {
+      long from = now();
+      journal.closing(machine);
+      old.close();
+      journal.note(machine, "closed");
+      if (!machine.lackedThreads()) {
+        journal.took(machine, "REL-05", "close()", from, 2 * plan.setting().requestTimeout());
+      }
+    }
+  }
+
+  // --- the course of things -------------------------------------------------------------------
+
+  private void order() {
+    try {
+      for (int i = 0; i < machines.size(); i++) {
+        Host host = new Host(machines.get(i), plan.programs().get(i));
+        hosts.add(host);
+        host.start();
+      }
+      long start = now();
+      for (Blow blow : plan.blows()) {
+        scheduler.at(start + blow.at(), () -> strike(blow));
+      }
+      awaitPrograms(start);
+      checkThatAllAreServed();
+      checkThatNothingIsLeft();
+      for (Host host : hosts) {
+        LockClient client = host.client;
+        if (client != null && !host.machine.isDead()) {
+          SimThread closer = host.machine.run("closer", () -> host.close(client));
+          while (closer.state != SimThread.State.ENDED) {
+            heaven.pause(100 * MS);
+          }
+        }
+      }
+      awaitThreads();
+      journal.check(plan.setting().outside(), plan.blows().isEmpty());
+      scheduler.finish();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("nobody interrupts this", e);
+    }
+  }
+
+  private long awaitedUntil(long start) {
+    long until = start;
+    for (Blow blow : plan.blows()) {
+      until = Math.max(until, start + blow.at() + blow.lasting());
+    }
+    return until;
+  }
+
+  private void awaitPrograms(long start) throws InterruptedException {
+    long healed = awaitedUntil(start);
+    // Every operation comes to its end in this time, if each waits for all others.
+    long each = 4 * plan.setting().term() + plan.setting().sessionTimeout();
+    long until = healed + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
+    while (!hosts.stream().allMatch(Host::isDone)) {
+      heaven.pause(500 * MS);
+      if (now() > until) {
+        fail("WAIT-05", "programs are stuck: " + stuck());
+        return;
+      }
+    }
+    while (now() < healed) {
+      heaven.pause(Math.max(MS, healed - now()));
+    }
+  }
+
+  private String stuck() {
+    StringBuilder text = new StringBuilder();
+    for (Host host : hosts) {
+      for (Program program : host.programs) {
+        Op op = program.current();
+        if (op != null) {
+          text.append("\n    ").append(host.machine.name()).append(": ").append(op);
+        }
+      }
+    }
+    return text + scheduler.threadsAlive();
+  }
+
+  /**
+   * What was dropped or left by the dead ends with its term; then everybody can have everything.
+   */
+  private void checkThatAllAreServed() throws InterruptedException {
+    long patience =
+        3 * plan.setting().term()
+            + 3 * plan.setting().sessionTimeout()
+            + 6 * plan.setting().requestTimeout();
+    for (Host host : hosts) {
+      LockClient client = host.client;
+      if (client == null || host.machine.isDead()) {
+        continue;
+      }
+      for (int i = 0; i < plan.setting().names(); i++) {
+        String name = String.valueOf((char) ('a' + i));
+        SimThread last =
+            host.machine.run(
+                "last",
+                () -> {
+                  try {
+                    Optional<Lease> had = client.lock(name).tryAcquire(Duration.ofNanos(patience));
+                    if (had.isEmpty()) {
+                      fail("WAIT-05", "\"" + name + "\" is not free in the end: " + left());
+                    } else {
+                      had.get().close();
+                    }
+                  } catch (InterruptedException | LockException e) {
+                    fail("WAIT-05", "\"" + name + "\" cannot be had in the end: " + describe(e));
+                  }
+                });
+        while (last.state != SimThread.State.ENDED) {
+          heaven.pause(20 * MS);
+        }
+      }
+    }
+  }
+
+  private List<String> left() {
+    List<String> left = new ArrayList<>();
+    for (Server server : servers) {
+      left.addAll(
+          server instanceof QueueServer queue ? queue.held() : ((TermServer) server).held());
+    }
+    return left;
+  }
+
+  private void checkThatNothingIsLeft() throws InterruptedException {
+    long until =
+        now()
+            + 3 * plan.setting().term()
+            + 2 * plan.setting().sessionTimeout()
+            + 8 * plan.setting().requestTimeout()
+            + 5_000 * MS;
+    while (true) {
+      String residue = "";
+      for (Host host : hosts) {
+        LockClient client = host.client;
+        if (client != null && !host.machine.isDead() && Residue.of(client) != 0) {
+          residue += host.machine.name() + " keeps " + Residue.of(client) + "; ";
+        }
+      }
+      List<String> left = left();
+      if (left.isEmpty() && residue.isEmpty()) {
+        return;
+      }
+      if (now() > until) {
+        fail("REL-03", "in the end " + residue + "on the store: " + left);
+        return;
+      }
+      heaven.pause(250 * MS);
+    }
+  }
+
+  private void awaitThreads() throws InterruptedException {
+    long until = now() + 4 * plan.setting().requestTimeout() + plan.setting().sessionTimeout()
+            + TimeUnit.MINUTES.toNanos(1); // listeners may block
+    while (true) {
+      long running =
+          scheduler.alive().stream()
+              .filter(thread -> thread.machine != heaven && !thread.machine.isDead())
+              .count();
+      if (running == 0) {
+        return;
+      }
+      if (now() > until) {
+        fail("REL-05", "threads go on after their client was closed: " + scheduler.threadsAlive());
+        return;
+      }
+      heaven.pause(250 * MS);
+    }
+  }
+
+  // --- what befalls them ----------------------------------------------------------------------
+
+  private void strike(Blow blow) {
+    Machine machine = machines.get(blow.client());
+    Host host = hosts.get(blow.client());
+    Server server = servers.get(blow.server());
+    if (machine.isDead()) {
+      return;
+    }
+    journal.note(
+        machine,
+        "*** "
+            + blow.harm()
+            + " for "
+            + blow.lasting() / MS
+            + " ms"
+            + (servers.size() > 1 ? ", " + server.name : ""));
+    long lasting = blow.lasting();
+    switch (blow.harm()) {
+      case STOP -> machine.stop(lasting);
+      case STOPS -> {
+        machine.stopAtRandom(0.01, lasting);
+        scheduler.after(10 * lasting, () -> machine.stopAtRandom(0, 1));
+      }
+      case SLEEP -> machine.sleep(lasting);
+      case DIE -> {
+        machine.die();
+        network.hangUp(machine, servers);
+      }
+      case NO_THREADS -> {
+        machine.refuseThreads(true);
+        scheduler.after(lasting, () -> machine.refuseThreads(false));
+      }
+      case CLOSE -> host.replace(lasting);
+      case INTERRUPT -> {
+        SimThread thread = host.threads.get(blow.thread());
+        if (thread.state != SimThread.State.ENDED) {
+          thread.interrupt();
+        }
+      }
+      case CUT -> network.cut(machine, server, lasting);
+      case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
+      case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
+      case SILENCE -> network.hold(machine, server, true, true, lasting);
+      case SLOW -> network.slow(plan.setting().requestTimeout() / 2, lasting);
+      case SERVER_STOP -> server.stop(lasting);
+      case SERVER_RESTART -> server.restart(lasting, false);
+      case SERVER_EMPTY -> server.restart(lasting, true);
+      case SERVER_REFUSE -> server.refuse(lasting);
+      case LEADER -> {
+        if (server instanceof QueueServer queue) {
+          queue.loseLeader(lasting);
+        }
+      }
+    }
+  }
+}
