@@ -7,6 +7,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -16,6 +17,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -23,18 +25,31 @@ import org.jspecify.annotations.Nullable;
  * Where a store is, as text: {@code
  * scheme://user:password@host:port,host:port/path?name=value&name=value}, or {@code
  * scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it takes
- * several hosts. User, password, path and parameters are percent-decoded.
+ * several hosts. User, password, path and parameters are percent-decoded. In user and password only
+ * {@code %}, {@code ?} and, in the user, {@code :} have to be percent-encoded; in parameters {@code
+ * %}, {@code &} and {@code @}.
  *
  * <p>Every reader of a part that does not fit throws {@link LockConfigurationException}, which
  * names the part and says what would be right. A parameter that nobody has read is a mistake of the
  * user's: {@link #requireAllRead()} refuses it. Passwords are never part of {@link #toString()} or
- * of a message.
+ * of a message; {@link #redact} keeps them out of what others say.
  *
  * <p>Not thread-safe.
  */
 public final class LockUri {
 
   private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
+  private static final Pattern ADDRESS =
+      Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+))(:.*)?", Pattern.DOTALL);
+  private static final Pattern PORT = Pattern.compile("\\d{1,5}");
+
+  private static final Pattern LOGIN_START = Pattern.compile(":/+|(?<![\\w/])//");
+  private static final Pattern NEXT_URI = Pattern.compile("(?=\\s\\W{0,2}" + SCHEME + ":/)");
+  private static final Pattern SECRET_PARAMETER =
+      Pattern.compile(
+          "[?&][\\w.%-]*(?:password|passwd|pwd|secret|token|credential)[\\w.%-]*=",
+          Pattern.CASE_INSENSITIVE);
+  private static final String HIDDEN = "***";
 
   /**
    * One address.
@@ -94,6 +109,13 @@ public final class LockUri {
     Map<String, String> parameters = new LinkedHashMap<>();
     int question = rest.indexOf('?');
     if (question >= 0) {
+      // In redis://u:1?a=b@host the parameters may begin at the ?, or the password may go on.
+      if (rest.startsWith("//") && rest.indexOf('@', question) >= 0) {
+        throw new LockConfigurationException(
+            scheme
+                + " URI: there is an @ after a ?; write ? in a user or password as %3F, and @ in a"
+                + " parameter as %40");
+      }
       parseQuery(scheme, rest.substring(question + 1), parameters);
       rest = rest.substring(0, question);
     }
@@ -231,41 +253,30 @@ public final class LockUri {
   }
 
   private Endpoint endpoint(String text, int defaultPort) {
-    int end = text.startsWith("[") ? text.indexOf(']') + 1 : text.indexOf(':');
-    if (end < 0) {
-      end = text.length();
-    }
-    String host = text.substring(0, end);
-    if (host.startsWith("[") && host.endsWith("]")) {
-      host = host.substring(1, host.length() - 1);
-    }
-    String rest = text.substring(end);
-    if (host.isEmpty() || (!rest.isEmpty() && !rest.startsWith(":"))) {
+    Matcher address = ADDRESS.matcher(text);
+    // What is wrong is not repeated: it is a password if "@host" was forgotten.
+    if (!address.matches()) {
       throw new LockConfigurationException(
           scheme
-              + " URI: \""
-              + text
-              + "\" is not a host and port; write host:"
+              + " URI: what stands before the path is not a host and port; write host:"
               + defaultPort
               + ", or [address]:"
               + defaultPort
               + " for IPv6");
     }
-    if (rest.isEmpty()) {
+    String host = address.group(1) == null ? address.group(2) : address.group(1);
+    if (address.group(3) == null) {
       return new Endpoint(host, defaultPort);
     }
-    String digits = rest.substring(1);
-    int port = digits.matches("\\d{1,5}") ? Integer.parseInt(digits) : 0;
+    String digits = address.group(3).substring(1);
+    int port = PORT.matcher(digits).matches() ? Integer.parseInt(digits) : 0;
     if (port < 1 || port > 65_535) {
       throw new LockConfigurationException(
           scheme
-              + " URI: \""
-              + digits
-              + "\" is not a port; write a number from 1 to 65535, such"
-              + " as "
+              + " URI: what follows the host "
               + host
-              + ":"
-              + defaultPort);
+              + " is not a port; write a number from 1 to 65535, such as "
+              + new Endpoint(host, defaultPort));
     }
     return new Endpoint(host, port);
   }
@@ -382,9 +393,68 @@ public final class LockUri {
     }
   }
 
-  /** Returns scheme, addresses and path: neither user, password nor parameters. */
+  /**
+   * Returns the text with every URI in it stripped of what may be secret: user and password, and
+   * the values of parameters whose names contain {@code password}, {@code passwd}, {@code pwd},
+   * {@code secret}, {@code token} or {@code credential}. {@code ***} stands in their place.
+   *
+   * <p>Passwords may be written raw, and may hold spaces, slashes and {@code @}. So where the text
+   * leaves open how long a secret is, too much is hidden and not too little: a login ends at the
+   * last {@code @} before the next URI, and a secret parameter with the text before the next URI.
+   * What looks like a URI after white space is taken for the next one.
+   *
+   * @param text a URI, or a message that may quote some
+   * @return the text to show
+   */
+  public static String redact(String text) {
+    StringBuilder redacted = new StringBuilder(text.length());
+    for (String part : NEXT_URI.split(text, -1)) {
+      redactOne(part, redacted);
+    }
+    return redacted.toString();
+  }
+
+  private static void redactOne(String text, StringBuilder redacted) {
+    Matcher login = LOGIN_START.matcher(text);
+    int start = login.find() ? login.end() : text.length();
+    int at = text.lastIndexOf('@');
+    Matcher parameter = SECRET_PARAMETER.matcher(text);
+    boolean hasParameter = parameter.find();
+    if (hasParameter && parameter.end() <= at) {
+      // Either the parameter is part of a password, or the @ is part of the parameter.
+      redacted.append(text, 0, Math.min(start, parameter.end())).append(HIDDEN);
+      return;
+    }
+    int shown = 0;
+    if (at >= start) {
+      redacted.append(text, 0, start).append(HIDDEN);
+      shown = at;
+    }
+    if (hasParameter) {
+      redacted.append(text, shown, parameter.end()).append(HIDDEN);
+    } else {
+      redacted.append(text, shown, text.length());
+    }
+  }
+
+  /**
+   * Returns scheme, addresses and path: neither user, password nor parameters. What is malformed is
+   * replaced by {@code ***}, as it may be a password.
+   */
   @Override
   public String toString() {
-    return hosts == null ? scheme + ":" + path : scheme + "://" + hosts + path;
+    if (hosts == null) {
+      return scheme + ":" + (path.indexOf('@') < 0 ? path : HIDDEN);
+    }
+    boolean wellFormed =
+        Arrays.stream(hosts.split(",", -1))
+            .map(ADDRESS::matcher)
+            .allMatch(address -> address.matches() && hasPortOrNone(address));
+    return scheme + "://" + (wellFormed ? hosts : HIDDEN) + path;
+  }
+
+  private static boolean hasPortOrNone(Matcher address) {
+    String port = address.group(3);
+    return port == null || PORT.matcher(port.substring(1)).matches();
   }
 }

@@ -12,8 +12,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LockUriTest {
@@ -95,13 +98,119 @@ class LockUriTest {
     assertThrows(LockConfigurationException.class, () -> LockUri.parse(text));
   }
 
+  /** Every printable ASCII character that is neither a letter nor a digit, in a password. */
+  static List<String> secrets() {
+    return IntStream.rangeClosed(' ', '~')
+        .filter(c -> !Character.isLetterOrDigit(c))
+        .mapToObj(c -> "hunter" + (char) c + "secret")
+        .toList();
+  }
+
+  private static void assertHides(String text) {
+    assertFalse(text.contains("hunter") || text.contains("secret"), text);
+  }
+
+  private static void assertHides(LockConfigurationException e) {
+    assertHides(String.valueOf(e.getMessage()));
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"redis://:hunter2%@h", "redis://:hunter2%zz@h/", "redis://u:hunter2@h:x"})
+  @ValueSource(
+      strings = {
+        "redis://:hunter2%@h",
+        "redis://:hunter2%zz@h/",
+        "redis://u:hunter2@h:x",
+        "redis://:hunter2?@localhost?term=5s",
+        "redis://u:12?hunter=2@localhost",
+        "redis://u:hunter2",
+        "redis://:hunter2",
+        "redis://h,u:hunter2"
+      })
   void aPasswordNeverAppearsInAMessage(String text) {
+    assertHides(
+        assertThrows(LockConfigurationException.class, () -> LockUri.parse(text).endpoints(6379)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://u:hunter2@h",
+        "redis:u:hunter2@h",
+        "redis:/:hunter2@h",
+        "redis://u:hunter2",
+        "redis://h?password=hunter2",
+      })
+  void aPasswordNeverAppearsInToString(String text) {
+    assertHides(LockUri.parse(text).toString());
+  }
+
+  @ParameterizedTest
+  @MethodSource("secrets")
+  void aPasswordWithAnyCharacterIsTakenWholeOrRefusedUnseen(String secret) {
+    for (String text :
+        List.of(
+            "redis://me:" + secret + "@localhost/0?ttl=5s", "redis://:" + secret + "@[::1]:1,h")) {
+      LockUri uri;
+      try {
+        uri = LockUri.parse(text);
+      } catch (LockConfigurationException e) {
+        assertTrue(secret.contains("%") || secret.contains("?"), text);
+        assertHides(e);
+        continue;
+      }
+      assertEquals(Optional.of(secret), uri.password());
+      assertHides(uri.toString());
+    }
+  }
+
+  @Test
+  void aQuestionMarkBeforeAnAtIsRefusedSinceItMayEndTheAddressOrBePartOfAPassword() {
     LockConfigurationException e =
-        assertThrows(LockConfigurationException.class, () -> LockUri.parse(text).endpoints(6379));
-    assertFalse(e.getMessage().contains("hunter2"), e.getMessage());
-    assertFalse(LockUri.parse("redis://u:hunter2@h").toString().contains("hunter2"));
+        assertThrows(
+            LockConfigurationException.class, () -> LockUri.parse("redis://:p@h?holder=me@host"));
+    assertTrue(e.getMessage().contains("%3F") && e.getMessage().contains("%40"), e.getMessage());
+    assertEquals(
+        Optional.of("me@host"), LockUri.parse("redis://:p@h?holder=me%40host").text("holder"));
+    assertEquals(Optional.of("me@host"), LockUri.parse("memory:x?holder=me@host").text("holder"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          redis://:hunter2@h                      | redis://***@h
+          redis://u@h:1/0?ttl=5s                  | redis://***@h:1/0?ttl=5s
+          REDISS://U:hunter2@H                    | REDISS://***@H
+          etcd://u:hunter2@h1:1,[::1]:2,h3/0      | etcd://***@h1:1,[::1]:2,h3/0
+          redis:/u:hunter2@h                      | redis:/***@h
+          //u:hunter2@h is no URI                 | //***@h is no URI
+          redis://h/m?a=b&sentinelPassword=hunter | redis://h/m?a=b&sentinelPassword=***
+          zookeeper://u:hunter2@h?otherPassword=x | zookeeper://***@h?otherPassword=***
+          redis://h?sentinelPassword=hunter@2     | redis://***
+          redis://:hunter?token=2@h               | redis://***
+          x://h?API_TOKEN=hunter&a=b               | x://h?API_TOKEN=***
+          redis://a:hunter@h1 or "etcd://b:secret@h2" | redis://***@h1 or "etcd://***@h2"
+          redis://h1 or etcd://b:secret@h2 failed | redis://h1 or etcd://***@h2 failed
+          held by me@host at redis://h            | held by me@host at redis://h
+          redis at h:6379: held by me@host        | redis at h:6379: held by me@host
+          lease with token=5                      | lease with token=5
+          write user:password@host                | write user:password@host
+          """)
+  void redactedTextHasUrisWithoutLoginsAndSecrets(String text, String redacted) {
+    assertEquals(redacted, LockUri.redact(text));
+  }
+
+  @ParameterizedTest
+  @MethodSource("secrets")
+  void redactedTextHidesAPasswordWithAnyCharacter(String secret) {
+    assertEquals(
+        "cannot open \"redis://***@[::1]:6379,h2/0?ttl=5s\": it is down",
+        LockUri.redact(
+            "cannot open \"redis://me:" + secret + "@[::1]:6379,h2/0?ttl=5s\": it is down"));
+    assertHides(LockUri.redact("cannot open redis://h/m?sentinelPassword=" + secret + ": no"));
+    assertHides(LockUri.redact("cannot open redis://u:p@h/m?sentinelPassword=" + secret));
+    assertHides(LockUri.redact("redis://:a@" + secret + "?password=" + secret + "@h"));
   }
 
   @Test

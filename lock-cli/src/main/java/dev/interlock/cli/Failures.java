@@ -4,7 +4,9 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.LockUri;
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 import java.util.ServiceConfigurationError;
 import java.util.function.BooleanSupplier;
@@ -25,9 +27,6 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * who ask for it.
  */
 final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
-
-  /** What comes before the host in a URI: from the slashes to the last @ that could end it. */
-  private static final Pattern LOGIN = Pattern.compile("://.*@", Pattern.DOTALL);
 
   private static final Pattern LINE_BREAKS = Pattern.compile("\\s*\\R\\s*");
 
@@ -103,15 +102,17 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     PrintWriter err = command.getErr();
     err.println("interlock: " + oneLine(message));
     if (debug.getAsBoolean()) {
-      failure.printStackTrace(err);
+      StringWriter trace = new StringWriter();
+      failure.printStackTrace(new PrintWriter(trace, true));
+      trace.toString().lines().map(LockUri::redact).forEach(err::println);
     }
     err.flush();
     return exitCode;
   }
 
-  /** One line without the login of any URI, in case an argument found its way into a message. */
+  /** One line without the secrets of any URI, in case an argument found its way into a message. */
   private static String oneLine(String message) {
     String line = LINE_BREAKS.matcher(message.strip()).replaceAll(" ");
-    return LOGIN.matcher(Text.printable(line)).replaceAll("://***@");
+    return LockUri.redact(Text.printable(line));
   }
 }

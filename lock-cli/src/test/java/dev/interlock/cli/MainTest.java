@@ -83,6 +83,10 @@ class MainTest {
           {"inspect", "redis://user:s3cret@host:port", "job"},
           {"inspect", "redis://user:s3c/ret@host:1", "job", "redis://user:s3cret@host"},
           {"inspect", "redis://user:s3cret@host?x=y", "job"},
+          {"inspect", "redis://user:s3c?ret@host", "job"},
+          {"inspect", "redis://user:s3cret", "job"},
+          {"inspect", "redis://h", "job", "redis-sentinel://h/m?sentinelPassword=s3c ret"},
+          {"inspect", "--debug", "redis://h", "job", "redis://user:s3cret@host"},
         }) {
       Result result = interlock.run(arguments);
       assertEquals(2, result.exitCode(), result::toString);

@@ -1,10 +1,10 @@
 package dev.interlock.compare;
 
+import dev.interlock.spi.LockUri;
 import java.util.regex.Pattern;
 
 /** How failures are told: in one line, without anybody's password. */
 public final class Failures {
-  private static final Pattern LOGIN = Pattern.compile("://[^\\s/]*@");
   private static final Pattern LINE_BREAKS = Pattern.compile("\\s*\\R\\s*");
   private static final int LONGEST = 300;
 
@@ -18,7 +18,7 @@ public final class Failures {
       text = failure.toString();
     }
     String line = LINE_BREAKS.matcher(text.strip()).replaceAll("; ");
-    line = LOGIN.matcher(line).replaceAll("://***@");
+    line = LockUri.redact(line);
     return line.length() <= LONGEST ? line : line.substring(0, LONGEST) + " …";
   }
 }

@@ -92,7 +92,7 @@ final class Failures {
           "has no authentication enabled; leave user and password out, or enable it", failure);
     }
     if (message.contains("user name is empty")) {
-      return wrong("asks for a user and a password; write etcd://user:password@host", failure);
+      return wrong("asks for a user and a password; write user:password@host", failure);
     }
     if (message.contains("database space exceeded")) {
       return passing(

@@ -464,6 +464,22 @@ class FailuresTest {
   // -------------------------------------------------------------
 
   @Test
+  void aServerThatRepeatsThePasswordIsNotQuoted() throws Exception {
+    try (RedisServer open =
+        Testbed.redis().config("rename-command AUTH \"\"", "rename-command HELLO \"\"").start()) {
+      LockException e =
+          refused(() -> Backends.open("redis://me:" + SECRET + "@127.0.0.1:" + open.port()));
+      assertSays(e, "unknown command");
+      for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+        assertFalse(cause.toString().contains(SECRET), cause::toString);
+        for (Throwable suppressed : cause.getSuppressed()) {
+          assertFalse(suppressed.toString().contains(SECRET), suppressed::toString);
+        }
+      }
+    }
+  }
+
+  @Test
   void aMissingAndAWrongPassword() throws Exception {
     try (RedisServer guarded = Testbed.redis().password(SECRET).start()) {
       String plain = "redis://127.0.0.1:" + guarded.port();

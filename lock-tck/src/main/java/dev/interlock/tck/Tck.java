@@ -5,6 +5,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockUri;
 import dev.interlock.tck.report.Report;
 import dev.interlock.tck.report.TextTable;
 import java.io.IOException;
@@ -116,7 +117,8 @@ public final class Tck {
       return runWithProviders();
     } catch (Impossible | IOException e) {
       String message = e instanceof Impossible ? e.getMessage() : e.toString();
-      err.println("interlock: " + String.valueOf(message).replaceAll("\\s*\\R\\s*", " "));
+      err.println(
+          "interlock: " + LockUri.redact(String.valueOf(message).replaceAll("\\s*\\R\\s*", " ")));
       err.flush();
       return COULD_NOT_RUN;
     } finally {

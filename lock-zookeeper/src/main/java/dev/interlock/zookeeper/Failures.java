@@ -77,7 +77,7 @@ final class Failures {
               "does not permit us what locks need at "
                   + e.getPath()
                   + " (create, read and delete); user and password are written as"
-                  + " zookeeper://user:password@host",
+                  + " user:password@host",
               e);
       case AUTHFAILED -> wrong("refuses our authentication", e);
       case INVALIDACL ->

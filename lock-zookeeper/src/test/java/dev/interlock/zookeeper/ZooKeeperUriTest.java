@@ -40,7 +40,7 @@ class ZooKeeperUriTest {
         "zookeeper://h?tls=true&caCert=/no/such/file | cannot be read",
         "zookeeper://user@h | user and password come together",
         "zookeeper://:pass@h | user and password come together",
-        "zookeeper://h?otherPassword=pass@ | a second password of a user",
+        "zookeeper://h?otherPassword=pass%40 | a second password of a user",
         "zookeeper://user:secret@h?otherPassword= | otherPassword is empty",
         "zookeeper://h?access=all | access must be creator or anyone",
         "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",

@@ -94,7 +94,8 @@ public final class Failures {
     return explainConnection(e, afterTimeout, afterBreak);
   }
 
-  private LockException explainAnswer(JedisDataException e) {
+  private LockException explainAnswer(JedisDataException answer) {
+    JedisDataException e = withoutArguments(answer);
     String message = e.getMessage() == null ? "" : e.getMessage();
     if (e instanceof JedisMovedDataException) {
       return wrong("is a node of a Redis Cluster; use redis-cluster://host:port", e);
@@ -120,7 +121,7 @@ public final class Failures {
           passing("takes no writes, as it has fewer replicas than min-replicas-to-write", e);
       case "MISCONF" -> passing("takes no writes, as it cannot save its data; its log says why", e);
       case "NOAUTH" ->
-          wrong("wants a password; write it as scheme://user:password@host or //:password@host", e);
+          wrong("wants a password; write user:password@host, or :password@host without a user", e);
       case "WRONGPASS" -> wrong("refuses the user or the password", e);
       case "NOPERM" -> forbidden(message, e);
       case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
@@ -131,18 +132,30 @@ public final class Failures {
     };
   }
 
+  /** A server that does not know a command repeats its arguments: those of AUTH are the login. */
+  private static JedisDataException withoutArguments(JedisDataException e) {
+    String message = String.valueOf(e.getMessage());
+    int arguments = message.indexOf(", with args beginning");
+    if (arguments < 0) {
+      return e;
+    }
+    JedisDataException shortened = new JedisDataException(message.substring(0, arguments));
+    shortened.setStackTrace(e.getStackTrace());
+    return shortened;
+  }
+
   private LockException explainSentence(String message, JedisDataException e) {
     if (message.contains("max number of clients")) {
       return passing("has no connection left for us (maxclients)", e);
-    }
-    if (message.contains("invalid password") || message.contains("AUTH")) {
-      return wrong("refuses the user or the password: " + message, e);
     }
     if (message.contains("unknown command")) {
       return wrong(
           "lacks a command that locks need, renamed or disabled, or is older than Redis 5: "
               + message,
           e);
+    }
+    if (message.contains("invalid password") || message.contains("AUTH")) {
+      return wrong("refuses the user or the password: " + message, e);
     }
     if (message.contains("non deterministic")) {
       return wrong("is older than Redis 5, which locks need", e);

@@ -334,6 +334,8 @@ public abstract class ApiRules extends RuleTest {
             scheme + "://somebody:" + SECRET + "@localhost:99999",
             scheme + "://somebody:" + SECRET + "@localhost:x",
             scheme + "://somebody:" + SECRET + "%zz@localhost",
+            scheme + "://:" + SECRET + "?@localhost?term=5s",
+            scheme + "://somebody:" + SECRET,
             "somebody:" + SECRET + "@localhost");
     assertFalse(said.isEmpty(), "nothing was said at all");
     assertFalse(said.contains(SECRET), () -> "a message shows the password: " + said);
