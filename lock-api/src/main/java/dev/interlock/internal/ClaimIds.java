@@ -1,35 +1,79 @@
 package dev.interlock.internal;
 
 import java.util.Base64;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Identities of attempts: 120 random bits of the client's own, then a count. No system call per
- * attempt, and no two attempts of anybody share one.
+ * Identities of attempts: 96 random bits, a count of 30 bits, and the last 36 bits of the time in
+ * nanoseconds. Random bits and count keep attempts apart, those of all clients anywhere.
+ *
+ * <p>A process that was restored from a snapshot more than once, or a virtual machine that was
+ * cloned, has random bits and count in common with its clones. So the random bits are drawn anew
+ * when either clock has left the second that began with the last draw: when the process goes on
+ * later, on a machine with another clock, or just goes on. Until then the time parts the clones.
  */
 final class ClaimIds {
+
+  private static final int RANDOM_BYTES = 12;
+  private static final long LONGEST_MILLIS = 1_000;
+  private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(LONGEST_MILLIS);
 
   private static final String DIGITS =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-  private final String prefix;
-  private final AtomicLong count = new AtomicLong();
+  /** What is counted on after one draw. A second is too short for more than 2^30 attempts. */
+  private static final class Series {
+    final String random;
+    final long nanos;
+    final long millis;
+    final AtomicLong count = new AtomicLong();
+
+    Series(Platform platform, long nanos, long millis) {
+      this.random =
+          Base64.getUrlEncoder().withoutPadding().encodeToString(platform.unique(RANDOM_BYTES));
+      this.nanos = nanos;
+      this.millis = millis;
+    }
+
+    /** Compared without sign: a clock may also have been set back. */
+    boolean isCurrent(long atNanos, long atMillis) {
+      return Long.compareUnsigned(atNanos - nanos, LONGEST_NANOS) < 0
+          && Long.compareUnsigned(atMillis - millis, LONGEST_MILLIS) < 0;
+    }
+  }
+
+  private final Platform platform;
+  private volatile Series series;
 
   ClaimIds(Platform platform) {
-    prefix = Base64.getUrlEncoder().withoutPadding().encodeToString(platform.unique(15));
+    this.platform = platform;
+    this.series = new Series(platform, platform.nanoTime(), platform.wallMillis());
   }
 
   String next() {
-    long number = count.getAndIncrement();
+    Series current = series;
+    long nanos = platform.nanoTime();
+    long millis = platform.wallMillis();
+    if (!current.isCurrent(nanos, millis)) {
+      // Threads that come here together draw one each, and one of them stays.
+      current = new Series(platform, nanos, millis);
+      series = current;
+    }
+    long count = current.count.getAndIncrement();
     // One expression, so that nothing but the result is allocated.
-    return prefix
-        + digit(number >>> 36)
-        + digit(number >>> 30)
-        + digit(number >>> 24)
-        + digit(number >>> 18)
-        + digit(number >>> 12)
-        + digit(number >>> 6)
-        + digit(number);
+    return current.random
+        + digit(count >>> 24)
+        + digit(count >>> 18)
+        + digit(count >>> 12)
+        + digit(count >>> 6)
+        + digit(count)
+        + digit(nanos >>> 30)
+        + digit(nanos >>> 24)
+        + digit(nanos >>> 18)
+        + digit(nanos >>> 12)
+        + digit(nanos >>> 6)
+        + digit(nanos);
   }
 
   private static char digit(long number) {

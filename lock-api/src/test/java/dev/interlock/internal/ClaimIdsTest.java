@@ -1,0 +1,147 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class ClaimIdsTest {
+
+  private static final int BEFORE = 5;
+
+  /** A machine whose random source and clocks go their own way once it is a clone. */
+  private static final class Machine implements Platform {
+    private long nanos = Long.MAX_VALUE - Duration.ofMillis(100).toNanos();
+    private long millis = 1_800_000_000_000L;
+    private int randomness;
+    private int draws;
+
+    void becomeClone(int number) {
+      randomness = number;
+    }
+
+    @Override
+    public long nanoTime() {
+      return nanos;
+    }
+
+    @Override
+    public long wallMillis() {
+      return millis;
+    }
+
+    @Override
+    public byte[] unique(int count) {
+      byte[] bytes = new byte[count];
+      Arrays.fill(bytes, (byte) (16 * ++draws + randomness));
+      return bytes;
+    }
+
+    @Override
+    public void parkUntil(Object blocker, long untilNanos) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void unpark(@Nullable Thread thread) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public ExecutorService pool(String name, int most, boolean virtual) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Thread thread(String name, Runnable task) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public long random(long bound) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static ClaimIds snapshot(Machine machine) {
+    ClaimIds ids = new ClaimIds(machine);
+    for (int i = 0; i < BEFORE; i++) {
+      ids.next();
+    }
+    return ids;
+  }
+
+  private final Machine first = new Machine();
+  private final Machine second = new Machine();
+  private final ClaimIds ofFirst = snapshot(first);
+  private final ClaimIds ofSecond = snapshot(second);
+
+  private void resume() {
+    first.becomeClone(1);
+    second.becomeClone(2);
+  }
+
+  @Test
+  void anIdIs27CharactersThatAnyStoreTakes() {
+    String id = ofFirst.next();
+    assertTrue(id.matches("[A-Za-z0-9_-]{27}"), id);
+  }
+
+  @Test
+  void noIdComesTwiceWhileTheClocksStandStill() {
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < 100_000; i++) {
+      assertTrue(ids.add(ofFirst.next()));
+    }
+  }
+
+  @Test
+  void clonesPartWaysOnceTheirWallClocksHaveJumped() {
+    resume();
+    first.millis += 5_000;
+    second.millis += 5_000;
+    assertNotEquals(ofFirst.next(), ofSecond.next());
+  }
+
+  @Test
+  void clonesPartWaysOnAMachineWhoseMonotonicClockIsBehind() {
+    resume();
+    first.nanos -= 1;
+    second.nanos -= 1;
+    assertNotEquals(ofFirst.next(), ofSecond.next());
+  }
+
+  @Test
+  void clonesPartWaysASecondAfterTheLastDraw() {
+    resume();
+    first.nanos += 1_000_000_000;
+    second.nanos += 1_000_000_000;
+    assertNotEquals(ofFirst.next(), ofSecond.next());
+  }
+
+  @Test
+  void clonesThatResumeAtOncePartWaysByTheTimesOfTheirAttempts() {
+    resume();
+    first.nanos += 1_000;
+    second.nanos += 1_001;
+    assertNotEquals(ofFirst.next(), ofSecond.next());
+  }
+
+  @Test
+  void bytesAreDrawnOnceInASecond() {
+    int draws = first.draws;
+    for (int i = 0; i < 100; i++) {
+      first.nanos += 10_000_000;
+      first.millis += 10;
+      ofFirst.next();
+    }
+    assertEquals(draws + 1, first.draws);
+  }
+}
