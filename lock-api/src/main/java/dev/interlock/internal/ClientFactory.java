@@ -78,10 +78,10 @@ public final class ClientFactory {
    * @return a new client
    */
   public static LockClient using(BackendFactory factory, LockOptions options, TimeSource time) {
+    Platform platform = Platform.on(requireNonNull(time, "time"));
+    Labels.findHost(platform);
     return new Engine(
-        requireNonNull(factory, "factory"),
-        requireNonNull(options, "options"),
-        requireNonNull(time, "time"));
+        requireNonNull(factory, "factory"), requireNonNull(options, "options"), platform);
   }
 
   /** The parameters that every URI takes; see {@link LockClient#open(String, LockOptions)}. */

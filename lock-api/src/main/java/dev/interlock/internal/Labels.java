@@ -1,28 +1,43 @@
 package dev.interlock.internal;
 
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
-/** The default label of a holder: {@code host/pid/thread}. */
+/**
+ * The default label of a holder: {@code host/pid/thread}. The host is what the kernel or the
+ * environment calls it. Where neither says (macOS), it is looked up in the background, since a
+ * resolver can take any time, and is {@code unknown-host} until then.
+ */
 final class Labels {
 
   private static final int LONGEST = 255;
-  private static final String PROCESS = host() + "/" + ProcessHandle.current().pid() + "/";
+  private static final String UNKNOWN = "unknown-host";
+  private static final Path OF_KERNEL = Path.of("/proc/sys/kernel/hostname");
 
-  /** A thread's name and the label made of it. An array, which belongs to no program's loader. */
-  private static final ThreadLocal<String[]> LAST = ThreadLocal.withInitial(() -> new String[2]);
+  private static volatile String process = process(knownHost());
+
+  /**
+   * A thread's name, the process and the label made of them. An array, which belongs to no
+   * program's loader.
+   */
+  private static final ThreadLocal<String[]> LAST = ThreadLocal.withInitial(() -> new String[3]);
 
   private Labels() {}
 
   static String ofCurrentThread() {
     Thread thread = Thread.currentThread();
     String name = thread.getName();
+    String here = process;
     String[] last = LAST.get();
-    if (!name.equals(last[0])) {
-      last[1] = clean(PROCESS + (name.isEmpty() ? "#" + thread.getId() : name));
+    if (!name.equals(last[0]) || !here.equals(last[1])) {
+      last[2] = clean(here + (name.isEmpty() ? "#" + thread.getId() : name));
+      last[1] = here;
       last[0] = name;
     }
-    return last[1];
+    return last[2];
   }
 
   // Thread names may hold anything; a label must be short and printable.
@@ -41,12 +56,36 @@ final class Labels {
     return clean == null ? label.substring(0, length) : clean.toString();
   }
 
-  private static String host() {
+  /** Looks the host up in the background, unless it is known. */
+  static void findHost(Platform platform) {
+    if (process.equals(process(UNKNOWN))) {
+      platform.thread("host-name", () -> process = process(lookedUpHost())).start();
+    }
+  }
+
+  private static String process(String host) {
+    return host + "/" + ProcessHandle.current().pid() + "/";
+  }
+
+  private static String knownHost() {
+    String host = System.getenv("HOSTNAME");
+    try {
+      host = Files.readString(OF_KERNEL).strip();
+    } catch (IOException | SecurityException e) {
+      // Not on Linux, or hidden from this process: the environment has to do.
+    }
+    if (host == null || host.isEmpty()) {
+      host = System.getenv("COMPUTERNAME");
+    }
+    return host == null || host.isEmpty() ? UNKNOWN : host;
+  }
+
+  private static String lookedUpHost() {
     try {
       return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException e) {
       // A machine that cannot resolve its own name still has a process id to tell.
-      return "unknown-host";
+      return UNKNOWN;
     }
   }
 }
