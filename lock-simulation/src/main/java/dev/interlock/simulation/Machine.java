@@ -58,13 +58,14 @@ final class Machine implements Platform {
       String name,
       SplittableRandom random,
       double rate,
+      long monotonicStart,
       boolean virtualThreads,
       int mostOfAPool) {
     this.scheduler = scheduler;
     this.name = name;
     this.random = random;
     this.rate = rate;
-    this.monotonicStart = random.nextBoolean() ? 0 : Long.MAX_VALUE - 7_300_000_000_000L;
+    this.monotonicStart = monotonicStart;
     this.virtualThreads = virtualThreads;
     this.mostOfAPool = mostOfAPool;
   }

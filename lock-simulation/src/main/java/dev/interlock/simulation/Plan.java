@@ -1,7 +1,9 @@
 package dev.interlock.simulation;
 
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
@@ -19,7 +21,9 @@ record Plan(
   enum Store {
     QUEUE,
     TERM,
-    MAJORITY
+    MAJORITY,
+    /** What lock-api has inside one JVM; for the mutants of the kit. */
+    MEMORY
   }
 
   /** Durations in nanoseconds. */
@@ -130,21 +134,45 @@ record Plan(
   }
 
   int servers() {
-    return store == Store.MAJORITY ? 3 : 1;
+    return switch (store) {
+      case MAJORITY -> 3;
+      case QUEUE, TERM -> 1;
+      case MEMORY -> 0;
+    };
   }
 
   int operations() {
     return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
   }
 
+  /** Whether locks are taken from their holders. */
+  boolean takesAway() {
+    return programs.stream()
+        .flatMap(List::stream)
+        .flatMap(List::stream)
+        .anyMatch(op -> op.kind() == Kind.REVOKE || op.kind() == Kind.FORCE);
+  }
+
   private static final long MS = 1_000_000;
 
+  /**
+   * All clients of it read one clock, and call each other. So nobody sleeps, and nobody stops while
+   * monitors are held.
+   */
+  private static final Set<Harm> ON_MEMORY =
+      EnumSet.of(Harm.STOP, Harm.DIE, Harm.NO_THREADS, Harm.CLOSE, Harm.INTERRUPT);
+
+  /** The plan of a seed, on one of the model stores. */
   static Plan of(long seed) {
+    return of(seed, Store.values()[(int) Math.floorMod(seed, 3L)]);
+  }
+
+  /** The plan of a seed on the given store. */
+  static Plan of(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
-    Store store = Store.values()[random.nextInt(Store.values().length)];
     boolean calm = random.nextInt(6) == 0;
     // Nobody but single waiters, of whom some give up soon: who is served must be who came first.
-    boolean queueing = calm && store == Store.QUEUE;
+    boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
     boolean outside = !calm && random.nextInt(7) == 0;
     long term = (1_500 + random.nextInt(6_500)) * MS;
     Setting setting =
@@ -248,7 +276,8 @@ record Plan(
       SplittableRandom random, Setting setting, Store store, List<List<List<Op>>> programs) {
     Harm[] harms = Harm.values();
     Harm harm = harms[random.nextInt(harms.length)];
-    while ((harm == Harm.SERVER_EMPTY && !setting.outside)
+    while ((store == Store.MEMORY && !ON_MEMORY.contains(harm))
+        || (harm == Harm.SERVER_EMPTY && !setting.outside)
         || (harm == Harm.LEADER && store != Store.QUEUE)
         || (harm == Harm.DIE && random.nextInt(3) != 0)) {
       harm = harms[random.nextInt(harms.length)];

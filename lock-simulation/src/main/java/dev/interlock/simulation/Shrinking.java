@@ -2,6 +2,7 @@ package dev.interlock.simulation;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Finds a smaller plan that fails by the same rule. */
 final class Shrinking {
@@ -9,18 +10,18 @@ final class Shrinking {
   private static final int MOST_RUNS = 300;
 
   private final Failure failure;
-  private final World.Mutation mutation;
+  private final World.@Nullable Opening opening;
   private Plan best;
   private int runs;
 
-  private Shrinking(Plan plan, Failure failure, World.Mutation mutation) {
+  private Shrinking(Plan plan, Failure failure, World.@Nullable Opening opening) {
     this.best = plan;
     this.failure = failure;
-    this.mutation = mutation;
+    this.opening = opening;
   }
 
-  static Plan shrink(Plan plan, Failure failure, World.Mutation mutation) {
-    Shrinking shrinking = new Shrinking(plan, failure, mutation);
+  static Plan shrink(Plan plan, Failure failure, World.@Nullable Opening opening) {
+    Shrinking shrinking = new Shrinking(plan, failure, opening);
     int before;
     do {
       before = shrinking.size();
@@ -38,7 +39,7 @@ final class Shrinking {
     if (runs++ >= MOST_RUNS) {
       return false;
     }
-    Failure found = World.run(plan, mutation, false).failure();
+    Failure found = World.run(plan, opening, false).failure();
     if (found == null || !found.rule().equals(failure.rule())) {
       return false;
     }

@@ -11,6 +11,7 @@ import dev.interlock.simulation.Plan.Op;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsOnAClock;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,26 +36,13 @@ final class World {
       long requests,
       List<String> lines) {}
 
-  /** Puts faults between the engine and a store, or between a program and the engine. */
-  interface Mutation {
-    default LockBackend backend(BackendContext context, Opening right) throws InterruptedException {
-      return right.open(context);
-    }
-
-    default LockClient client(LockClient right) {
-      return right;
-    }
-
-    /** Opens the right backend. */
-    interface Opening {
-      LockBackend open(BackendContext context) throws InterruptedException;
-    }
+  /** Opens a client of something else than the model stores. */
+  interface Opening {
+    LockClient open(LockOptions options, TimeSource time);
   }
 
-  static final Mutation NONE = new Mutation() {};
-
   private final Plan plan;
-  private final Mutation mutation;
+  private final @Nullable Opening opening;
   private final Scheduler scheduler;
   private final Network network;
   private final Journal journal;
@@ -63,14 +51,14 @@ final class World {
   private final List<Host> hosts = new ArrayList<>();
   private final Machine heaven;
 
-  private World(Plan plan, Mutation mutation, boolean traced) {
+  private World(Plan plan, @Nullable Opening opening, boolean traced) {
     this.plan = plan;
-    this.mutation = mutation;
+    this.opening = opening;
     SplittableRandom random = new SplittableRandom(plan.seed());
     this.scheduler = new Scheduler(random.split(), MOST_TIME);
     this.network = new Network(scheduler, plan.setting().delay());
     this.journal = new Journal(scheduler, traced);
-    this.heaven = new Machine(scheduler, "world", random.split(), 1, true, 9);
+    this.heaven = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
     for (int i = 0; i < plan.servers(); i++) {
       servers.add(
           plan.store() == Plan.Store.QUEUE
@@ -78,20 +66,27 @@ final class World {
               : new TermServer(scheduler, "server-" + i));
     }
     for (int i = 0; i < plan.clients(); i++) {
-      double rate = 1 + (random.nextInt(5) - 2) * 0.001;
+      // Those of the memory backend compare times with each other.
+      boolean sameClock = plan.store() == Plan.Store.MEMORY;
+      double rate = sameClock ? 1 : 1 + (random.nextInt(5) - 2) * 0.001;
       machines.add(
           new Machine(
               scheduler,
               "client-" + (i + 1),
               random.split(),
               rate,
+              sameClock ? 0 : random.nextLong(),
               plan.setting().virtualThreads(),
               plan.setting().pool()));
     }
   }
 
-  static Result run(Plan plan, Mutation mutation, boolean traced) {
-    World world = new World(plan, mutation, traced);
+  static Result run(Plan plan, boolean traced) {
+    return run(plan, null, traced);
+  }
+
+  static Result run(Plan plan, @Nullable Opening opening, boolean traced) {
+    World world = new World(plan, opening, traced);
     world.heaven.run("order", world::order);
     world.scheduler.run();
     long requests = world.servers.stream().mapToLong(Server::requests).sum();
@@ -146,7 +141,7 @@ final class World {
   }
 
   void unavailable(LockException e) {
-    if (plan.blows().isEmpty() && e instanceof LockUnavailableException) {
+    if (plan.blows().isEmpty() && !plan.takesAway() && e instanceof LockUnavailableException) {
       fail("WAIT-04", "the store was there, but " + describe(e));
     }
   }
@@ -193,21 +188,21 @@ final class World {
       while (client == null) {
         try {
           client =
-              mutation.client(
-                  ClientsOnAClock.using(
-                      context -> {
-                        try {
-                          return mutation.backend(context, told -> backend(machine, told));
-                        } catch (InterruptedException e) {
-                          throw new IllegalStateException(e);
-                        }
-                      },
-                      options,
-                      machine));
+              opening != null
+                  ? opening.open(options, machine)
+                  : ClientsOnAClock.using(this::backend, options, machine);
         } catch (LockException | OutOfMemoryError e) {
           journal.note(machine, "cannot open: " + e);
           Journal.blockFor(machine, 300 * MS);
         }
+      }
+    }
+
+    private LockBackend backend(BackendContext context) {
+      try {
+        return World.this.backend(machine, context);
+      } catch (InterruptedException e) {
+        throw new IllegalStateException("interrupted while opening", e);
       }
     }
 
@@ -420,7 +415,7 @@ final class World {
   private void strike(Blow blow) {
     Machine machine = machines.get(blow.client());
     Host host = hosts.get(blow.client());
-    Server server = servers.get(blow.server());
+    Server server = servers.isEmpty() ? null : servers.get(blow.server());
     if (machine.isDead()) {
       return;
     }
@@ -431,7 +426,7 @@ final class World {
             + " for "
             + blow.lasting() / MS
             + " ms"
-            + (servers.size() > 1 ? ", " + server.name : ""));
+            + (servers.size() > 1 && server != null ? ", " + server.name : ""));
     long lasting = blow.lasting();
     switch (blow.harm()) {
       case STOP -> machine.stop(lasting);
@@ -455,6 +450,16 @@ final class World {
           thread.interrupt();
         }
       }
+      default -> {
+        if (server != null) {
+          strike(blow.harm(), lasting, machine, server);
+        }
+      }
+    }
+  }
+
+  private void strike(Plan.Harm harm, long lasting, Machine machine, Server server) {
+    switch (harm) {
       case CUT -> network.cut(machine, server, lasting);
       case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
       case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
@@ -469,6 +474,7 @@ final class World {
           queue.loseLeader(lasting);
         }
       }
+      default -> throw new IllegalStateException(harm + " does not befall a server");
     }
   }
 }

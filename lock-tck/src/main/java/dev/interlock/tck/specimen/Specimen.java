@@ -114,7 +114,12 @@ public final class Specimen {
     return List.copyOf(refusals.keySet());
   }
 
-  Harness harness() {
+  /**
+   * Makes the wrong lock.
+   *
+   * @return a harness of its own for each call
+   */
+  public Harness harness() {
     return harness.get();
   }
 

@@ -2,23 +2,13 @@ package dev.interlock.tck.specimen;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** The kit refuses every mutant of the in-memory reference, for what is wrong with it. */
 class MemorySpecimensTest extends SpecimenSuite {
 
   @Override
   protected List<Specimen> specimens() {
-    return Stream.of(
-            StoreMutants.all(),
-            LockMutants.all(),
-            ProviderMutants.all(),
-            LeaseMutants.all(),
-            TokenMutants.all(),
-            ViewMutants.all(),
-            SetMutants.all())
-        .flatMap(List::stream)
-        .toList();
+    return MemorySpecimens.all();
   }
 
   /** They hardly need a processor; most of what they do is to wait for a bound to pass. */

@@ -1,0 +1,51 @@
+package dev.interlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.specimen.MemorySpecimens;
+import dev.interlock.tck.specimen.Specimen;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** Worlds find what is wrong with the mutants of the kit. */
+class MutantsTest {
+
+  private static final int MOST_WORLDS = 300;
+
+  @TestFactory
+  Stream<DynamicTest> everyMutantIsFound() {
+    return MemorySpecimens.all().stream()
+        .filter(mutant -> !NOT_LOOKED_FOR.containsKey(mutant.name()))
+        .map(mutant -> DynamicTest.dynamicTest(mutant.name(), () -> find(mutant)));
+  }
+
+  /** What a world does not do, with the reason. */
+  private static final Map<String, String> NOT_LOOKED_FOR = Map.of();
+
+  private static void find(Specimen mutant) throws Exception {
+    for (long seed = 1; seed <= MOST_WORLDS; seed++) {
+      Failure failure = failure(mutant, seed);
+      if (failure != null) {
+        System.out.println(
+            mutant.name() + " | " + seed + " | " + failure.toString().split("\n", 2)[0]);
+        return;
+      }
+    }
+    fail("not found in " + MOST_WORLDS + " worlds");
+  }
+
+  private static @org.jspecify.annotations.Nullable Failure failure(Specimen mutant, long seed)
+      throws Exception {
+    Harness harness = mutant.harness();
+    try (Harness.Server server = harness.start()) {
+      return World.run(
+              Plan.of(seed, Plan.Store.MEMORY),
+              (options, time) -> harness.open(server.uri(), options, time),
+              false)
+          .failure();
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package dev.interlock.tck.specimen;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+/** All mutants of the in-memory reference. */
+public final class MemorySpecimens {
+
+  private MemorySpecimens() {}
+
+  /** {@return the mutants, in the order of the document} */
+  public static List<Specimen> all() {
+    return Stream.of(
+            StoreMutants.all(),
+            LockMutants.all(),
+            ProviderMutants.all(),
+            LeaseMutants.all(),
+            TokenMutants.all(),
+            ViewMutants.all(),
+            SetMutants.all())
+        .flatMap(List::stream)
+        .toList();
+  }
+}
