@@ -71,7 +71,7 @@ final class Engine implements LockClient {
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
     this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
-    this.notifier = new Notifier(platform, threads.callbacks());
+    this.notifier = new Notifier(platform, threads.callbacks(), timer);
   }
 
   private final class Context implements BackendContext {
@@ -257,6 +257,7 @@ final class Engine implements LockClient {
 
   /** From now on a contest has this claim; not after the client was closed. */
   void enter(Claim claim, Contest contest) {
+    timer.start();
     claimants.put(claim.id(), contest);
     ensureOpen();
   }

@@ -202,8 +202,8 @@ final class LeaseState {
       if (!request.options().autoRenew() && !turn.grant.lapses()) {
         fixedEnd = turn.termEnd();
       }
-      turn.settled();
     }
+    turn.settled();
   }
 
   /** Under the turn's monitor. */
@@ -235,6 +235,7 @@ final class LeaseState {
       outcome = new Renewal.Failed(e);
     } finally {
       turn.finishRenewal(mine, outcome, sentAt, offset, this);
+      mine.finish();
     }
     if (outcome instanceof Renewal.Failed failed) {
       throw failed.problem();
@@ -294,8 +295,9 @@ final class LeaseState {
   void foundLost(LeaseLostException found) {
     synchronized (turn) {
       status = Status.LOST;
-      tellLost(found);
+      noteLost(found);
     }
+    engine().notifier().flush();
     runOnLoss(found);
   }
 
@@ -306,7 +308,7 @@ final class LeaseState {
         return false;
       }
       status = Status.LOST;
-      tellLost(why);
+      noteLost(why);
       return true;
     }
   }
@@ -389,46 +391,48 @@ final class LeaseState {
       }
     }
     if (already != null) {
-      subscription.tell(new LockEvent.Lost(name(), token, already));
+      subscription.note(new LockEvent.Lost(name(), token, already));
+      engine().notifier().flush();
     }
   }
 
   /**
-   * Sends an event on its way. Called under the turn's monitor together with what it tells of, so
-   * that listeners learn things in the order in which they happened; they are called elsewhere.
+   * Notes an event under the turn's monitor together with what it tells of, so that listeners learn
+   * things in the order in which they happened. It goes on its way with the turn's next {@link
+   * Notifier#flush}.
    */
-  void tell(LockEvent event) {
+  void note(LockEvent event) {
     synchronized (turn) {
       if (subscriptions != null) {
-        subscriptions.forEach(subscription -> subscription.tell(event));
+        subscriptions.forEach(subscription -> subscription.note(event));
       }
     }
-    turn.engine.notifier().tellAll(event);
+    turn.engine.notifier().noteAll(event);
   }
 
-  void tellAcquired() {
+  void noteAcquired() {
     if (turn.engine.notifier().hasListeners()) {
-      tell(new LockEvent.Acquired(name(), token));
+      note(new LockEvent.Acquired(name(), token));
     }
   }
 
-  void tellReleased(ReleaseOutcome outcome) {
+  void noteReleased(ReleaseOutcome outcome) {
     synchronized (turn) {
       if (subscriptions == null && !turn.engine.notifier().hasListeners()) {
         return;
       }
     }
-    tell(new LockEvent.Released(name(), token, outcome));
+    note(new LockEvent.Released(name(), token, outcome));
   }
 
   @GuardedBy("turn")
-  private void tellLost(LeaseLostException why) {
+  private void noteLost(LeaseLostException why) {
     loss = why;
     CompletableFuture<LeaseLostException> future = lost;
     if (future != null) {
-      turn.engine.notifier().run(() -> future.complete(why));
+      turn.engine.notifier().note(() -> future.complete(why));
     }
-    tell(new LockEvent.Lost(name(), token, why));
+    note(new LockEvent.Lost(name(), token, why));
   }
 
   /** Lets the engine do its own part. Not under the monitor: it may end other turns. */

@@ -68,9 +68,10 @@ final class MultiLeaseHandle implements MultiLease {
         loss = mine;
       }
       members.forEach(member -> member.loseToSibling(why.name()));
-      engine.notifier().run(() -> lost.complete(mine));
+      engine.notifier().note(() -> lost.complete(mine));
       LockEvent event = new LockEvent.Lost(name, 0, mine);
-      List.copyOf(subscriptions).forEach(subscription -> subscription.tell(event));
+      List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
+      engine.notifier().flush();
     }
 
     /** Returns whether this call is the one that ends the set. */
@@ -183,7 +184,8 @@ final class MultiLeaseHandle implements MultiLease {
     }
     if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
       LockEvent event = new LockEvent.Released(state.name, 0, outcome);
-      List.copyOf(state.subscriptions).forEach(subscription -> subscription.tell(event));
+      List.copyOf(state.subscriptions).forEach(subscription -> subscription.note(event));
+      state.engine.notifier().flush();
     }
     return outcome;
   }
@@ -210,7 +212,8 @@ final class MultiLeaseHandle implements MultiLease {
       }
     }
     if (already != null) {
-      subscription.tell(new LockEvent.Lost(name(), 0, already));
+      subscription.note(new LockEvent.Lost(name(), 0, already));
+      state.engine.notifier().flush();
     }
   }
 

@@ -1,61 +1,113 @@
 package dev.interlock.internal;
 
-import com.google.common.util.concurrent.MoreExecutors;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockEvent;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Calls the user's listeners: each in order, each on its own, so that one that throws or blocks
  * harms no other.
+ *
+ * <p>A call is noted under the monitor that guards what it tells of, and sent off by {@link #flush}
+ * outside of it, since that starts threads. A call for which no thread starts stays noted.
  */
 final class Notifier {
 
   private static final Logger log = LoggerFactory.getLogger(Notifier.class);
+  private static final long RETRY = Duration.ofMillis(100).toNanos();
+
+  /** Calls that are made one after the other. */
+  private final class Sequence implements Runnable {
+    @GuardedBy("this")
+    private final Deque<Runnable> calls = new ArrayDeque<>(1);
+
+    @GuardedBy("this")
+    private boolean running;
+
+    void note(Runnable call) {
+      synchronized (this) {
+        calls.add(call);
+        if (running || calls.size() > 1) {
+          return;
+        }
+      }
+      due.add(() -> run());
+    }
+
+    // It may have been sent off twice, if it was not certain whether its thread had started.
+    @Override
+    public void run() {
+      synchronized (this) {
+        if (running) {
+          return;
+        }
+        running = true;
+      }
+      Runnable call;
+      while ((call = next()) != null) {
+        try {
+          call.run();
+        } catch (RuntimeException | Error e) {
+          log.warn("a listener failed", e);
+        }
+      }
+    }
+
+    private synchronized @Nullable Runnable next() {
+      Runnable call = calls.poll();
+      running = call != null;
+      return call;
+    }
+  }
 
   /** One listener and the order of its calls. */
   static final class Subscription {
     private final Consumer<? super LockEvent> listener;
-    private final Platform platform;
-    private final Executor inOrder;
+    private final Sequence inOrder;
 
-    private Subscription(
-        Consumer<? super LockEvent> listener, Platform platform, Executor callbacks) {
+    private Subscription(Consumer<? super LockEvent> listener, Sequence inOrder) {
       this.listener = listener;
-      this.platform = platform;
-      this.inOrder = MoreExecutors.newSequentialExecutor(callbacks);
+      this.inOrder = inOrder;
     }
 
-    void tell(LockEvent event) {
-      run(
-          platform,
-          inOrder,
-          () -> {
-            try {
-              listener.accept(event);
-            } catch (RuntimeException | Error e) {
-              log.warn("a listener failed on {}", event, e);
-            }
-          });
+    void note(LockEvent event) {
+      inOrder.note(() -> listener.accept(event));
     }
   }
 
   private final Platform platform;
   private final Executor callbacks;
+  private final Timer timer;
   private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
+  private final Queue<Runnable> due = new ConcurrentLinkedQueue<>();
+  private final Timer.Event retry =
+      new Timer.Event() {
+        @Override
+        void fire(long now) {
+          flush();
+        }
+      };
 
-  Notifier(Platform platform, Executor callbacks) {
+  Notifier(Platform platform, Executor callbacks, Timer timer) {
     this.platform = platform;
     this.callbacks = callbacks;
+    this.timer = timer;
   }
 
   Subscription subscription(Consumer<? super LockEvent> listener) {
-    return new Subscription(listener, platform, callbacks);
+    return new Subscription(listener, new Sequence());
   }
 
   void add(Consumer<? super LockEvent> listener) {
@@ -66,23 +118,55 @@ final class Notifier {
     return !subscriptions.isEmpty();
   }
 
-  void tellAll(LockEvent event) {
+  void noteAll(LockEvent event) {
     for (Subscription subscription : subscriptions) {
-      subscription.tell(event);
+      subscription.note(event);
     }
   }
 
-  /** Runs something of the user's on a thread that it may block. */
+  /** Notes something of the user's, to be run on a thread that it may block. */
+  void note(Runnable callback) {
+    new Sequence().note(callback);
+  }
+
+  /** Notes it, and sends it off. */
   void run(Runnable callback) {
-    run(platform, callbacks, callback);
+    note(callback);
+    flush();
   }
 
-  private static void run(Platform platform, Executor executor, Runnable callback) {
-    try {
-      executor.execute(callback);
-    } catch (RejectedExecutionException e) {
-      // Only after the client was closed; the loss signal must still reach its listener.
-      platform.thread("late-callback", callback).start();
+  /** Sends off what has been noted. Under no monitor; never throws. */
+  void flush() {
+    Runnable next;
+    while ((next = due.peek()) != null) {
+      if (!isStarted(next)) {
+        timer.schedule(retry, platform.nanoTime() + RETRY);
+        return;
+      }
+      due.remove(next);
     }
+  }
+
+  private boolean isStarted(Runnable calls) {
+    try {
+      callbacks.execute(calls);
+      return true;
+    } catch (RejectedExecutionException e) {
+      return isStartedLate(calls);
+    } catch (RuntimeException | Error e) {
+      log.warn("listeners have to wait for a thread: {}", e.toString());
+      return false;
+    }
+  }
+
+  /** The client was closed; a loss must still reach its listener, and no timer tries again. */
+  private boolean isStartedLate(Runnable calls) {
+    try {
+      platform.thread("late-callback", calls).start();
+    } catch (RuntimeException | Error e) {
+      log.warn("a listener is called on the thread {}", Thread.currentThread().getName(), e);
+      calls.run();
+    }
+    return true;
   }
 }

@@ -2,13 +2,11 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Renews what is due, in batches: what comes due together goes to the store together. Never more
@@ -46,9 +44,9 @@ final class Renewer {
       List<Turn> batch = all.subList(from, Math.min(all.size(), from + BATCH));
       try {
         engine.threads().renewal().execute(() -> renew(batch));
-      } catch (RejectedExecutionException e) {
-        // The client was closed meanwhile, which has released them.
-        return;
+      } catch (RuntimeException | Error e) {
+        // The client was closed, or has no thread for it. Each turn asks again until it has ended.
+        Engine.log.debug("{} renewals have to wait", batch.size(), e);
       }
     }
   }
@@ -57,22 +55,20 @@ final class Renewer {
     Turn.Round round = new Turn.Round(engine.time());
     List<Turn> turns = new ArrayList<>(batch.size());
     List<Grant> grants = new ArrayList<>(batch.size());
-    for (Turn turn : batch) {
-      if (turn.startRenewal(round, null)) {
-        turns.add(turn);
-        grants.add(turn.grant);
-      }
-    }
-    if (turns.isEmpty()) {
-      return;
-    }
+    List<Renewal> outcomes = List.of();
+    LockException problem = engine.unavailable("the renewal was broken off", null);
     long sentAt = engine.time().nanoTime();
     long offset = engine.clockOffset(sentAt);
-    List<Renewal> outcomes = new ArrayList<>();
-    LockException problem =
-        new LockUnavailableException(
-            engine.backend().name(), engine.endpoint(), "the renewal was broken off", null);
     try {
+      for (Turn turn : batch) {
+        if (turn.startRenewal(round, null)) {
+          turns.add(turn);
+          grants.add(turn.grant);
+        }
+      }
+      if (turns.isEmpty()) {
+        return;
+      }
       outcomes =
           engine.store().renewAll(grants, Deadline.in(engine.time(), engine.requestTimeout()));
     } catch (LockException e) {
@@ -80,13 +76,24 @@ final class Renewer {
     } catch (InterruptedException e) {
       // Nobody interrupts these threads but a JVM that is going down.
       Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       Engine.log.error("the backend failed to renew {} leases", grants.size(), e);
     } finally {
       for (int i = 0; i < turns.size(); i++) {
         Renewal outcome = i < outcomes.size() ? outcomes.get(i) : new Renewal.Failed(problem);
-        turns.get(i).finishRenewal(round, outcome, sentAt, offset, null);
+        finish(turns.get(i), round, outcome, sentAt, offset);
       }
+      round.finish();
+    }
+  }
+
+  /** What fails for one of them is not held against the others. */
+  private static void finish(
+      Turn turn, Turn.Round round, Renewal outcome, long sentAt, long offset) {
+    try {
+      turn.finishRenewal(round, outcome, sentAt, offset, null);
+    } catch (RuntimeException | Error e) {
+      Engine.log.error("the renewal of \"{}\" could not be finished", turn.name(), e);
     }
   }
 }

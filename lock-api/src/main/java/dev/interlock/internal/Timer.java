@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Deadline;
 import java.util.Arrays;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,7 +13,12 @@ import org.slf4j.LoggerFactory;
  * <p>A binary heap in which every event knows its place, so that moving and cancelling cost O(log
  * n) and an event allocates nothing. The thread starts with the first event, sleeps exactly until
  * the next one, and is not woken when a later one is added: a client that takes and releases locks
- * all day wakes it once per term.
+ * all day wakes it once a second.
+ *
+ * <p>Guarded by its monitor, and called under no other. On JDKs before 24 a thread inside a monitor
+ * keeps its carrier. If such threads had to queue for a {@link java.util.concurrent.locks.Lock}
+ * behind virtual threads that need a carrier to go on, nobody would go on. A monitor is only ever
+ * held by a thread that is running.
  */
 final class Timer implements AutoCloseable {
 
@@ -22,6 +26,9 @@ final class Timer implements AutoCloseable {
 
   /** Something that happens at a time. Scheduled on at most one timer. */
   abstract static class Event {
+    static final long NEVER = Long.MIN_VALUE;
+
+    private volatile long due = NEVER;
     private long at;
     private int index = -1;
 
@@ -30,26 +37,36 @@ final class Timer implements AutoCloseable {
      * foreign code.
      */
     abstract void fire(long now);
+
+    /** When it is to be fired; the timer knows after the next {@link Timer#update}. */
+    final void due(long time) {
+      due = time == NEVER ? time + 1 : time;
+    }
+
+    final void notDue() {
+      due = NEVER;
+    }
   }
 
   private final Platform platform;
   private final String threadName;
   private final Runnable afterSweep;
-  private final ReentrantLock lock = new ReentrantLock();
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private @Nullable Event[] heap = new Event[16];
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private int size;
 
-  @GuardedBy("lock")
+  private volatile boolean running;
+
+  @GuardedBy("this")
   private @Nullable Thread thread;
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private long sleepingUntil;
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private boolean closed;
 
   /**
@@ -63,125 +80,173 @@ final class Timer implements AutoCloseable {
     this.afterSweep = afterSweep;
   }
 
-  /** Schedules the event, or moves it if it is scheduled already. After close: does nothing. */
-  void schedule(Event event, long at) {
-    lock.lock();
-    try {
-      if (closed) {
+  /**
+   * Makes sure that there is a thread, so that a lease is not acquired if nobody could tell its
+   * end.
+   *
+   * @throws OutOfMemoryError if there can be none
+   */
+  void start() {
+    if (running) {
+      return;
+    }
+    synchronized (this) {
+      if (running || closed) {
         return;
       }
-      if (event.index < 0) {
-        event.at = at;
-        if (size == heap.length) {
-          heap = Arrays.copyOf(heap, size * 2);
-        }
-        siftUp(size++, event);
-      } else {
-        long before = event.at;
-        event.at = at;
-        if (at - before < 0) {
-          siftUp(event.index, event);
-        } else {
-          siftDown(event.index, event);
-        }
-      }
-      if (thread == null) {
-        sleepingUntil = at;
-        thread = platform.thread(threadName, this::run);
-        thread.start();
-      } else if (at - sleepingUntil < 0) {
-        sleepingUntil = at;
-        platform.unpark(thread);
-      }
-    } finally {
-      lock.unlock();
+      running = true;
     }
+    boolean started = false;
+    try {
+      platform.thread(threadName, this::run).start();
+      started = true;
+    } finally {
+      if (!started) {
+        running = false;
+      }
+    }
+  }
+
+  /** Schedules the event, or moves it if it is scheduled already. After close: does nothing. */
+  void schedule(Event event, long at) {
+    event.due(at);
+    update(event);
   }
 
   /** Takes the event out, if it is in. It may be firing at this moment. */
   void cancel(Event event) {
-    lock.lock();
-    try {
-      if (!closed && event.index >= 0) {
-        removeAt(event.index);
+    event.notDue();
+    update(event);
+  }
+
+  /**
+   * Puts the event where it belongs by the time for which it is due now. Of several threads that
+   * change that time and call this, the last one to call finds the latest change.
+   */
+  void update(Event event) {
+    synchronized (this) {
+      if (closed) {
+        return;
       }
-    } finally {
-      lock.unlock();
+      long at = event.due;
+      if (at == Event.NEVER) {
+        if (event.index >= 0) {
+          removeAt(event.index);
+        }
+        return;
+      }
+      put(event, at);
+      if (thread != null && at - sleepingUntil < 0) {
+        sleepingUntil = at;
+        platform.unpark(thread);
+      }
+    }
+    try {
+      start();
+    } catch (RuntimeException | Error e) {
+      // The event stays, and the next one tries again.
+      log.error("the timer could not be started", e);
+    }
+  }
+
+  @GuardedBy("this")
+  private void put(Event event, long at) {
+    if (event.index < 0) {
+      if (size == heap.length) {
+        heap = Arrays.copyOf(heap, size * 2);
+      }
+      event.at = at;
+      siftUp(size++, event);
+      return;
+    }
+    long before = event.at;
+    event.at = at;
+    if (at - before < 0) {
+      siftUp(event.index, event);
+    } else {
+      siftDown(event.index, event);
     }
   }
 
   /** Returns how many events are scheduled. */
-  int size() {
-    lock.lock();
-    try {
-      return size;
-    } finally {
-      lock.unlock();
-    }
+  synchronized int size() {
+    return size;
+  }
+
+  synchronized boolean isClosed() {
+    return closed;
   }
 
   @Override
-  public void close() {
-    lock.lock();
-    try {
-      closed = true;
-      size = 0;
-      heap = new Event[0];
-      platform.unpark(thread);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized void close() {
+    closed = true;
+    size = 0;
+    heap = new Event[0];
+    platform.unpark(thread);
   }
 
   private void run() {
-    while (true) {
-      boolean fired = false;
-      Event due;
-      while ((due = pollDue()) != null) {
-        fired = true;
-        try {
-          due.fire(platform.nanoTime());
-        } catch (RuntimeException | Error e) {
-          // The thread must live on: without it no loss would be told any more.
-          log.error("a timed event failed", e);
-        }
-      }
-      if (fired) {
-        afterSweep.run();
-      }
-      long until;
-      lock.lock();
-      try {
-        if (closed) {
-          return;
-        }
-        Event first = size == 0 ? null : heap[0];
-        until = first == null ? Deadline.never(platform).nanos() : first.at;
-        sleepingUntil = until;
-      } finally {
-        lock.unlock();
-      }
-      platform.parkUntil(this, until);
-      // Nobody may stop this thread by an interrupt; the flag would make every park return at once.
-      boolean ignored = Thread.interrupted();
+    synchronized (this) {
+      thread = Thread.currentThread();
     }
-  }
-
-  private @Nullable Event pollDue() {
-    lock.lock();
     try {
-      Event first = size == 0 ? null : heap[0];
-      if (first == null || first.at - platform.nanoTime() > 0) {
-        return null;
+      while (!isClosed()) {
+        sweep();
+        platform.parkUntil(this, nextWake());
+        // Nobody may stop this thread by an interrupt: its flag would make every park return.
+        boolean ignored = Thread.interrupted();
       }
-      removeAt(0);
-      return first;
     } finally {
-      lock.unlock();
+      synchronized (this) {
+        thread = null;
+        running = false;
+      }
     }
   }
 
-  @GuardedBy("lock")
+  // Whatever fails here, the thread lives on: without it no loss would be signalled any more.
+  private void sweep() {
+    boolean fired = false;
+    Event due;
+    while ((due = pollDue()) != null) {
+      fired = true;
+      Event event = due;
+      survive(() -> event.fire(platform.nanoTime()));
+    }
+    if (fired) {
+      survive(afterSweep);
+    }
+  }
+
+  private static void survive(Runnable step) {
+    try {
+      step.run();
+    } catch (RuntimeException | Error e) {
+      try {
+        log.error("a timed event failed", e);
+      } catch (RuntimeException | Error unlogged) {
+        // There may be no memory even for that.
+        return;
+      }
+    }
+  }
+
+  private synchronized long nextWake() {
+    Event first = size == 0 ? null : heap[0];
+    sleepingUntil = first == null ? Deadline.never(platform).nanos() : first.at;
+    return closed ? platform.nanoTime() : sleepingUntil;
+  }
+
+  private synchronized @Nullable Event pollDue() {
+    Event first = size == 0 ? null : heap[0];
+    if (first == null || first.at - platform.nanoTime() > 0) {
+      return null;
+    }
+    removeAt(0);
+    return first;
+  }
+
+  @GuardedBy("this")
   private void removeAt(int index) {
     Event removed = at(index);
     Event last = at(--size);
@@ -195,7 +260,7 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private void siftUp(int index, Event event) {
     int hole = index;
     while (hole > 0) {
@@ -210,7 +275,7 @@ final class Timer implements AutoCloseable {
     place(hole, event);
   }
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private void siftDown(int index, Event event) {
     int hole = index;
     while (true) {
@@ -231,13 +296,13 @@ final class Timer implements AutoCloseable {
     place(hole, event);
   }
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private void place(int index, Event event) {
     heap[index] = event;
     event.index = index;
   }
 
-  @GuardedBy("lock")
+  @GuardedBy("this")
   private Event at(int index) {
     Event event = heap[index];
     if (event == null) {

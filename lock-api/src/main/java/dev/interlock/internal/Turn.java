@@ -38,7 +38,7 @@ final class Turn extends Timer.Event implements Claimant {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
-  /** A renewal request under way; done when its outcome has been applied. */
+  /** A renewal request under way; finished when its outcome has been applied to all its turns. */
   static final class Round {
     private final TimeSource time;
     private final CompletableFuture<Boolean> done = new CompletableFuture<>();
@@ -133,7 +133,7 @@ final class Turn extends Timer.Event implements Claimant {
       if (request.renews() || !grant.lapses()) {
         turn.planRenewal(turn.gridded(turn.confirmedAt() + turn.interval));
       }
-      lease.tellAcquired();
+      lease.noteAcquired();
     }
     engine.add(turn);
     synchronized (turn) {
@@ -142,6 +142,7 @@ final class Turn extends Timer.Event implements Claimant {
         turn.reschedule();
       }
     }
+    turn.publish();
     return lease;
   }
 
@@ -193,9 +194,7 @@ final class Turn extends Timer.Event implements Claimant {
       if (state != State.HELD) {
         return;
       }
-      if (renewalPlanned && renewAt - now <= 0) {
-        // Whatever renewal is under way, or starts now, says when the next one is due.
-        renewalPlanned = false;
+      if (isRenewalDue(now)) {
         how = lease.orphaned();
         if (how != null) {
           orphan = lease;
@@ -205,6 +204,7 @@ final class Turn extends Timer.Event implements Claimant {
       }
       reschedule();
     }
+    publish();
     if (orphan != null && how != null) {
       orphan.forsaken(how);
     }
@@ -213,7 +213,25 @@ final class Turn extends Timer.Event implements Claimant {
   @GuardedBy("this")
   private void reschedule() {
     long end = lease.end();
-    engine.timer().schedule(this, renewalPlanned && renewAt - end < 0 ? renewAt : end);
+    if (!renewalPlanned) {
+      due(end);
+      return;
+    }
+    // A renewal that is due and has no outcome may have found no thread: it is asked for again.
+    long now = engine.time().nanoTime();
+    long next = renewAt - now > 0 ? renewAt : now + interval / RENEWAL_GRID;
+    due(next - end < 0 ? next : end);
+  }
+
+  @GuardedBy("this")
+  private boolean isRenewalDue(long now) {
+    return renewalPlanned && renewAt - now <= 0;
+  }
+
+  /** Lets the timer and the listeners know of a transition, under no monitor. */
+  private void publish() {
+    engine.timer().update(this);
+    engine.notifier().flush();
   }
 
   @GuardedBy("this")
@@ -238,7 +256,11 @@ final class Turn extends Timer.Event implements Claimant {
     if (state != State.HELD || lease.status() != HELD || round != null) {
       return false;
     }
-    if (asked == null ? lease.isAbandoned() : lease != asked) {
+    boolean wanted =
+        asked == null
+            ? isRenewalDue(engine.time().nanoTime()) && !lease.isAbandoned()
+            : lease == asked;
+    if (!wanted) {
       return false;
     }
     round = mine;
@@ -273,7 +295,7 @@ final class Turn extends Timer.Event implements Claimant {
           round = null;
         }
       }
-      mine.finish();
+      publish();
     }
   }
 
@@ -291,7 +313,7 @@ final class Turn extends Timer.Event implements Claimant {
       if (current.end() - engine.time().nanoTime() > 0) {
         extend(promised, sentAt, offset, asked);
         if (current.status() == HELD) {
-          current.tell(new LockEvent.Renewed(current.name(), current.token()));
+          current.note(new LockEvent.Renewed(current.name(), current.token()));
         }
         return;
       }
@@ -339,7 +361,7 @@ final class Turn extends Timer.Event implements Claimant {
         if (!atRisk && current.status() == HELD) {
           atRisk = true;
           Duration left = Duration.ofNanos(current.end() - now);
-          current.tell(new LockEvent.AtRisk(current.name(), current.token(), left, problem));
+          current.note(new LockEvent.AtRisk(current.name(), current.token(), left, problem));
         }
         return;
       }
@@ -348,13 +370,16 @@ final class Turn extends Timer.Event implements Claimant {
   }
 
   /** The current lease's own rules have changed: when it ends, and whether it is renewed. */
-  synchronized void settled() {
-    if (state == State.HELD) {
-      if (!lease.renews() && grant.lapses()) {
-        renewalPlanned = false;
+  void settled() {
+    synchronized (this) {
+      if (state == State.HELD) {
+        if (!lease.renews() && grant.lapses()) {
+          renewalPlanned = false;
+        }
+        reschedule();
       }
-      reschedule();
     }
+    publish();
   }
 
   // --- the end --------------------------------------------------------------------------------
@@ -370,6 +395,7 @@ final class Turn extends Timer.Event implements Claimant {
       renewalPlanned = false;
       reschedule();
     }
+    publish();
     engine.callSites().rememberAll(name());
     Engine.log.warn(
         "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
@@ -458,6 +484,7 @@ final class Turn extends Timer.Event implements Claimant {
     }
     engine.remove(this);
     try {
+      engine.notifier().flush();
       tidyServer(found.reason());
       if (told) {
         loser.runOnLoss(found);
@@ -528,6 +555,7 @@ final class Turn extends Timer.Event implements Claimant {
         granted = serve(next.request());
       }
     }
+    publish();
     if (granted != null && next != null) {
       next.onHandOver(granted);
       return true;
@@ -544,15 +572,11 @@ final class Turn extends Timer.Event implements Claimant {
 
   @GuardedBy("this")
   private LeaseState serve(Request next) {
-    lease.tellReleased(ReleaseOutcome.RELEASED);
+    lease.noteReleased(ReleaseOutcome.RELEASED);
     handOvers++;
     lease = new LeaseState(this, next, publicToken(handOvers));
-    lease.tellAcquired();
+    lease.noteAcquired();
     atRisk = false;
-    if (!renewalPlanned && round == null) {
-      // Its renewal came due while there was no lease to renew.
-      planRenewal(engine.time().nanoTime());
-    }
     reschedule();
     return lease;
   }
@@ -600,7 +624,8 @@ final class Turn extends Timer.Event implements Claimant {
           last.foundLost(
               lossOf(LossReason.TAKEN, "the store no longer had it when it was released"));
         } else {
-          last.tellReleased(outcome);
+          last.noteReleased(outcome);
+          publish();
         }
       } finally {
         engine.line().pass(name());

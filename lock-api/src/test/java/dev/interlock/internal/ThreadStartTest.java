@@ -1,0 +1,217 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.AbstractExecutorService;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A JVM that cannot start threads for a while. */
+class ThreadStartTest {
+
+  private static final Duration INTERVAL = EngineFixture.TERM.dividedBy(3);
+
+  private final ManualTime time = new ManualTime();
+  private final FakeStore store = new FakeStore(time);
+  private final Exhausted platform = new Exhausted(Platform.on(time));
+  private final Engine engine = new Engine(store::open, EngineFixture.RENEWED, platform);
+
+  @AfterEach
+  void close() {
+    platform.exhausted = false;
+    engine.close();
+  }
+
+  private void advanceUntil(String what, java.util.function.BooleanSupplier condition) {
+    Waits.until(
+        what,
+        () -> {
+          time.advance(Duration.ofMillis(10));
+          return condition.getAsBoolean();
+        });
+  }
+
+  @Test
+  void aRenewalForWhichThereIsNoThreadIsMadeUpFor() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
+    platform.exhausted = true;
+    time.advance(INTERVAL);
+    time.advance(INTERVAL);
+    assertEquals(0, store.calls(FakeStore.Op.RENEW));
+    platform.exhausted = false;
+    advanceUntil("the renewal", () -> !events.isEmpty());
+    EngineFixture.next(events, LockEvent.Renewed.class);
+    assertTrue(lease.isHeld());
+  }
+
+  @Test
+  void aLossForWhoseListenersThereIsNoThreadIsToldLaterAndInOrder() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
+    CompletableFuture<?> lost = lease.lost();
+    platform.exhausted = true;
+    lease.renew();
+    store.tellLoss("a", LossReason.TAKEN);
+    platform.exhausted = false;
+    advanceUntil("the loss to be told", lost::isDone);
+    EngineFixture.next(events, LockEvent.Renewed.class);
+    EngineFixture.next(events, LockEvent.Lost.class);
+  }
+
+  @Test
+  void theOtherLeasesOfABatchGoOnWhenAListenerFindsNoThread() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    Lease second = engine.lock("b").acquire();
+    BlockingQueue<LockEvent> events = EngineFixture.eventsOf(first);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    platform.exhausted = true;
+    gate.open();
+    Waits.until("the renewal", () -> second.remainingValidity().equals(EngineFixture.TERM));
+    platform.exhausted = false;
+    second.renew();
+    advanceUntil("the event", () -> !events.isEmpty());
+  }
+
+  @Test
+  void nothingIsAcquiredForWhichThereIsNoTimer() throws Exception {
+    platform.exhausted = true;
+    assertThrows(OutOfMemoryError.class, () -> engine.lock("a").tryAcquire());
+    assertEquals(0, store.calls(FakeStore.Op.ACQUIRE));
+    assertEquals(0, engine.residue());
+    platform.exhausted = false;
+    Lease lease = engine.lock("a").acquire();
+    time.pass(EngineFixture.TERM);
+    EngineFixture.get(lease.lost());
+  }
+
+  @Test
+  void whatFailsAfterASweepDoesNotEndTheTimer() throws Exception {
+    CompletableFuture<Boolean> second = new CompletableFuture<>();
+    Timer timer =
+        new Timer(
+            Platform.on(time),
+            "fake-timer",
+            () -> {
+              throw new OutOfMemoryError("of the test");
+            });
+    timer.schedule(event(() -> {}), time.nanoTime() + 1);
+    timer.schedule(event(() -> second.complete(true)), time.nanoTime() + 2);
+    time.pass(Duration.ofNanos(1));
+    Waits.until("the first", () -> timer.size() == 1);
+    time.pass(Duration.ofNanos(1));
+    assertTrue(second.get(30, TimeUnit.SECONDS));
+    timer.close();
+  }
+
+  private static Timer.Event event(Runnable action) {
+    return new Timer.Event() {
+      @Override
+      void fire(long now) {
+        action.run();
+      }
+    };
+  }
+
+  private static final class Exhausted implements Platform {
+    private final Platform platform;
+    private volatile boolean exhausted;
+
+    Exhausted(Platform platform) {
+      this.platform = platform;
+    }
+
+    private void start() {
+      if (exhausted) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+    }
+
+    @Override
+    public Thread thread(String name, Runnable task) {
+      start();
+      return platform.thread(name, task);
+    }
+
+    @Override
+    public ExecutorService pool(String name, int most, boolean virtual) {
+      ExecutorService pool = platform.pool(name, most, virtual);
+      return new AbstractExecutorService() {
+        @Override
+        public void execute(Runnable task) {
+          start();
+          pool.execute(task);
+        }
+
+        @Override
+        public void shutdown() {
+          pool.shutdown();
+        }
+
+        @Override
+        public List<Runnable> shutdownNow() {
+          return pool.shutdownNow();
+        }
+
+        @Override
+        public boolean isShutdown() {
+          return pool.isShutdown();
+        }
+
+        @Override
+        public boolean isTerminated() {
+          return pool.isTerminated();
+        }
+
+        @Override
+        public boolean awaitTermination(long timeout, TimeUnit unit) throws InterruptedException {
+          return pool.awaitTermination(timeout, unit);
+        }
+      };
+    }
+
+    @Override
+    public long random(long bound) {
+      return platform.random(bound);
+    }
+
+    @Override
+    public byte[] unique(int count) {
+      return platform.unique(count);
+    }
+
+    @Override
+    public long nanoTime() {
+      return platform.nanoTime();
+    }
+
+    @Override
+    public long wallMillis() {
+      return platform.wallMillis();
+    }
+
+    @Override
+    public void parkUntil(Object blocker, long untilNanos) {
+      platform.parkUntil(blocker, untilNanos);
+    }
+
+    @Override
+    public void unpark(@Nullable Thread thread) {
+      platform.unpark(thread);
+    }
+  }
+}
