@@ -106,13 +106,11 @@ class CloseInterleavingTest extends EngineFixture {
   }
 
   /** By then it has told all contests to stop. */
-  private static void closeUpToItsWaitForContests(Engine client) {
+  private void closeUpToItsWaitForContests(Engine client) {
     Thread closing = new Thread(client::close, "closing");
     closing.setDaemon(true);
     closing.start();
-    Waits.until(
-        "the client to wait for its contests",
-        () -> closing.getState() == Thread.State.WAITING);
+    Waits.until("the client to wait for its contests", () -> time.isAsleep(closing));
   }
 
   @Test
