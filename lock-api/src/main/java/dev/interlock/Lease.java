@@ -120,8 +120,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns a future that completes, exactly once, if the lease is lost: as soon as the store says
-   * so, and at the end of the validity at the latest. It never completes for a lease that is
-   * released. Dependent actions run on a thread of the client's own and may block.
+   * so, and at the end of the validity at the latest; on a machine that has slept, within a second
+   * of its running again. It never completes for a lease that is released. Dependent actions run on
+   * a thread of the client's own and may block.
    *
    * @return a new future; completing or cancelling it affects nobody else
    */

@@ -57,6 +57,7 @@ final class Engine implements LockClient {
   /** By its claim's id, what there is of every attempt: its contest, then its turn. */
   private final ConcurrentHashMap<String, Claimant> claimants = new ConcurrentHashMap<>();
 
+  private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean outOfTime;
 
@@ -171,6 +172,55 @@ final class Engine implements LockClient {
     return end - now - Math.max(0, wall - now - clockOffset);
   }
 
+  /**
+   * Looks once a second, while something is held, whether the machine has slept: the monotonic
+   * clock by which the timer waits did not go on meanwhile (LOSS-02).
+   */
+  private final class SleepWatch extends Timer.Event {
+    private static final long PERIOD = 1_000_000_000;
+
+    // What is less is told with the end by the monotonic clock, that much later.
+    private static final long TOLERANCE = 10_000_000;
+
+    private final AtomicBoolean on = new AtomicBoolean();
+    private volatile long offset;
+
+    void start() {
+      if (on.compareAndSet(false, true)) {
+        long now = platform.nanoTime();
+        offset = clockOffset(now);
+        timer.schedule(this, now + PERIOD);
+      }
+    }
+
+    @Override
+    void fire(long now) {
+      long before = offset;
+      long current = clockOffset(now);
+      boolean slept = current - before > TOLERANCE;
+      if (slept || current - before < -TOLERANCE) {
+        offset = current;
+      }
+      boolean held = false;
+      for (Claimant claimant : claimants.values()) {
+        if (claimant instanceof Turn turn) {
+          held = true;
+          if (slept) {
+            turn.fire(now);
+          }
+        }
+      }
+      if (held) {
+        timer.schedule(this, now + PERIOD);
+      } else {
+        on.set(false);
+        if (claimants.values().stream().anyMatch(Turn.class::isInstance)) {
+          start();
+        }
+      }
+    }
+  }
+
   LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(info.name(), store.endpoint(), problem, cause);
   }
@@ -248,6 +298,7 @@ final class Engine implements LockClient {
   /** The turn takes the place of the contest that has won it. */
   void add(Turn turn) {
     claimants.put(turn.grant.claim().id(), turn);
+    sleepWatch.start();
   }
 
   void remove(Turn turn) {

@@ -38,6 +38,9 @@ final class Turn extends Timer.Event implements Claimant {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
+  // A lease that ends by both clocks soon after such a sleep would not have without it.
+  private static final long SLEEP_THAT_MATTERS = 100_000_000;
+
   /** A renewal request under way; finished when its outcome has been applied to all its turns. */
   static final class Round {
     private final TimeSource time;
@@ -212,13 +215,13 @@ final class Turn extends Timer.Event implements Claimant {
 
   @GuardedBy("this")
   private void reschedule() {
-    long end = lease.end();
+    long now = engine.time().nanoTime();
+    long end = now + engine.remaining(lease.end(), clockOffset);
     if (!renewalPlanned) {
       due(end);
       return;
     }
     // A renewal that is due and has no outcome may have found no thread: it is asked for again.
-    long now = engine.time().nanoTime();
     long next = renewAt - now > 0 ? renewAt : now + interval / RENEWAL_GRID;
     due(next - end < 0 ? next : end);
   }
@@ -310,7 +313,7 @@ final class Turn extends Timer.Event implements Claimant {
       // Together with the new due time: a renewal that comes due finds none under way.
       round = null;
       current = lease;
-      if (current.end() - engine.time().nanoTime() > 0) {
+      if (engine.remaining(current.end(), clockOffset) > 0) {
         extend(promised, sentAt, offset, asked);
         if (current.status() == HELD) {
           current.note(new LockEvent.Renewed(current.name(), current.token()));
@@ -350,7 +353,8 @@ final class Turn extends Timer.Event implements Claimant {
       round = null;
       current = lease;
       long now = engine.time().nanoTime();
-      if (current.end() - now > 0) {
+      long left = engine.remaining(current.end(), clockOffset);
+      if (left > 0) {
         if (current.renews() || !grant.lapses()) {
           if (backoff == null) {
             backoff = new Backoff(engine.platform(), grant.certainFor());
@@ -360,8 +364,9 @@ final class Turn extends Timer.Event implements Claimant {
         reschedule();
         if (!atRisk && current.status() == HELD) {
           atRisk = true;
-          Duration left = Duration.ofNanos(current.end() - now);
-          current.note(new LockEvent.AtRisk(current.name(), current.token(), left, problem));
+          current.note(
+              new LockEvent.AtRisk(
+                  current.name(), current.token(), Duration.ofNanos(left), problem));
         }
         return;
       }
@@ -440,11 +445,7 @@ final class Turn extends Timer.Event implements Claimant {
     long now = engine.time().nanoTime();
     long slept = end - now - remaining;
     if (end - now > 0) {
-      return lossOf(
-          LossReason.SUSPENDED,
-          "the wall clock has advanced "
-              + Duration.ofNanos(slept).toMillis()
-              + " ms more than the monotonic clock; the machine slept");
+      return lossToSleep(slept);
     }
     if (asked.isAbandoned()) {
       return lossOf(LossReason.ABANDONED, "it was dropped without being released");
@@ -452,9 +453,20 @@ final class Turn extends Timer.Event implements Claimant {
     if (asked.isAtMaxHold(now) && validUntil - now > 0) {
       return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
+    if (slept > SLEEP_THAT_MATTERS) {
+      return lossToSleep(slept);
+    }
     return lossOf(
         LossReason.EXPIRED,
         asked.renews() ? "no renewal was confirmed in time" : "its term passed without renewal");
+  }
+
+  private LeaseLostException lossToSleep(long nanos) {
+    return lossOf(
+        LossReason.SUSPENDED,
+        "the wall clock has advanced "
+            + Duration.ofNanos(nanos).toMillis()
+            + " ms more than the monotonic clock; the machine slept");
   }
 
   /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +26,7 @@ class AsyncInterleavingTest extends EngineFixture {
     assertEquals(1, store.calls(FakeStore.Op.RELEASE));
     assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
     assertEquals(0, engine.residue());
+    time.advance(Duration.ofSeconds(1));
     assertEquals(0, engine.timer().size());
   }
 

@@ -118,7 +118,7 @@ class CloseInterleavingTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     store.down(true);
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
-    Waits.until("the first try in the background", () -> engine.timer().size() == 1);
+    Waits.until("the first try in the background", () -> engine.timer().size() == 2);
     store.down(false);
     store.next(
         FakeStore.Op.RELEASE,

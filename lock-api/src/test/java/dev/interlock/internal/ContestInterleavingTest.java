@@ -49,6 +49,7 @@ class ContestInterleavingTest extends EngineFixture {
     next(events, LockEvent.Acquired.class);
     next(events, LockEvent.Lost.class);
     Waits.until("nothing to be left", () -> engine.residue() == 0);
+    time.advance(Duration.ofSeconds(1));
     assertEquals(0, engine.timer().size());
   }
 

@@ -13,6 +13,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import org.junit.jupiter.api.Test;
 
@@ -84,6 +85,35 @@ class LeaseValidityTest extends EngineFixture {
     assertFalse(lease.isHeld());
     assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
     awaitFree("a");
+  }
+
+  @Test
+  void theLossOfAMachineThatSleptIsToldWithinASecond() throws Exception {
+    for (LockOptions options : List.of(RENEWED, FIXED)) {
+      Lease lease = acquire(options);
+      time.advance(Duration.ofMillis(1_200));
+      time.sleepMachine(TERM);
+      time.advance(Duration.ofSeconds(1));
+      assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+      awaitFree("a");
+    }
+  }
+
+  @Test
+  void aMachineThatSleptForAPartOfTheTermLosesTheLeaseThatMuchEarlier() throws Exception {
+    Lease lease = acquire(FIXED);
+    time.sleepMachine(TERM.minusSeconds(3));
+    time.advance(Duration.ofSeconds(2));
+    assertTrue(lease.isHeld());
+    time.advance(Duration.ofSeconds(1).plusMillis(1));
+    assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+  }
+
+  @Test
+  void theTimerHasNothingToDoWhenNothingIsHeld() throws Exception {
+    acquire(RENEWED).close();
+    time.advance(Duration.ofSeconds(1));
+    assertEquals(0, engine.timer().size());
   }
 
   @Test
