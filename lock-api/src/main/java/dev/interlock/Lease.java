@@ -126,7 +126,12 @@ public interface Lease extends AutoCloseable {
    * of its running again. It never completes for a lease that is released. Dependent actions run on
    * a thread of the client's own and may block.
    *
-   * @return a new future; completing or cancelling it affects nobody else
+   * <p>All calls return the same future, so that asking again costs nothing. Only the lease
+   * completes it: {@code cancel} and {@code complete} do nothing, {@code orTimeout} and {@code
+   * completeOnTimeout} act on the future that they return. A dependent that blocks does not keep
+   * others from running.
+   *
+   * @return the lease's future
    */
   CompletableFuture<LeaseLostException> lost();
 

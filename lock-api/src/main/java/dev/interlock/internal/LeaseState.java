@@ -66,7 +66,7 @@ final class LeaseState {
   private @Nullable CompletableFuture<ReleaseOutcome> release;
 
   @GuardedBy("turn")
-  private @Nullable CompletableFuture<LeaseLostException> lost;
+  private @Nullable LossSignal lost;
 
   @GuardedBy("turn")
   private @Nullable List<Notifier.Subscription> subscriptions;
@@ -369,12 +369,12 @@ final class LeaseState {
   CompletableFuture<LeaseLostException> lost() {
     synchronized (turn) {
       if (lost == null) {
-        lost = new CompletableFuture<>();
+        lost = new LossSignal(engine().notifier());
         if (loss != null) {
-          lost.complete(loss);
+          lost.tell(loss);
         }
       }
-      return lost.copy();
+      return lost;
     }
   }
 
@@ -428,9 +428,8 @@ final class LeaseState {
   @GuardedBy("turn")
   private void noteLost(LeaseLostException why) {
     loss = why;
-    CompletableFuture<LeaseLostException> future = lost;
-    if (future != null) {
-      turn.engine.notifier().note(() -> future.complete(why));
+    if (lost != null) {
+      lost.note(why);
     }
     note(new LockEvent.Lost(name(), token, why));
   }

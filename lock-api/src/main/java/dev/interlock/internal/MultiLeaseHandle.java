@@ -34,7 +34,7 @@ final class MultiLeaseHandle implements MultiLease {
     private final Engine engine;
     private final ImmutableList<LeaseState> members;
     private final String name;
-    private final CompletableFuture<LeaseLostException> lost = new CompletableFuture<>();
+    private final LossSignal lost;
     private final List<Notifier.Subscription> subscriptions =
         Collections.synchronizedList(new ArrayList<>());
 
@@ -47,6 +47,7 @@ final class MultiLeaseHandle implements MultiLease {
     State(Engine engine, ImmutableList<LeaseState> members) {
       this.engine = engine;
       this.members = members;
+      this.lost = new LossSignal(engine.notifier());
       this.name = String.join(", ", members.stream().map(LeaseState::name).toList());
     }
 
@@ -68,7 +69,7 @@ final class MultiLeaseHandle implements MultiLease {
         loss = mine;
       }
       members.forEach(member -> member.loseToSibling(why.name()));
-      engine.notifier().note(() -> lost.complete(mine));
+      lost.note(mine);
       LockEvent event = new LockEvent.Lost(name, 0, mine);
       List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
       engine.notifier().flush();
@@ -197,7 +198,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public CompletableFuture<LeaseLostException> lost() {
-    return state.lost.copy();
+    return state.lost;
   }
 
   @Override

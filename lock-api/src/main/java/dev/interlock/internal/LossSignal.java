@@ -1,0 +1,81 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * The future of a lease's loss, the same for all who ask for it: a copy for each would stay with
+ * the lease for its life. So nobody but the engine completes it.
+ */
+final class LossSignal extends CompletableFuture<LeaseLostException> {
+
+  private final Notifier notifier;
+
+  LossSignal(Notifier notifier) {
+    this.notifier = notifier;
+  }
+
+  /** Completes it with the next flush of the notifier. */
+  void note(LeaseLostException loss) {
+    notifier.note(() -> tell(loss));
+  }
+
+  // A dependent may block. Completing once more runs those that wait behind it.
+  void tell(LeaseLostException loss) {
+    if (getNumberOfDependents() > 1) {
+      notifier.run(() -> tell(loss));
+    }
+    super.complete(loss);
+  }
+
+  @Override
+  public boolean complete(LeaseLostException value) {
+    return false;
+  }
+
+  @Override
+  public boolean completeExceptionally(Throwable failure) {
+    return false;
+  }
+
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    return false;
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> completeAsync(
+      Supplier<? extends LeaseLostException> supplier) {
+    return this;
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> completeAsync(
+      Supplier<? extends LeaseLostException> supplier, Executor executor) {
+    return this;
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> orTimeout(long timeout, TimeUnit unit) {
+    return copy().orTimeout(timeout, unit);
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> completeOnTimeout(
+      LeaseLostException value, long timeout, TimeUnit unit) {
+    return copy().completeOnTimeout(value, timeout, unit);
+  }
+
+  @Override
+  public void obtrudeValue(LeaseLostException value) {
+    throw new UnsupportedOperationException("a loss cannot be made up");
+  }
+
+  @Override
+  public void obtrudeException(Throwable failure) {
+    throw new UnsupportedOperationException("a loss cannot be made up");
+  }
+}
