@@ -3,6 +3,7 @@ package dev.interlock;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.internal.ClientFactory;
 import dev.interlock.spi.BackendFactory;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -189,11 +190,32 @@ public interface LockClient extends AutoCloseable {
   void onEvent(Consumer<? super LockEvent> listener);
 
   /**
-   * Releases every lease of this client, ends every wait with {@link IllegalStateException}, and
-   * disconnects, unless the driver's client object was the caller's own. Blocks for at most twice
-   * the request time-out; leases whose release was not confirmed by then end with their term.
-   * Closing again does nothing.
+   * Ends everything at once: {@link #close(Duration)} without waiting for leases. Never throws for
+   * a lost lease or an unreachable store.
    */
   @Override
   void close();
+
+  /**
+   * Closes the client when its leases have been released, or the given time has passed.
+   *
+   * <p>From the beginning nothing new is acquired, and every wait ends with {@link
+   * IllegalStateException}; leases that are held stay so, and are renewed. When the time has
+   * passed, or the calling thread is interrupted, those that are still held are lost with the
+   * reason {@link LossReason#CLOSED}: their holders are told, and then the locks are released. A
+   * later {@link Lease#release()} of such a lease says {@link ReleaseOutcome#ALREADY_LOST}. At last
+   * the client disconnects, unless the driver's client object was the caller's own.
+   *
+   * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
+   * not confirmed by then are free after their term. The interrupt status is kept. Closing again,
+   * meanwhile or later, does nothing.
+   *
+   * <p>Shutdown hooks all run at the same time, and beside the program's other threads. A hook that
+   * closes the client at once takes the locks away from work that another hook is still ending. A
+   * hook that gives that work time here does not, if the work releases its leases.
+   *
+   * @param drain how long to wait for leases that are held
+   * @throws IllegalArgumentException if it is negative
+   */
+  void close(Duration drain);
 }

@@ -15,5 +15,7 @@ public enum LossReason {
   /** The program dropped the lease without releasing it, and renewal was stopped. */
   ABANDONED,
   /** Another lease of the same {@link MultiLease} was lost. */
-  SIBLING_LOST
+  SIBLING_LOST,
+  /** The client was closed while the lease was held. */
+  CLOSED
 }

@@ -22,12 +22,15 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -37,6 +40,9 @@ import org.slf4j.LoggerFactory;
 
 /** The client: what it holds, what it waits for, and the parts that do the work. */
 final class Engine implements LockClient {
+
+  /** How many requests at once a client sends that is being closed. */
+  private static final int RELEASERS = 16;
 
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
 
@@ -57,13 +63,16 @@ final class Engine implements LockClient {
   /** By its claim's id, what there is of every attempt: its contest, then its turn. */
   private final ConcurrentHashMap<String, Claimant> claimants = new ConcurrentHashMap<>();
 
+  /** For the thread that closes the client: a turn has ended. */
+  private final WakeUp turnEnded;
+
   private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
-  private volatile boolean outOfTime;
 
   Engine(BackendFactory factory, LockOptions options, TimeSource time) {
     this.options = requireNonNull(options, "options");
     this.platform = Platform.on(time);
+    this.turnEnded = new WakeUp(platform);
     this.claimIds = new ClaimIds(platform);
     this.callSites = new CallSites(platform);
     this.store = factory.open(new Context());
@@ -304,6 +313,9 @@ final class Engine implements LockClient {
   void remove(Turn turn) {
     timer.cancel(turn);
     claimants.remove(turn.grant.claim().id(), turn);
+    if (closed.get()) {
+      turnEnded.signal();
+    }
   }
 
   /** From now on a contest has this claim; not after the client was closed. */
@@ -341,14 +353,15 @@ final class Engine implements LockClient {
 
   // --- releasing ------------------------------------------------------------------------------
 
-  ReleaseOutcome releaseOnServer(Grant grant) {
-    if (outOfTime) {
+  ReleaseOutcome releaseOnServer(Grant grant, Deadline deadline) {
+    if (deadline.hasPassed()) {
+      cleanup.undo(grant);
       return ReleaseOutcome.UNKNOWN;
     }
     // An interrupted thread must still be able to release; what interrupts it meanwhile waits.
     boolean interrupted = Thread.interrupted();
     try {
-      boolean wasThere = store.release(grant.claim(), Deadline.in(platform, requestTimeout()));
+      boolean wasThere = store.release(grant.claim(), deadline);
       cleanup.forget(grant.claim());
       return wasThere ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
     } catch (LockException e) {
@@ -480,64 +493,124 @@ final class Engine implements LockClient {
 
   @Override
   public void close() {
+    close(Duration.ZERO);
+  }
+
+  @Override
+  public void close(Duration drain) {
+    checkArgument(!drain.isNegative(), "the time to wait must not be negative, was %s", drain);
     if (!closed.compareAndSet(false, true)) {
       return;
     }
     boolean interrupted = Thread.interrupted();
     try {
-      Deadline deadline = Deadline.in(platform, requestTimeout().multipliedBy(2));
+      Deadline drained = interrupted ? Deadline.in(platform, Duration.ZERO) : in(drain);
+      Deadline contestsEnded = in(requestTimeout());
       line.drain().forEach(LocalLine.Waiter::onClose);
-      endContests();
-      releaseLeases(deadline);
+      endContests(contestsEnded);
+      Duration left = requestTimeout().plus(contestsEnded.remaining());
+      interrupted |= isInterruptedWhileTurnsEnd(drained);
+      Deadline deadline = in(left);
+      endTurns(deadline);
+      interrupted |= isInterruptedWhileTurnsEnd(deadline);
+      if (!turns().isEmpty() || deadline.hasPassed()) {
+        log.warn("closed before all leases were released; the rest end with their terms");
+      }
       cleanup.finish(deadline);
+    } finally {
       timer.close();
       threads.close();
-      store.close();
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+      try {
+        store.close();
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
       }
     }
   }
 
+  private Deadline in(Duration duration) {
+    return Deadline.in(platform, duration);
+  }
+
   /** Lets those that wait on the server leave its line while there is still a connection. */
-  private void endContests() {
+  private void endContests(Deadline deadline) {
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (Claimant claimant : claimants.values()) {
       if (claimant instanceof Contest contest) {
-        contest.stop();
+        try {
+          contest.stop();
+        } catch (RuntimeException | Error e) {
+          log.error("the backend failed to end a wait", e);
+        }
         ends.add(contest.ended());
       }
     }
-    if (!Awaiting.doneUninterruptibly(
-        platform,
-        CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0])),
-        Deadline.in(platform, requestTimeout()))) {
+    if (!Awaiting.doneUninterruptibly(platform, allOf(ends), deadline)) {
       log.debug("closed while a request was still under way");
     }
   }
 
-  private void releaseLeases(Deadline deadline) {
-    // Again and again: a turn may be handed over in the very moment in which it is looked at.
-    boolean some;
-    do {
-      some = false;
-      for (Claimant claimant : claimants.values()) {
-        if (claimant instanceof Turn turn) {
-          some = true;
-          if (!outOfTime && deadline.hasPassed()) {
-            log.warn("closed before all leases were released; the rest end with their terms");
-            outOfTime = true;
-          }
-          turn.releaseLease();
-        }
-      }
-      Thread.onSpinWait();
-    } while (some);
+  private static CompletableFuture<@Nullable Void> allOf(
+      List<CompletableFuture<@Nullable Void>> futures) {
+    return CompletableFuture.allOf(futures.toArray(new CompletableFuture<?>[0]));
   }
 
-  /** Whether the client is being closed and has no time left for the server. */
-  boolean isOutOfTime() {
-    return outOfTime;
+  private List<Turn> turns() {
+    List<Turn> turns = new ArrayList<>();
+    for (Claimant claimant : claimants.values()) {
+      if (claimant instanceof Turn turn) {
+        turns.add(turn);
+      }
+    }
+    return turns;
+  }
+
+  /** Once the client is closed no turn begins, or is handed over, that does not end by itself. */
+  private boolean isInterruptedWhileTurnsEnd(Deadline deadline) {
+    try {
+      boolean signalled = true;
+      while (signalled && !turns().isEmpty()) {
+        signalled = turnEnded.await(deadline);
+      }
+      return false;
+    } catch (InterruptedException e) {
+      return true;
+    }
+  }
+
+  /** Tells all holders first, and then frees what they held. */
+  private void endTurns(Deadline deadline) {
+    Queue<Grant> open = new ConcurrentLinkedQueue<>();
+    for (Turn turn : turns()) {
+      if (turn.loseToClose()) {
+        open.add(turn.grant);
+      }
+    }
+    List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
+    for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
+      CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
+      try {
+        threads.cleanup().execute(() -> releaseAll(open, deadline, end));
+        ends.add(end);
+      } catch (RuntimeException | Error e) {
+        log.debug("closing with fewer threads", e);
+      }
+    }
+    releaseAll(open, deadline, new CompletableFuture<>());
+    var unused = Awaiting.doneUninterruptibly(platform, allOf(ends), deadline);
+  }
+
+  private void releaseAll(
+      Queue<Grant> open, Deadline deadline, CompletableFuture<@Nullable Void> end) {
+    try {
+      Grant grant;
+      while ((grant = open.poll()) != null) {
+        var unused = releaseOnServer(grant, deadline.orIn(requestTimeout()));
+      }
+    } finally {
+      end.complete(null);
+    }
   }
 }

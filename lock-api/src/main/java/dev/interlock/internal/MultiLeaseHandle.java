@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import java.lang.ref.Reference;
@@ -68,7 +69,9 @@ final class MultiLeaseHandle implements MultiLease {
         ended = true;
         loss = mine;
       }
-      members.forEach(member -> member.loseToSibling(why.name()));
+      if (why.reason() != LossReason.CLOSED) {
+        members.forEach(member -> member.loseToSibling(why.name()));
+      }
       lost.note(mine);
       LockEvent event = new LockEvent.Lost(name, 0, mine);
       List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));

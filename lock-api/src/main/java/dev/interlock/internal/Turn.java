@@ -475,18 +475,18 @@ final class Turn extends Timer.Event implements Claimant {
    * @param verdict asked under the monitor, so that it is about the lease that will be told; null
    *     if it is not lost
    */
-  private void lose(Supplier<@Nullable LeaseLostException> verdict) {
+  private boolean lose(Supplier<@Nullable LeaseLostException> verdict) {
     LeaseLostException found;
     LeaseState loser;
     boolean told;
     boolean passes;
     synchronized (this) {
       if (state != State.HELD) {
-        return;
+        return false;
       }
       found = verdict.get();
       if (found == null) {
-        return;
+        return false;
       }
       state = State.ENDED;
       loss = found;
@@ -506,14 +506,23 @@ final class Turn extends Timer.Event implements Claimant {
         engine.line().pass(name());
       }
     }
+    return true;
   }
 
-  /** Releases whatever lease is being served. */
-  void releaseLease() {
-    lease().release();
+  /** Loses what is held because the client is closed; false if nothing is, or no more. */
+  boolean loseToClose() {
+    return lose(
+        () ->
+            lease.status() == HELD
+                ? lossOf(LossReason.CLOSED, "its client was closed while it was held")
+                : null);
   }
 
   private void tidyServer(LossReason reason) {
+    if (reason == LossReason.CLOSED) {
+      // Whoever closes the client releases it.
+      return;
+    }
     boolean gone =
         switch (reason) {
           case TAKEN, SESSION_ENDED -> true;
@@ -622,10 +631,11 @@ final class Turn extends Timer.Event implements Claimant {
     }
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
-      if (underWay != null && !engine.isOutOfTime()) {
-        underWay.awaitUninterruptibly(Deadline.in(engine.time(), engine.requestTimeout()));
+      Deadline deadline = Deadline.in(engine.time(), engine.requestTimeout());
+      if (underWay != null) {
+        underWay.awaitUninterruptibly(deadline);
       }
-      outcome = engine.releaseOnServer(grant);
+      outcome = engine.releaseOnServer(grant, deadline);
     } finally {
       synchronized (this) {
         state = State.ENDED;

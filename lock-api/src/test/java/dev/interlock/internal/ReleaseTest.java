@@ -266,7 +266,8 @@ class ReleaseTest extends EngineFixture {
     engine.close();
     assertFalse(lease.isHeld());
     assertFalse(store.holds("a"));
-    assertFalse(lease.lost().isDone());
+    assertEquals(LossReason.CLOSED, get(lease.lost()).reason());
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     for (Background<Lease> waiter : java.util.List.of(local, remote)) {
       Throwable e =
           assertThrows(java.util.concurrent.ExecutionException.class, waiter::get).getCause();

@@ -10,6 +10,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
@@ -303,6 +304,10 @@ public abstract class ReleaseRules extends RuleTest {
         () -> within(bound(), async, "an asynchronous wait did not end"),
         "an asynchronous wait");
     assertFalse(lease.isHeld(), "a lease is held after its client was closed");
+    assertEquals(
+        LossReason.CLOSED,
+        within(bound(), lease.lost(), "the holder was not told that its client was closed")
+            .reason());
     acquireWithin(bound(), other.lock(held), "closing the client did not release its lease")
         .release();
     others.release();

@@ -7,6 +7,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.MultiLock;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.function.Consumer;
 
@@ -86,5 +87,10 @@ public abstract class ForwardingClient implements LockClient {
   @Override
   public void close() {
     right.close();
+  }
+
+  @Override
+  public void close(Duration drain) {
+    right.close(drain);
   }
 }
