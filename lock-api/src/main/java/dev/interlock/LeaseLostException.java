@@ -20,7 +20,8 @@ public final class LeaseLostException extends LockException {
    * @param name the lock's name
    * @param reason why
    * @param detail more about it, as the end of the sentence "lease of "a" lost (EXPIRED): …"
-   * @param cause what the store or the driver said, if anything
+   * @param cause what the store or the driver said, if anything; of a lease that was not renewed in
+   *     time, what went wrong last
    */
   public LeaseLostException(
       String name, LossReason reason, String detail, @Nullable Throwable cause) {

@@ -36,8 +36,9 @@ public sealed interface LockEvent {
   record Renewed(String name, long token) implements LockEvent {}
 
   /**
-   * A renewal failed; the lease will be lost when its validity ends unless a later one succeeds.
-   * Told once until a renewal succeeds again.
+   * A renewal failed, or none was confirmed for two thirds of the validity; the lease will be lost
+   * when its validity ends unless a later one succeeds. Told once until a renewal succeeds again,
+   * and logged as a warning.
    *
    * @param name the lock's name
    * @param token the lease's fencing token, or 0
@@ -48,7 +49,7 @@ public sealed interface LockEvent {
       implements LockEvent {}
 
   /**
-   * The lease was lost. Told once.
+   * The lease was lost. Told once, and logged as a warning.
    *
    * @param name the lock's name
    * @param token the lease's fencing token, or 0

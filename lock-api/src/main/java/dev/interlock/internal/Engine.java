@@ -55,6 +55,7 @@ final class Engine implements LockClient {
   private final Renewer renewer;
   private final Cleanup cleanup;
   private final Notifier notifier;
+  private final LeaseLog leaseLog;
   private final LocalLine line = new LocalLine();
   private final ThreadHolds threadHolds = new ThreadHolds(this);
   private final ClaimIds claimIds;
@@ -82,6 +83,7 @@ final class Engine implements LockClient {
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
     this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
     this.notifier = new Notifier(platform, threads.callbacks(), timer);
+    this.leaseLog = new LeaseLog(platform, timer, notifier);
   }
 
   private final class Context implements BackendContext {
@@ -133,6 +135,10 @@ final class Engine implements LockClient {
 
   Notifier notifier() {
     return notifier;
+  }
+
+  LeaseLog leaseLog() {
+    return leaseLog;
   }
 
   LocalLine line() {
@@ -517,6 +523,7 @@ final class Engine implements LockClient {
         log.warn("closed before all leases were released; the rest end with their terms");
       }
       cleanup.finish(deadline);
+      leaseLog.count();
     } finally {
       timer.close();
       threads.close();

@@ -407,7 +407,10 @@ final class LeaseState {
         subscriptions.forEach(subscription -> subscription.note(event));
       }
     }
-    turn.engine.notifier().noteAll(event);
+    engine().notifier().noteAll(event);
+    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
+      engine().leaseLog().note(event);
+    }
   }
 
   void noteAcquired() {

@@ -83,7 +83,12 @@ final class Notifier {
     }
 
     void note(LockEvent event) {
-      inOrder.note(() -> listener.accept(event));
+      note(() -> listener.accept(event));
+    }
+
+    /** Notes something to be done between its events. */
+    void note(Runnable call) {
+      inOrder.note(call);
     }
   }
 

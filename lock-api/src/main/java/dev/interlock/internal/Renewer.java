@@ -5,8 +5,11 @@ import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Renews what is due, in batches: what comes due together goes to the store together. Never more
@@ -40,18 +43,29 @@ final class Renewer {
       all = due;
       due = new ArrayList<>();
     }
-    for (int from = 0; from < all.size(); from += BATCH) {
-      List<Turn> batch = all.subList(from, Math.min(all.size(), from + BATCH));
-      try {
-        engine.threads().renewal().execute(() -> renew(batch));
-      } catch (RuntimeException | Error e) {
-        // The client was closed, or has no thread for it. Each turn asks again until it has ended.
-        Engine.log.debug("{} renewals have to wait", batch.size(), e);
-      }
+    // A request waits for as long as the most impatient of its turns: only equals go together.
+    Map<Duration, List<Turn>> equals = new LinkedHashMap<>();
+    for (Turn turn : all) {
+      equals.computeIfAbsent(turn.patience(), patience -> new ArrayList<>()).add(turn);
+    }
+    equals.forEach(
+        (patience, turns) -> {
+          for (int from = 0; from < turns.size(); from += BATCH) {
+            start(turns.subList(from, Math.min(turns.size(), from + BATCH)), patience);
+          }
+        });
+  }
+
+  private void start(List<Turn> batch, Duration patience) {
+    try {
+      engine.threads().renewal().execute(() -> renew(batch, patience));
+    } catch (RuntimeException | Error e) {
+      // The client was closed, or has no thread for it. Each turn asks again until it has ended.
+      Engine.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
 
-  private void renew(List<Turn> batch) {
+  private void renew(List<Turn> batch, Duration patience) {
     Turn.Round round = new Turn.Round(engine.time());
     List<Turn> turns = new ArrayList<>(batch.size());
     List<Grant> grants = new ArrayList<>(batch.size());
@@ -69,8 +83,7 @@ final class Renewer {
       if (turns.isEmpty()) {
         return;
       }
-      outcomes =
-          engine.store().renewAll(grants, Deadline.in(engine.time(), engine.requestTimeout()));
+      outcomes = engine.store().renewAll(grants, Deadline.in(engine.time(), patience));
     } catch (LockException e) {
       problem = e;
     } catch (InterruptedException e) {

@@ -112,6 +112,10 @@ final class Turn extends Timer.Event implements Claimant {
   @GuardedBy("this")
   private boolean atRisk;
 
+  /** Why the last renewal was not confirmed; null if it was. */
+  @GuardedBy("this")
+  private @Nullable LockException problem;
+
   /** Why the turn was lost, if it was. */
   @GuardedBy("this")
   private @Nullable LeaseLostException loss;
@@ -205,6 +209,11 @@ final class Turn extends Timer.Event implements Claimant {
           engine.renewer().due(this);
         }
       }
+      if (orphan == null && isRenewalLate(now)) {
+        LockException why =
+            problem == null ? engine.unavailable("no renewal has been answered", null) : problem;
+        putAtRisk(why, engine.remaining(lease.end(), clockOffset));
+      }
       reschedule();
     }
     publish();
@@ -223,6 +232,9 @@ final class Turn extends Timer.Event implements Claimant {
     }
     // A renewal that is due and has no outcome may have found no thread: it is asked for again.
     long next = renewAt - now > 0 ? renewAt : now + interval / RENEWAL_GRID;
+    if (!atRisk && riskAt() - now > 0 && riskAt() - next < 0) {
+      next = riskAt();
+    }
     due(next - end < 0 ? next : end);
   }
 
@@ -268,6 +280,13 @@ final class Turn extends Timer.Event implements Claimant {
     }
     round = mine;
     return true;
+  }
+
+  /** For how long one renewal may take, so that there is time for another. */
+  Duration patience() {
+    Duration share = Duration.ofNanos(interval);
+    Duration most = engine.requestTimeout();
+    return share.compareTo(most) < 0 ? share : most;
   }
 
   /** The renewal under way, or null. */
@@ -337,6 +356,7 @@ final class Turn extends Timer.Event implements Claimant {
       asked.extendFixedTerm(sentAt + grant.effectiveTerm().toNanos());
     }
     atRisk = false;
+    problem = null;
     backoff = null;
     if (lease.renews() || !grant.lapses()) {
       planRenewal(gridded(sentAt + interval));
@@ -344,7 +364,7 @@ final class Turn extends Timer.Event implements Claimant {
     reschedule();
   }
 
-  private void postpone(LockException problem) {
+  private void postpone(LockException failure) {
     LeaseState current;
     synchronized (this) {
       if (state != State.HELD) {
@@ -352,6 +372,7 @@ final class Turn extends Timer.Event implements Claimant {
       }
       round = null;
       current = lease;
+      problem = failure;
       long now = engine.time().nanoTime();
       long left = engine.remaining(current.end(), clockOffset);
       if (left > 0) {
@@ -361,17 +382,30 @@ final class Turn extends Timer.Event implements Claimant {
           }
           planRenewal(now + backoff.nextNanos());
         }
+        putAtRisk(failure, left);
         reschedule();
-        if (!atRisk && current.status() == HELD) {
-          atRisk = true;
-          current.note(
-              new LockEvent.AtRisk(
-                  current.name(), current.token(), Duration.ofNanos(left), problem));
-        }
         return;
       }
     }
     loseIfEnded(current);
+  }
+
+  @GuardedBy("this")
+  private void putAtRisk(LockException why, long left) {
+    if (!atRisk && lease.status() == HELD) {
+      atRisk = true;
+      lease.note(new LockEvent.AtRisk(lease.name(), lease.token(), Duration.ofNanos(left), why));
+    }
+  }
+
+  /** Whether a renewal has been waited for until the last third of what is certain. */
+  @GuardedBy("this")
+  private boolean isRenewalLate(long now) {
+    return renewalPlanned && riskAt() - now <= 0;
+  }
+
+  private long riskAt() {
+    return validUntil - interval;
   }
 
   /** The current lease's own rules have changed: when it ends, and whether it is renewed. */
@@ -428,8 +462,8 @@ final class Turn extends Timer.Event implements Claimant {
     lose(() -> lossOf(reason, detail));
   }
 
-  private LeaseLostException lossOf(LossReason reason, String detail) {
-    return new LeaseLostException(name(), reason, detail, null);
+  private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
+    return new LeaseLostException(name(), reason, detail, problem);
   }
 
   private synchronized boolean serves(LeaseState asked) {

@@ -84,6 +84,7 @@ final class FakeStore {
   private final Map<Op, Fate> next = new EnumMap<>(Op.class);
   private final Map<Op, AtomicInteger> calls = new EnumMap<>(Op.class);
   private final List<Integer> batches = new ArrayList<>();
+  private final List<Duration> patience = new ArrayList<>();
   private final AtomicInteger renewing = new AtomicInteger();
   private int mostRenewing;
   private long tokens;
@@ -214,6 +215,11 @@ final class FakeStore {
 
   synchronized List<Integer> batches() {
     return List.copyOf(batches);
+  }
+
+  /** How long each request for renewals might take. */
+  synchronized List<Duration> patience() {
+    return List.copyOf(patience);
   }
 
   synchronized int mostRenewing() {
@@ -355,6 +361,7 @@ final class FakeStore {
         throws InterruptedException {
       synchronized (FakeStore.this) {
         batches.add(grants.size());
+        patience.add(deadline.remaining());
         mostRenewing = Math.max(mostRenewing, renewing.incrementAndGet());
       }
       try {

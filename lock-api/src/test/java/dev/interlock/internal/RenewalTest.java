@@ -52,6 +52,45 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
+  void aRenewalThatIsNotAnsweredPutsTheLeaseAtRiskInTheLastThird() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    time.advance(INTERVAL);
+    gate.awaitArrival();
+    assertTrue(events.isEmpty());
+    time.advance(INTERVAL);
+    assertEquals(INTERVAL, next(events, LockEvent.AtRisk.class).remaining());
+    time.advance(INTERVAL);
+    next(events, LockEvent.Lost.class);
+    gate.open();
+  }
+
+  @Test
+  void aLossCarriesTheLastProblem() throws Exception {
+    Lease lease = acquire(RENEWED);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    store.down(true);
+    time.advance(INTERVAL);
+    LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
+    time.advance(TERM);
+    Throwable cause = next(events, LockEvent.Lost.class).loss().getCause();
+    assertEquals(risk.problem().getMessage(), cause.getMessage());
+  }
+
+  @Test
+  void aRenewalLeavesTimeForAnother() throws Exception {
+    Lease brief = engine.lock("b", RENEWED.toBuilder().term(REQUEST_TIMEOUT).build()).acquire();
+    Lease lease = acquire(RENEWED);
+    time.advance(REQUEST_TIMEOUT.dividedBy(3));
+    Waits.until("a renewal", () -> !store.patience().isEmpty());
+    time.advance(INTERVAL);
+    assertFalse(brief.isHeld() && !lease.isHeld());
+    Waits.until("another", () -> store.patience().contains(REQUEST_TIMEOUT));
+    assertEquals(REQUEST_TIMEOUT.dividedBy(3), store.patience().get(0));
+  }
+
+  @Test
   void aServerThatComesBackInTimeKeepsTheLease() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);

@@ -49,7 +49,7 @@ class ThreadStartTest {
     BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
     platform.exhausted = true;
     time.advance(INTERVAL);
-    time.advance(INTERVAL);
+    time.advance(INTERVAL.dividedBy(2));
     assertEquals(0, store.calls(FakeStore.Op.RENEW));
     platform.exhausted = false;
     advanceUntil("the renewal", () -> !events.isEmpty());

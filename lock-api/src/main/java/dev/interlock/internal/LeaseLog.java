@@ -1,0 +1,80 @@
+package dev.interlock.internal;
+
+import dev.interlock.LockEvent;
+import java.time.Duration;
+
+/**
+ * Warns of leases that are at risk or lost. When a store goes down they are by the thousand, so
+ * only the first few of a second are named, and the others counted.
+ */
+final class LeaseLog extends Timer.Event {
+
+  /** How many leases are named in a second. */
+  static final int NAMED = 10;
+
+  private static final long PERIOD = Duration.ofSeconds(1).toNanos();
+
+  private final Platform platform;
+  private final Timer timer;
+  private final Notifier notifier;
+  private final Notifier.Subscription lines;
+
+  // Of what is called in order, one after the other.
+  private int events;
+
+  LeaseLog(Platform platform, Timer timer, Notifier notifier) {
+    this.platform = platform;
+    this.timer = timer;
+    this.notifier = notifier;
+    this.lines = notifier.subscription(this::write);
+  }
+
+  /** Notes a line, which is written by the notifier's next flush: loggers may block. */
+  void note(LockEvent event) {
+    lines.note(event);
+  }
+
+  @Override
+  void fire(long now) {
+    count();
+  }
+
+  /** Says how many were not named. */
+  void count() {
+    lines.note(this::writeCount);
+    notifier.flush();
+  }
+
+  private void write(LockEvent event) {
+    if (events++ == 0) {
+      timer.schedule(this, platform.nanoTime() + PERIOD);
+    }
+    if (events > NAMED) {
+      return;
+    }
+    if (event instanceof LockEvent.AtRisk risk) {
+      Engine.log.warn(
+          "lease of \"{}\" with token {} is at risk: {} ms of its validity are left; {}",
+          risk.name(),
+          risk.token(),
+          risk.remaining().toMillis(),
+          risk.problem().getMessage());
+    } else if (event instanceof LockEvent.Lost lost) {
+      Throwable cause = lost.loss().getCause();
+      Engine.log.warn(
+          "lease of \"{}\" with token {} was lost ({}): {}{}",
+          lost.name(),
+          lost.token(),
+          lost.loss().reason(),
+          lost.loss().detail(),
+          cause == null ? "" : "; " + cause.getMessage());
+    }
+  }
+
+  private void writeCount() {
+    if (events > NAMED) {
+      Engine.log.warn("{} more leases were at risk or lost", events - NAMED);
+    }
+    events = 0;
+  }
+}
