@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
@@ -13,6 +14,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -23,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * lost, it was interrupted, its grant came too late) is undone in the background, guarded by that
  * claim, so that it can never touch a later one.
  */
-final class Contest implements Claimant {
+final class Contest {
 
-  private record EarlyLoss(LossReason reason, String detail) {}
+  private record EarlyLoss(Claim claim, LossReason reason, String detail) {}
 
   private final Engine engine;
   private final Request request;
@@ -38,8 +40,9 @@ final class Contest implements Claimant {
   /** The present attempt. */
   private @Nullable Claim claim;
 
-  /** Told by the server before the turn had begun; written and read in the engine's map. */
-  private @Nullable EarlyLoss earlyLoss;
+  /** Told by the server before a turn had begun, perhaps of earlier attempts. */
+  @GuardedBy("this")
+  private List<EarlyLoss> earlyLosses = List.of();
 
   private long clockOffset;
 
@@ -92,7 +95,7 @@ final class Contest implements Claimant {
 
   private void end() {
     if (claim != null) {
-      engine.leave(claim, this);
+      engine.leave(claim);
     }
     CompletableFuture<@Nullable Void> awaited;
     synchronized (this) {
@@ -104,9 +107,13 @@ final class Contest implements Claimant {
     }
   }
 
-  /** The server has taken back what it granted to the present attempt. */
-  void lost(LossReason reason, String detail) {
-    earlyLoss = new EarlyLoss(reason, detail);
+  /** The server has taken back what it granted to an attempt. */
+  synchronized void lost(Claim lost, LossReason reason, String detail) {
+    earlyLosses =
+        ImmutableList.<EarlyLoss>builder()
+            .addAll(earlyLosses)
+            .add(new EarlyLoss(lost, reason, detail))
+            .build();
   }
 
   /** Ends the waiting, because the client is being closed. Called from another thread. */
@@ -135,10 +142,12 @@ final class Contest implements Claimant {
   private LeaseState begin(Grant grant) {
     answered();
     LeaseState lease = Turn.begin(engine, request, grant, clockOffset);
-    EarlyLoss loss = earlyLoss;
-    if (loss != null) {
-      engine.lost(grant.claim(), loss.reason(), loss.detail());
+    List<EarlyLoss> early;
+    synchronized (this) {
+      early = earlyLosses;
     }
+    // Of an earlier attempt there is no turn.
+    early.forEach(loss -> engine.lost(loss.claim(), loss.reason(), loss.detail()));
     if (engine.isClosed()) {
       // The client may have released its leases before it knew of this one.
       lease.release();
@@ -320,8 +329,7 @@ final class Contest implements Claimant {
             options.autoRenew(),
             request.holder());
     if (claim != null) {
-      engine.leave(claim, this);
-      earlyLoss = null;
+      engine.leave(claim);
     }
     claim = next;
     engine.enter(next, this);

@@ -61,8 +61,10 @@ final class Engine implements LockClient {
   private final ClaimIds claimIds;
   private final CallSites callSites;
 
-  /** By its claim's id, what there is of every attempt: its contest, then its turn. */
-  private final ConcurrentHashMap<String, Claimant> claimants = new ConcurrentHashMap<>();
+  /** By their claims' ids. */
+  private final ConcurrentHashMap<String, Contest> contests = new ConcurrentHashMap<>();
+
+  private final ConcurrentHashMap<String, Turn> turns = new ConcurrentHashMap<>();
 
   /** For the thread that closes the client: a turn has ended. */
   private final WakeUp turnEnded;
@@ -216,22 +218,16 @@ final class Engine implements LockClient {
       if (slept || current - before < -TOLERANCE) {
         offset = current;
       }
-      boolean held = false;
-      for (Claimant claimant : claimants.values()) {
-        if (claimant instanceof Turn turn) {
-          held = true;
-          if (slept) {
-            turn.fire(now);
-          }
-        }
+      if (slept) {
+        turns.values().forEach(turn -> turn.fire(now));
       }
-      if (held) {
+      if (!turns.isEmpty()) {
         timer.schedule(this, now + PERIOD);
-      } else {
-        on.set(false);
-        if (claimants.values().stream().anyMatch(Turn.class::isInstance)) {
-          start();
-        }
+        return;
+      }
+      on.set(false);
+      if (!turns.isEmpty()) {
+        start();
       }
     }
   }
@@ -310,15 +306,14 @@ final class Engine implements LockClient {
     return timeout;
   }
 
-  /** The turn takes the place of the contest that has won it. */
   void add(Turn turn) {
-    claimants.put(turn.grant.claim().id(), turn);
+    turns.put(turn.grant.claim().id(), turn);
     sleepWatch.start();
   }
 
   void remove(Turn turn) {
     timer.cancel(turn);
-    claimants.remove(turn.grant.claim().id(), turn);
+    turns.remove(turn.grant.claim().id());
     if (closed.get()) {
       turnEnded.signal();
     }
@@ -327,34 +322,30 @@ final class Engine implements LockClient {
   /** From now on a contest has this claim; not after the client was closed. */
   void enter(Claim claim, Contest contest) {
     timer.start();
-    claimants.put(claim.id(), contest);
+    contests.put(claim.id(), contest);
     ensureOpen();
   }
 
-  /** The contest no longer has this claim; a turn that has won it stays. */
-  void leave(Claim claim, Contest contest) {
-    claimants.remove(claim.id(), contest);
+  /** The contest no longer has this claim. */
+  void leave(Claim claim) {
+    contests.remove(claim.id());
   }
 
   void lost(Claim claim, LossReason reason, String detail) {
-    Claimant told =
-        claimants.computeIfPresent(
-            claim.id(),
-            (id, claimant) -> {
-              // Granted just now, perhaps: told before its turn takes its place, or not at all.
-              if (claimant instanceof Contest contest) {
-                contest.lost(reason, detail);
-              }
-              return claimant;
-            });
-    if (told instanceof Turn turn) {
+    Contest contest = contests.get(claim.id());
+    if (contest != null) {
+      // Its turn may begin just now: before the loss was noted here, or after, when it is seen.
+      contest.lost(claim, reason, detail);
+    }
+    Turn turn = turns.get(claim.id());
+    if (turn != null) {
       turn.lose(reason, detail);
     }
   }
 
   /** Returns how many attempts, leases and undoings there are; nothing when nobody uses it. */
   int residue() {
-    return claimants.size() + cleanup.pending() + line.size();
+    return contests.size() + turns.size() + cleanup.pending() + line.size();
   }
 
   // --- releasing ------------------------------------------------------------------------------
@@ -519,7 +510,7 @@ final class Engine implements LockClient {
       Deadline deadline = in(left);
       endTurns(deadline);
       interrupted |= isInterruptedWhileTurnsEnd(deadline);
-      if (!turns().isEmpty() || deadline.hasPassed()) {
+      if (!turns.isEmpty() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their terms");
       }
       cleanup.finish(deadline);
@@ -544,15 +535,13 @@ final class Engine implements LockClient {
   /** Lets those that wait on the server leave its line while there is still a connection. */
   private void endContests(Deadline deadline) {
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
-    for (Claimant claimant : claimants.values()) {
-      if (claimant instanceof Contest contest) {
-        try {
-          contest.stop();
-        } catch (RuntimeException | Error e) {
-          log.error("the backend failed to end a wait", e);
-        }
-        ends.add(contest.ended());
+    for (Contest contest : contests.values()) {
+      try {
+        contest.stop();
+      } catch (RuntimeException | Error e) {
+        log.error("the backend failed to end a wait", e);
       }
+      ends.add(contest.ended());
     }
     if (!Awaiting.doneUninterruptibly(platform, allOf(ends), deadline)) {
       log.debug("closed while a request was still under way");
@@ -564,21 +553,11 @@ final class Engine implements LockClient {
     return CompletableFuture.allOf(futures.toArray(new CompletableFuture<?>[0]));
   }
 
-  private List<Turn> turns() {
-    List<Turn> turns = new ArrayList<>();
-    for (Claimant claimant : claimants.values()) {
-      if (claimant instanceof Turn turn) {
-        turns.add(turn);
-      }
-    }
-    return turns;
-  }
-
   /** Once the client is closed no turn begins, or is handed over, that does not end by itself. */
   private boolean isInterruptedWhileTurnsEnd(Deadline deadline) {
     try {
       boolean signalled = true;
-      while (signalled && !turns().isEmpty()) {
+      while (signalled && !turns.isEmpty()) {
         signalled = turnEnded.await(deadline);
       }
       return false;
@@ -590,7 +569,7 @@ final class Engine implements LockClient {
   /** Tells all holders first, and then frees what they held. */
   private void endTurns(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
-    for (Turn turn : turns()) {
+    for (Turn turn : turns.values()) {
       if (turn.loseToClose()) {
         open.add(turn.grant);
       }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * lost. All transitions happen under its monitor, no call out of the engine does. It is its own
  * event on the {@link Timer}: the next renewal, or the end of what is certain.
  */
-final class Turn extends Timer.Event implements Claimant {
+final class Turn extends Timer.Event {
 
   /** Tokens leave room for this many hand-overs, so that they still increase. */
   static final int TOKENS_PER_TURN = 64;
