@@ -80,7 +80,7 @@ class CloseTest extends EngineFixture {
   @Test
   void closingReleasesSeveralLeasesAtATime() throws Exception {
     for (int i = 0; i < 8; i++) {
-      engine.lock("n" + i).tryAcquire().orElseThrow();
+      var unused = engine.lock("n" + i).tryAcquire().orElseThrow();
     }
     FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
     Background<Boolean> closing =

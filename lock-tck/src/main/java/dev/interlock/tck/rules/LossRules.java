@@ -197,8 +197,6 @@ public abstract class LossRules extends RuleTest {
         lease.close();
       }
     }
-    Lease closedWithItsClient = acquireNow(client.lock(newName()));
-    all.add(new Signals(closedWithItsClient));
     client.close();
     letPass(renewed().term().plus(Duration.ofSeconds(1)));
     for (Signals signals : all) {

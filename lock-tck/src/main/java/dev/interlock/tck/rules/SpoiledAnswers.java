@@ -116,7 +116,7 @@ final class SpoiledAnswers {
     test.acquireNow(opened.lock(test.newName())).release();
     opened.onEvent(
         event -> {
-          if (event instanceof LockEvent.Lost) {
+          if (event instanceof LockEvent.Lost lost && lost.loss().reason() != LossReason.CLOSED) {
             losses.add(event);
           }
         });
@@ -275,11 +275,14 @@ final class SpoiledAnswers {
   void closing() throws Exception {
     LockClient closed = open();
     Lease lease = test.acquireNow(closed.lock(name));
-    released.add(lease.lost());
     try (Spoil spoil = spoil()) {
       closed.close();
       struck(spoil);
     }
+    LeaseLostException loss =
+        test.within(
+            test.bound(), lease.lost(), "the holder was not told that its client is closed");
+    assertEquals(LossReason.CLOSED, loss.reason());
     assertFreeInTime(untilLapsed());
   }
 
