@@ -95,6 +95,9 @@ public final class LockOptions {
   /**
    * How long a lease may be held at most, all renewals included. Default: no limit.
    *
+   * <p>The client keeps to it, the store knows only the term: a client that dies, or cannot reach
+   * the store at that moment, leaves the lock taken for up to a term after its last renewal.
+   *
    * @return the limit, or empty
    */
   public Optional<Duration> maxHold() {

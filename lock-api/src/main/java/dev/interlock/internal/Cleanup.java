@@ -142,6 +142,9 @@ final class Cleanup {
       } catch (RejectedExecutionException e) {
         // The client was closed meanwhile: nobody is left to do it, and the term ends the lock.
         pending.remove(this);
+      } catch (RuntimeException | Error e) {
+        log.debug("{} has to wait for a thread", claim, e);
+        timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
       }
     }
 
