@@ -101,6 +101,6 @@ final class LeaseHandle implements Lease {
 
   @Override
   public String toString() {
-    return "Lease[" + name() + ", token " + state.token() + ", " + state.status() + "]";
+    return "Lease[" + name() + ", token " + state.token() + ", " + state.phase() + "]";
   }
 }

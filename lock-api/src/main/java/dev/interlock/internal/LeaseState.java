@@ -23,21 +23,28 @@ import org.jspecify.annotations.Nullable;
  * What a lease is, apart from the handle that the user holds: the engine refers to this, and so
  * notices when the handle becomes unreachable.
  *
- * <p>Held, then released or lost, never anything after that. Transitions happen under the monitor
- * of the {@link Turn}.
+ * <p>Transitions happen under the monitor of the {@link Turn}.
  */
 final class LeaseState {
 
-  enum Status {
+  /** How far a lease is. It only goes on, and may be lost from each phase but the last two. */
+  enum Phase {
+    /** Its program has it. */
     HELD,
+    /** Its release has begun, and looks for a local waiter who takes the turn over. */
+    PASSING,
+    /** Its release is on its way to the store, which alone may say now that it was lost. */
+    RELEASING,
+    /** Its release has ended; the turn may go on with another lease. */
     RELEASED,
+    /** It was lost, and the turn with it. */
     LOST
   }
 
   private final Turn turn;
   private final Request request;
   private final long token;
-  private volatile Status status = Status.HELD;
+  private volatile Phase phase = Phase.HELD;
 
   /** When its maximum hold ends. */
   private volatile long maxHoldEnd;
@@ -57,9 +64,9 @@ final class LeaseState {
   @GuardedBy("turn")
   private @Nullable LeaseLostException loss;
 
-  /** What the release came to, once that is known. */
+  /** What the release has come to. */
   @GuardedBy("turn")
-  private @Nullable ReleaseOutcome outcome;
+  private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
   /** For those who release it as well while its release is under way. */
   @GuardedBy("turn")
@@ -101,8 +108,20 @@ final class LeaseState {
     return token;
   }
 
-  Status status() {
-    return status;
+  Phase phase() {
+    return phase;
+  }
+
+  void phase(Phase next) {
+    synchronized (turn) {
+      phase = next;
+    }
+  }
+
+  /** Whether the turn is still had, by it or for who is next. */
+  boolean isOpen() {
+    Phase now = phase;
+    return now == Phase.HELD || now == Phase.PASSING;
   }
 
   Object site() {
@@ -144,7 +163,7 @@ final class LeaseState {
   }
 
   boolean isHeld() {
-    return status == Status.HELD && turn.isCertain(this);
+    return phase == Phase.HELD && turn.isCertain(this);
   }
 
   Duration remaining() {
@@ -246,70 +265,58 @@ final class LeaseState {
   // --- the end --------------------------------------------------------------------------------
 
   ReleaseOutcome release() {
-    CompletableFuture<ReleaseOutcome> other = null;
-    boolean held = isHeld();
+    // If it has come to its end unnoticed it is lost now.
+    var unused = isHeld();
+    CompletableFuture<ReleaseOutcome> end;
+    boolean mine;
     synchronized (turn) {
-      if (status == Status.LOST) {
+      mine = phase == Phase.HELD;
+      if (phase == Phase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      if (outcome != null) {
+      if (phase == Phase.RELEASED) {
         return outcome;
       }
-      if (status == Status.RELEASED) {
-        if (release == null) {
-          release = new CompletableFuture<>();
-        }
-        other = release;
-      } else if (held) {
-        status = Status.RELEASED;
-      } else {
-        return ReleaseOutcome.ALREADY_LOST;
+      if (mine) {
+        phase = Phase.PASSING;
       }
+      if (release == null) {
+        release = new CompletableFuture<>();
+      }
+      end = release;
     }
-    if (other != null) {
+    if (!mine) {
       // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine().time(), other, Deadline.never(engine().time()));
-      return other.join();
+      Awaiting.doneUninterruptibly(engine().time(), end, Deadline.never(engine().time()));
+      return end.join();
     }
-    ReleaseOutcome mine = ReleaseOutcome.UNKNOWN;
+    ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
     try {
-      mine = turn.release();
+      known = turn.release();
     } finally {
-      released(mine);
+      end.complete(known);
     }
-    return mine;
+    return known;
   }
 
-  private void released(ReleaseOutcome how) {
-    CompletableFuture<ReleaseOutcome> awaited;
+  void released(ReleaseOutcome how) {
     synchronized (turn) {
+      phase = Phase.RELEASED;
       outcome = how;
-      awaited = release;
-    }
-    if (awaited != null) {
-      awaited.complete(how);
-    }
-  }
-
-  /** It was lost before it could be released, which nobody knew when the release began. */
-  void foundLost(LeaseLostException found) {
-    synchronized (turn) {
-      status = Status.LOST;
-      noteLost(found);
-    }
-    engine().notifier().flush();
-    runOnLoss(found);
-  }
-
-  /** Returns whether the lease was held until now. */
-  boolean lose(LeaseLostException why) {
-    synchronized (turn) {
-      if (status != Status.HELD) {
-        return false;
+      if (subscriptions != null || engine().notifier().hasListeners()) {
+        note(new LockEvent.Released(name(), token, how));
       }
-      status = Status.LOST;
-      noteLost(why);
-      return true;
+    }
+  }
+
+  void lose(LeaseLostException why) {
+    synchronized (turn) {
+      phase = Phase.LOST;
+      loss = why;
+      if (lost != null) {
+        lost.note(why);
+      }
+      note(new LockEvent.Lost(name(), token, why));
     }
   }
 
@@ -332,7 +339,7 @@ final class LeaseState {
   /** Returns whether there was something to abandon. */
   boolean abandon(long until) {
     synchronized (turn) {
-      if (status != Status.HELD) {
+      if (phase != Phase.HELD) {
         return false;
       }
       abandoned = true;
@@ -417,24 +424,6 @@ final class LeaseState {
     if (turn.engine.notifier().hasListeners()) {
       note(new LockEvent.Acquired(name(), token));
     }
-  }
-
-  void noteReleased(ReleaseOutcome outcome) {
-    synchronized (turn) {
-      if (subscriptions == null && !turn.engine.notifier().hasListeners()) {
-        return;
-      }
-    }
-    note(new LockEvent.Released(name(), token, outcome));
-  }
-
-  @GuardedBy("turn")
-  private void noteLost(LeaseLostException why) {
-    loss = why;
-    if (lost != null) {
-      lost.note(why);
-    }
-    note(new LockEvent.Lost(name(), token, why));
   }
 
   /** Lets the engine do its own part. Not under the monitor: it may end other turns. */

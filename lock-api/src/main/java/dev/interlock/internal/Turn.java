@@ -1,6 +1,8 @@
 package dev.interlock.internal;
 
-import static dev.interlock.internal.LeaseState.Status.HELD;
+import static dev.interlock.internal.LeaseState.Phase.HELD;
+import static dev.interlock.internal.LeaseState.Phase.LOST;
+import static dev.interlock.internal.LeaseState.Phase.RELEASING;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Capability;
@@ -23,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * that acquired it, and those to which it was handed over inside this client without asking the
  * server (FAIR-01).
  *
- * <p>A turn is held, then ending (its release is on its way) and ended; or ended at once, if it is
- * lost. All transitions happen under its monitor, no call out of the engine does. It is its own
- * event on the {@link Timer}: the next renewal, or the end of what is certain.
+ * <p>How far it is, its present lease says: {@link LeaseState.Phase}. All transitions happen under
+ * the turn's monitor, no call out of the engine does. It is its own event on the {@link Timer}: the
+ * next renewal, or the end of what is certain.
  */
 final class Turn extends Timer.Event {
 
@@ -64,12 +66,6 @@ final class Turn extends Timer.Event {
     }
   }
 
-  private enum State {
-    HELD,
-    ENDING,
-    ENDED
-  }
-
   final Engine engine;
   final Grant grant;
   private final Request request;
@@ -87,16 +83,10 @@ final class Turn extends Timer.Event {
   private volatile long clockOffset;
 
   @GuardedBy("this")
-  private State state = State.HELD;
-
-  @GuardedBy("this")
   private LeaseState lease;
 
   @GuardedBy("this")
   private int handOvers;
-
-  @GuardedBy("this")
-  private boolean handingOver;
 
   @GuardedBy("this")
   private @Nullable Round round;
@@ -115,10 +105,6 @@ final class Turn extends Timer.Event {
   /** Why the last renewal was not confirmed; null if it was. */
   @GuardedBy("this")
   private @Nullable LockException problem;
-
-  /** Why the turn was lost, if it was. */
-  @GuardedBy("this")
-  private @Nullable LeaseLostException loss;
 
   private Turn(Engine engine, Request request, Grant grant, long clockOffset) {
     this.engine = engine;
@@ -145,7 +131,7 @@ final class Turn extends Timer.Event {
     engine.add(turn);
     synchronized (turn) {
       // From the moment it was added, the server may have told its loss.
-      if (turn.state == State.HELD) {
+      if (turn.lease.isOpen()) {
         turn.reschedule();
       }
     }
@@ -186,7 +172,7 @@ final class Turn extends Timer.Event {
       loseIfEnded(asked);
     }
     // If it has not ended after all, it was renewed between the two looks.
-    return asked.status() == HELD;
+    return asked.phase() == HELD;
   }
 
   @Override
@@ -198,7 +184,7 @@ final class Turn extends Timer.Event {
     LeaseState orphan = null;
     String how = null;
     synchronized (this) {
-      if (state != State.HELD) {
+      if (lease.phase() != HELD) {
         return;
       }
       if (isRenewalDue(now)) {
@@ -268,7 +254,7 @@ final class Turn extends Timer.Event {
    * @param asked the lease whose program asks for it, or null for the schedule
    */
   synchronized boolean startRenewal(Round mine, @Nullable LeaseState asked) {
-    if (state != State.HELD || lease.status() != HELD || round != null) {
+    if (lease.phase() != HELD || round != null) {
       return false;
     }
     boolean wanted =
@@ -326,7 +312,7 @@ final class Turn extends Timer.Event {
     // but what follows under the monitor, so that a lease once seen ended stays so.
     LeaseState current;
     synchronized (this) {
-      if (state != State.HELD) {
+      if (!lease.isOpen()) {
         return;
       }
       // Together with the new due time: a renewal that comes due finds none under way.
@@ -334,7 +320,7 @@ final class Turn extends Timer.Event {
       current = lease;
       if (engine.remaining(current.end(), clockOffset) > 0) {
         extend(promised, sentAt, offset, asked);
-        if (current.status() == HELD) {
+        if (current.phase() == HELD) {
           current.note(new LockEvent.Renewed(current.name(), current.token()));
         }
         return;
@@ -367,7 +353,7 @@ final class Turn extends Timer.Event {
   private void postpone(LockException failure) {
     LeaseState current;
     synchronized (this) {
-      if (state != State.HELD) {
+      if (!lease.isOpen()) {
         return;
       }
       round = null;
@@ -392,7 +378,7 @@ final class Turn extends Timer.Event {
 
   @GuardedBy("this")
   private void putAtRisk(LockException why, long left) {
-    if (!atRisk && lease.status() == HELD) {
+    if (!atRisk && lease.phase() == HELD) {
       atRisk = true;
       lease.note(new LockEvent.AtRisk(lease.name(), lease.token(), Duration.ofNanos(left), why));
     }
@@ -411,7 +397,7 @@ final class Turn extends Timer.Event {
   /** The current lease's own rules have changed: when it ends, and whether it is renewed. */
   void settled() {
     synchronized (this) {
-      if (state == State.HELD) {
+      if (lease.isOpen()) {
         if (!lease.renews() && grant.lapses()) {
           renewalPlanned = false;
         }
@@ -428,7 +414,7 @@ final class Turn extends Timer.Event {
    */
   void orphan(LeaseState dropped, String how) {
     synchronized (this) {
-      if (state != State.HELD || lease != dropped || !dropped.abandon(validUntil)) {
+      if (lease != dropped || !dropped.abandon(validUntil)) {
         return;
       }
       renewalPlanned = false;
@@ -467,7 +453,7 @@ final class Turn extends Timer.Event {
   }
 
   private synchronized boolean serves(LeaseState asked) {
-    return lease == asked && asked.status() == HELD;
+    return lease == asked && asked.phase() == HELD;
   }
 
   private synchronized @Nullable LeaseLostException endOf(LeaseState asked) {
@@ -512,29 +498,22 @@ final class Turn extends Timer.Event {
   private boolean lose(Supplier<@Nullable LeaseLostException> verdict) {
     LeaseLostException found;
     LeaseState loser;
-    boolean told;
     boolean passes;
     synchronized (this) {
-      if (state != State.HELD) {
-        return false;
-      }
-      found = verdict.get();
+      loser = lease;
+      found = loser.isOpen() ? verdict.get() : null;
       if (found == null) {
         return false;
       }
-      state = State.ENDED;
-      loss = found;
-      loser = lease;
-      told = loser.lose(found);
-      passes = !handingOver;
+      // Who is releasing it passes on the head of the line.
+      passes = loser.phase() == HELD;
+      loser.lose(found);
     }
     engine.remove(this);
     try {
       engine.notifier().flush();
       tidyServer(found.reason());
-      if (told) {
-        loser.runOnLoss(found);
-      }
+      loser.runOnLoss(found);
     } finally {
       if (passes) {
         engine.line().pass(name());
@@ -547,7 +526,7 @@ final class Turn extends Timer.Event {
   boolean loseToClose() {
     return lose(
         () ->
-            lease.status() == HELD
+            lease().phase() == HELD
                 ? lossOf(LossReason.CLOSED, "its client was closed while it was held")
                 : null);
   }
@@ -571,63 +550,65 @@ final class Turn extends Timer.Event {
   }
 
   /**
-   * Ends the service of the current lease, which has left {@link LeaseState.Status#HELD} before:
-   * the turn goes on with the next local waiter, or is released on the server.
+   * Ends the service of the lease that is {@linkplain LeaseState.Phase#PASSING passing}: the turn
+   * goes on with the next local waiter, or is released on the server.
    *
-   * @return what is known about it; already lost if the turn was lost meanwhile
+   * @return what is known about it; already lost if it was lost meanwhile
    */
   ReleaseOutcome release() {
-    return handOver() ? ReleaseOutcome.RELEASED : releaseOnServer();
-  }
-
-  /** Serves the next local waiter, if there is one that fits and the turn has not had its share. */
-  private boolean handOver() {
-    if (!engine.line().mayBeWaitedFor(name())) {
-      return false;
-    }
-    synchronized (this) {
-      if (!mayHandOver(engine.time().nanoTime())) {
-        return false;
-      }
-      // From here on we are the ones who pass on the head of the line, also if the turn is lost.
-      handingOver = true;
-    }
-    boolean fifo = engine.backend().has(Capability.FIFO);
-    LocalLine.Waiter next =
-        engine
-            .line()
-            .takeNext(
-                name(),
-                waiter ->
-                    waiter.request().sharesTurnWith(request)
-                        && (!fifo || waiter.enteredAt() - startedAt <= 0));
+    LocalLine.Waiter next = next();
+    LeaseState mine;
     LeaseState granted = null;
+    Round underWay;
     boolean lost;
     synchronized (this) {
-      handingOver = false;
-      lost = state != State.HELD;
+      mine = lease;
+      underWay = round;
+      lost = mine.phase() == LOST;
       if (!lost && next != null && !engine.isClosed()) {
         granted = serve(next.request());
+      } else if (!lost) {
+        mine.phase(RELEASING);
+        renewalPlanned = false;
       }
     }
     publish();
-    if (granted != null && next != null) {
+    if (next != null && granted != null) {
       next.onHandOver(granted);
-      return true;
+      return ReleaseOutcome.RELEASED;
     }
-    if (next != null && lost) {
+    if (!lost) {
+      if (next != null) {
+        next.onClose();
+      }
+      return releaseOnServer(mine, underWay);
+    }
+    if (next != null) {
       next.onHead();
-    } else if (next != null) {
-      next.onClose();
-    } else if (lost) {
+    } else {
       engine.line().pass(name());
     }
-    return false;
+    return ReleaseOutcome.ALREADY_LOST;
+  }
+
+  /** Takes the next local waiter, if there is one that fits and the turn has not had its share. */
+  private LocalLine.@Nullable Waiter next() {
+    if (!engine.line().mayBeWaitedFor(name()) || !mayHandOver(engine.time().nanoTime())) {
+      return null;
+    }
+    boolean fifo = engine.backend().has(Capability.FIFO);
+    return engine
+        .line()
+        .takeNext(
+            name(),
+            waiter ->
+                waiter.request().sharesTurnWith(request)
+                    && (!fifo || waiter.enteredAt() - startedAt <= 0));
   }
 
   @GuardedBy("this")
   private LeaseState serve(Request next) {
-    lease.noteReleased(ReleaseOutcome.RELEASED);
+    lease.released(ReleaseOutcome.RELEASED);
     handOvers++;
     lease = new LeaseState(this, next, publicToken(handOvers));
     lease.noteAcquired();
@@ -636,9 +617,8 @@ final class Turn extends Timer.Event {
     return lease;
   }
 
-  @GuardedBy("this")
-  private boolean mayHandOver(long now) {
-    return state == State.HELD
+  private synchronized boolean mayHandOver(long now) {
+    return lease.isOpen()
         && handOvers < MOST_HAND_OVERS
         && request.options().autoRenew()
         && now - startedAt < grant.effectiveTerm().toNanos() / 3
@@ -646,23 +626,7 @@ final class Turn extends Timer.Event {
   }
 
   /** Releases on the server, after a renewal under way has ended. */
-  private ReleaseOutcome releaseOnServer() {
-    LeaseState last;
-    Round underWay;
-    LeaseLostException before;
-    synchronized (this) {
-      last = lease;
-      before = loss;
-      underWay = round;
-      if (state == State.HELD) {
-        state = State.ENDING;
-        renewalPlanned = false;
-      }
-    }
-    if (before != null) {
-      last.foundLost(before);
-      return ReleaseOutcome.ALREADY_LOST;
-    }
+  private ReleaseOutcome releaseOnServer(LeaseState last, @Nullable Round underWay) {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
       Deadline deadline = Deadline.in(engine.time(), engine.requestTimeout());
@@ -671,17 +635,22 @@ final class Turn extends Timer.Event {
       }
       outcome = engine.releaseOnServer(grant, deadline);
     } finally {
+      LeaseLostException gone =
+          outcome == ReleaseOutcome.ALREADY_LOST
+              ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
+              : null;
       synchronized (this) {
-        state = State.ENDED;
+        if (gone == null) {
+          last.released(outcome);
+        } else {
+          last.lose(gone);
+        }
       }
       engine.remove(this);
       try {
-        if (outcome == ReleaseOutcome.ALREADY_LOST) {
-          last.foundLost(
-              lossOf(LossReason.TAKEN, "the store no longer had it when it was released"));
-        } else {
-          last.noteReleased(outcome);
-          publish();
+        engine.notifier().flush();
+        if (gone != null) {
+          last.runOnLoss(gone);
         }
       } finally {
         engine.line().pass(name());
