@@ -66,4 +66,9 @@ final class InterceptedTime implements TimeSource {
   public void parkUntil(Object blocker, long untilNanos) {
     time.parkUntil(blocker, untilNanos);
   }
+
+  @Override
+  public void unpark(@Nullable Thread thread) {
+    time.unpark(thread);
+  }
 }

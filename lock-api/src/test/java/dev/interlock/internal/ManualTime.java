@@ -3,11 +3,15 @@ package dev.interlock.internal;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A clock that stands still until told to advance. Threads that wait by it are seen here, so that a
@@ -23,6 +27,10 @@ final class ManualTime implements TimeSource {
 
   @GuardedBy("this")
   private final Map<Thread, Long> sleepers = new HashMap<>();
+
+  /** Woken before they slept. */
+  @GuardedBy("this")
+  private final Set<Thread> woken = Collections.newSetFromMap(new WeakHashMap<>());
 
   // Soon to overflow, as System.nanoTime() may.
   private volatile long now = Long.MAX_VALUE - Duration.ofSeconds(20).toNanos();
@@ -42,7 +50,7 @@ final class ManualTime implements TimeSource {
   public void parkUntil(Object blocker, long untilNanos) {
     Thread thread = Thread.currentThread();
     synchronized (this) {
-      if (untilNanos - now <= 0) {
+      if (woken.remove(thread) || untilNanos - now <= 0) {
         return;
       }
       sleepers.put(thread, untilNanos);
@@ -53,6 +61,15 @@ final class ManualTime implements TimeSource {
       sleepers.remove(thread);
       notifyAll();
     }
+  }
+
+  /** A thread that was woken and has not run yet is not asleep. */
+  @Override
+  public synchronized void unpark(@Nullable Thread thread) {
+    if (thread != null && sleepers.remove(thread) == null) {
+      woken.add(thread);
+    }
+    LockSupport.unpark(thread);
   }
 
   /** Lets both clocks go on, and waits until the engine's timers have done what was due. */
