@@ -218,16 +218,16 @@ final class Engine implements LockClient {
       if (slept || current - before < -TOLERANCE) {
         offset = current;
       }
-      if (slept) {
-        turns.values().forEach(turn -> turn.fire(now));
-      }
-      if (!turns.isEmpty()) {
-        timer.schedule(this, now + PERIOD);
+      if (turns.isEmpty()) {
+        on.set(false);
+        if (!turns.isEmpty()) {
+          start();
+        }
         return;
       }
-      on.set(false);
-      if (!turns.isEmpty()) {
-        start();
+      timer.schedule(this, now + PERIOD);
+      if (slept) {
+        turns.values().forEach(turn -> timer.schedule(turn, now));
       }
     }
   }

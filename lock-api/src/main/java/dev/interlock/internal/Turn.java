@@ -556,7 +556,13 @@ final class Turn extends Timer.Event {
    * @return what is known about it; already lost if it was lost meanwhile
    */
   ReleaseOutcome release() {
-    LocalLine.Waiter next = next();
+    LocalLine.Waiter next = null;
+    try {
+      next = next();
+    } catch (RuntimeException | Error e) {
+      // Also out of stack: whoever gives a lock up must not keep it for that.
+      Engine.log.trace("no successor could be looked for", e);
+    }
     LeaseState mine;
     LeaseState granted = null;
     Round underWay;
