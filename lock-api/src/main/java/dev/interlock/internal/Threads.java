@@ -26,7 +26,8 @@ final class Threads implements AutoCloseable {
   Threads(Platform platform, String backend) {
     contests = platform.pool(backend + "-async", MOST_CONTESTS, true);
     gatherings = platform.pool(backend + "-async-set", MOST_CONTESTS, true);
-    cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, true);
+    // Not virtual ones, of which there would be as many as there is to undo.
+    cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
     callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
   }
