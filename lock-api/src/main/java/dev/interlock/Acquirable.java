@@ -38,8 +38,8 @@ public interface Acquirable<L extends Lease> {
   L acquire() throws InterruptedException;
 
   /**
-   * Tries once, without waiting for a holder. Blocks for at most the request time-out, and not at
-   * all if the lock is held through this client.
+   * Tries once, without waiting for a holder. Blocks for at most the request time-out (several
+   * names at once: see {@link MultiLock}), and not at all if the lock is held through this client.
    *
    * @return the lease, or empty if somebody else holds the lock
    */
@@ -47,23 +47,27 @@ public interface Acquirable<L extends Lease> {
 
   /**
    * Waits for the lock for at most the given time. Failures that may pass are tried again until
-   * then. A last request that is under way when the time ends may add one request time-out.
+   * then. No request to the store is given more than the time that is left, but never less than 250
+   * ms, or the request time-out if that is shorter: so much may be added to the given time.
    *
-   * @param timeout how long to wait, positive
+   * @param timeout how long to wait; zero does what {@link #tryAcquire()} does
    * @return the lease, or empty if the lock was still held when last seen
    * @throws InterruptedException if the thread is interrupted before or while waiting
    * @throws LockUnavailableException if the time passed and the store's last answer was not "held"
    *     but a failure
-   * @throws IllegalArgumentException if the time is not positive
+   * @throws IllegalArgumentException if the time is negative
    */
   Optional<L> tryAcquire(Duration timeout) throws InterruptedException;
 
   /**
-   * Does what {@link #acquire()} does, without blocking the caller. Cancelling the future leaves
-   * the line; if the lock was had at the same moment, it is given up again.
+   * Does what {@link #acquire()} does, without blocking the caller. Cancelling the future, or
+   * completing it in any other way (as {@link CompletableFuture#orTimeout} does), leaves the line;
+   * if the lock was acquired at the same moment, it is given up again.
    *
    * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
-   * threads of the client; waiting for another thread of the same client occupies none.
+   * threads of the client, and 256 more for several names at once. Waiting for another thread of
+   * the same client for one name occupies none. A limited acquisition for which no thread becomes
+   * free in time fails with {@link LockUnavailableException}.
    *
    * @return a future that completes with the lease, or exceptionally as {@link #acquire()} throws
    */
@@ -73,10 +77,10 @@ public interface Acquirable<L extends Lease> {
    * Does what {@link #tryAcquire(Duration)} does, without blocking the caller; see {@link
    * #acquireAsync()}.
    *
-   * @param timeout how long to wait, positive
+   * @param timeout how long to wait, not negative
    * @return a future that completes with the lease or empty, or exceptionally as {@link
    *     #tryAcquire(Duration)} throws
-   * @throws IllegalArgumentException if the time is not positive
+   * @throws IllegalArgumentException if the time is negative
    */
   CompletableFuture<Optional<L>> tryAcquireAsync(Duration timeout);
 }

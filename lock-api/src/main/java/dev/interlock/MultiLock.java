@@ -10,6 +10,11 @@ import java.util.List;
  * all once more before the lease is granted. If one is lost in spite of that before all are had,
  * those already held are released and the taking begins again, for as long as there is time; a
  * {@link LockUnavailableException} says that there was none left.
+ *
+ * <p>{@code tryAcquire()} asks for all names within one request time-out; {@code
+ * tryAcquire(Duration)} asks for none when its time and 250 ms have passed. A store that is too
+ * slow for that is a {@link LockUnavailableException}. A renewal that is not answered may add one
+ * request time-out to either, and giving up those already held another.
  */
 public interface MultiLock extends Acquirable<MultiLease> {
 

@@ -1,100 +1,148 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
 import java.time.Duration;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that waits for a lock: first for its place at the head of the local line, then on the
- * server. This is the part that is the same whether a thread waits or a future does.
+ * One call that acquires a lock: first its place at the head of the local line, then the lock on
+ * the server. This is the part that is the same whether a thread waits or a future does.
  */
-abstract class Acquisition implements LocalLine.Waiter {
+record Acquisition(Engine engine, Request request, Patience patience) {
 
-  /** How long to wait, and what it means when that time has passed. */
-  record Patience(Deadline deadline, Duration withoutStore, boolean timeoutIsFailure) {
+  /**
+   * How long to wait, and what it means when that time has passed.
+   *
+   * @param since when the call began
+   * @param deadline when to give up waiting
+   * @param withoutStore for how long on end the store may be unavailable
+   * @param timeoutIsFailure whether giving up is an exception
+   * @param leastPerRequest what a request is given even if the deadline is nearer
+   */
+  record Patience(
+      TimeSource time,
+      long since,
+      Deadline deadline,
+      Duration withoutStore,
+      boolean timeoutIsFailure,
+      Duration leastPerRequest) {
+
+    /** Within this a healthy store answers, also one on another continent. */
+    private static final Duration LEAST_PER_REQUEST = Duration.ofMillis(250);
+
+    private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     /** For {@code acquire()}. */
-    static Patience untilHad(Engine engine, Request request) {
-      Duration timeout = request.options().waitTimeout().orElse(null);
+    static Patience untilHad(Engine engine, LockOptions options) {
+      TimeSource time = engine.time();
       Deadline deadline =
-          timeout == null ? Deadline.never(engine.time()) : Deadline.in(engine.time(), timeout);
-      return new Patience(deadline, request.options().term(), true);
+          options
+              .waitTimeout()
+              .map(timeout -> Deadline.in(time, timeout))
+              .orElseGet(() -> Deadline.never(time));
+      return new Patience(time, time.nanoTime(), deadline, options.term(), true, LEAST_PER_REQUEST);
     }
 
-    /** For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. */
+    /**
+     * For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. For {@code
+     * tryAcquire()} that is none, and its one request has all the time that requests have.
+     */
     static Patience upTo(Engine engine, Duration timeout) {
-      return new Patience(Deadline.in(engine.time(), timeout), Duration.ofDays(36_500), false);
+      TimeSource time = engine.time();
+      return new Patience(
+          time,
+          time.nanoTime(),
+          Deadline.in(time, timeout),
+          FOR_EVER,
+          false,
+          timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST);
+    }
+
+    /** For the next member of a set: what is left for it. */
+    Patience forMember() {
+      Duration left = end().remaining();
+      Duration least = left.compareTo(leastPerRequest) < 0 ? left : leastPerRequest;
+      return new Patience(time, since, deadline, withoutStore, false, least);
+    }
+
+    /** When even a request that was sent at the deadline has had its time. */
+    Deadline end() {
+      return Deadline.at(time, deadline.nanos() + leastPerRequest.toNanos());
+    }
+
+    /** When to give up a request that is wanted now. */
+    Deadline forRequest() {
+      Deadline earliest = Deadline.in(time, leastPerRequest);
+      return deadline.nanos() - earliest.nanos() < 0 ? earliest : deadline;
     }
   }
 
-  private final Engine engine;
-  private final Request request;
-  private final Patience patience;
-  private final long enteredAt;
-
-  Acquisition(Engine engine, Request request, Patience patience) {
-    this.engine = engine;
-    this.request = request;
-    this.patience = patience;
-    this.enteredAt = engine.time().nanoTime();
-  }
-
-  final Engine engine() {
-    return engine;
-  }
-
-  final Deadline deadline() {
-    return patience.deadline();
-  }
-
-  @Override
-  public final Request request() {
-    return request;
-  }
-
-  @Override
-  public final long enteredAt() {
-    return enteredAt;
+  String name() {
+    return request.name();
   }
 
   /** As the head of the local line: gets the lock from the server, or passes on. */
-  final @Nullable LeaseState contend() throws InterruptedException {
-    return contend(engine, request, patience, enteredAt);
-  }
-
-  /** The same for whoever is the head at once, and so needs no place in line. */
-  static @Nullable LeaseState contend(
-      Engine engine, Request request, Patience patience, long enteredAt)
-      throws InterruptedException {
+  @Nullable LeaseState contend() throws InterruptedException {
     LeaseState lease = null;
     try {
       engine.ensureOpen();
-      lease = new Contest(engine, request).run(patience.deadline(), patience.withoutStore());
-      return lease == null ? timedOut(engine, request, patience, enteredAt) : lease;
+      Contest contest = engine.line().inherit(name());
+      if (contest == null) {
+        contest = new Contest(engine, name());
+      }
+      lease = contest.run(request, patience);
     } finally {
       if (lease == null) {
-        engine.line().pass(request.name());
+        engine.line().pass(name());
       }
     }
+    if (lease != null && engine.isClosed()) {
+      // The client may have released its leases before it knew of this one.
+      var unused = lease.release();
+      throw engine.closed();
+    }
+    return lease == null ? timedOut() : lease;
   }
 
   /** What it comes to when the time has passed behind another thread of this client. */
-  final @Nullable LeaseState timedOutInLine() {
-    LockUnavailableException trouble = engine.line().trouble(request.name());
+  @Nullable LeaseState timedOutInLine() {
+    LockUnavailableException trouble = engine.line().trouble(name());
     if (trouble != null) {
       throw engine.unavailable("the store could not be asked in time", trouble);
     }
-    return timedOut(engine, request, patience, enteredAt);
+    return timedOut();
   }
 
-  private static @Nullable LeaseState timedOut(
-      Engine engine, Request request, Patience patience, long enteredAt) {
+  private @Nullable LeaseState timedOut() {
     if (patience.timeoutIsFailure()) {
       throw new LockTimeoutException(
-          request.name(), Duration.ofNanos(engine.time().nanoTime() - enteredAt));
+          name(), Duration.ofNanos(engine.time().nanoTime() - patience.since()));
     }
     return null;
+  }
+
+  /**
+   * Makes what its user gets of a lease. Whatever is thrown between the grant and this method's
+   * return gives the lock up.
+   *
+   * @return null if the lease ended on its way here, which counts as not granted
+   */
+  <R> @Nullable R hand(LeaseState lease, Function<LeaseState, R> handle) {
+    R handed = null;
+    try {
+      if (lease.isHeld()) {
+        handed = handle.apply(lease);
+      }
+      return handed;
+    } finally {
+      if (handed == null) {
+        var unused = lease.release();
+      }
+    }
   }
 }

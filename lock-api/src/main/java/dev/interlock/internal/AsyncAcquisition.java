@@ -1,154 +1,117 @@
 package dev.interlock.internal;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An acquisition for which a future waits. In the local line it occupies no thread; at the head it
- * contends on one of the client's. Cancelling the future leaves the line, or interrupts the
- * contest.
+ * contends on one of the client's. Used once.
  *
  * @param <R> what the future yields for a lease, or for none in time
  */
-final class AsyncAcquisition<R> extends Acquisition {
+final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalLine.Waiter {
 
-  private final CompletableFuture<R> future = new CompletableFuture<>();
+  private final Acquisition acquisition;
   private final Function<@Nullable LeaseState, R> result;
-  private final Timer.Event timeout =
-      new Timer.Event() {
-        @Override
-        void fire(long now) {
-          onTimeout();
-        }
-      };
+  private final long enteredAt;
 
-  private final InterruptibleRun contest = new InterruptibleRun();
-  private volatile boolean timed = true;
-  private volatile boolean answered;
-
-  AsyncAcquisition(
-      Engine engine, Request request, Patience patience, Function<@Nullable LeaseState, R> result) {
-    super(engine, request, patience);
+  private AsyncAcquisition(
+      Acquisition acquisition,
+      Function<@Nullable LeaseState, R> result,
+      CompletableFuture<R> future) {
+    super(acquisition.engine(), acquisition.patience(), future);
+    this.acquisition = acquisition;
     this.result = result;
+    this.enteredAt = engine().time().nanoTime();
   }
 
-  CompletableFuture<R> start() {
-    var unused =
-        future.whenComplete(
-            (value, failure) -> {
-              if (!answered) {
-                // Cancelled, or completed by somebody else: nobody waits any more.
-                abandon();
-              }
-            });
-    join();
+  static <R> CompletableFuture<R> start(
+      Acquisition acquisition, Function<@Nullable LeaseState, R> result) {
+    CompletableFuture<R> future = new CompletableFuture<>();
+    new AsyncAcquisition<>(acquisition, result, future).start();
     return future;
   }
 
-  private void join() {
-    timed = true;
-    if (engine().line().enter(request().name(), this)) {
+  @Override
+  void enter() {
+    if (engine().line().enter(acquisition.name(), this)) {
       onHead();
       return;
     }
-    engine().timer().schedule(timeout, deadline().nanos());
-    if (!timed) {
-      // Out of line before the time-out was in place: nobody else would take it away again.
-      engine().timer().cancel(timeout);
-    }
+    timeOutAt(acquisition.patience().deadline());
     engine().ensureLineServed(this);
-    if (future.isDone()) {
-      abandon();
+    if (future().isDone()) {
+      // Perhaps before it was in line.
+      leaveLine();
+      endTime();
     }
   }
 
-  private void cancelTimeout() {
-    timed = false;
-    engine().timer().cancel(timeout);
+  @Override
+  public Request request() {
+    return acquisition.request();
+  }
+
+  @Override
+  public long enteredAt() {
+    return enteredAt;
+  }
+
+  @Override
+  boolean leaveLine() {
+    return engine().line().leave(acquisition.name(), this);
+  }
+
+  @Override
+  void passOn() {
+    engine().line().pass(acquisition.name());
   }
 
   @Override
   public void onHead() {
-    cancelTimeout();
-    try {
-      engine().threads().contests().execute(this::contendAndComplete);
-    } catch (RejectedExecutionException e) {
-      engine().line().pass(request().name());
-      fail(engine().closed());
-    }
+    execute(engine().threads().contests());
   }
 
   @Override
   public void onHandOver(LeaseState lease) {
-    cancelTimeout();
+    endTime();
     succeed(lease);
   }
 
   @Override
   public void onClose() {
-    cancelTimeout();
+    endTime();
     fail(engine().closed());
   }
 
-  private void contendAndComplete() {
-    if (!contest.begin()) {
-      engine().line().pass(request().name());
-      return;
-    }
-    try {
-      LeaseState lease = contend();
-      contest.end();
-      succeed(lease);
-    } catch (InterruptedException | RuntimeException | Error e) {
-      contest.end();
-      fail(e);
-    }
+  @Override
+  @Nullable LeaseState work() throws InterruptedException {
+    return acquisition.contend();
   }
 
-  private void onTimeout() {
-    if (engine().line().leave(request().name(), this)) {
-      try {
-        succeed(timedOutInLine());
-      } catch (RuntimeException e) {
-        fail(e);
-      }
-    }
+  @Override
+  @Nullable LeaseState timedOutInLine() {
+    return acquisition.timedOutInLine();
   }
 
-  private void abandon() {
-    cancelTimeout();
-    if (!engine().line().leave(request().name(), this)) {
-      contest.cancel();
-    }
-  }
-
-  // The future's dependents are the user's code, which may block: never on an engine's thread.
-  private void succeed(@Nullable LeaseState lease) {
-    engine().notifier().run(() -> deliver(lease));
-  }
-
-  private void deliver(@Nullable LeaseState lease) {
-    if (lease != null && !lease.isHeld() && !future.isDone()) {
+  @Override
+  void deliver(@Nullable LeaseState lease) {
+    if (lease != null && !lease.isHeld() && !future().isDone()) {
       // It ended on its way here, which counts as not granted.
-      join();
-      return;
-    }
-    R yield = result.apply(lease);
-    answered = true;
-    if (!future.complete(yield) && lease != null) {
-      lease.release();
+      new AsyncAcquisition<>(acquisition, result, future()).start();
+    } else {
+      super.deliver(lease);
     }
   }
 
-  private void fail(Throwable failure) {
-    engine()
-        .notifier()
-        .run(
-            () -> {
-              answered = true;
-              future.completeExceptionally(failure);
-            });
+  @Override
+  R result(@Nullable LeaseState lease) {
+    return result.apply(lease);
+  }
+
+  @Override
+  void giveUp(LeaseState lease) {
+    var unused = lease.release();
   }
 }

@@ -2,10 +2,14 @@ package dev.interlock.internal;
 
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** An acquisition for which the calling thread waits, and on which it does its own I/O. */
-final class BlockingAcquisition extends Acquisition {
+/**
+ * An acquisition for which the calling thread waits, and on which it does its own I/O: its wait in
+ * the local line. Used once.
+ */
+final class BlockingAcquisition implements LocalLine.Waiter {
 
   private enum Decision {
     HEAD,
@@ -13,69 +17,74 @@ final class BlockingAcquisition extends Acquisition {
     CLOSED
   }
 
+  private final Acquisition acquisition;
+  private final Engine engine;
+  private final long enteredAt;
   private final WakeUp decided;
   private volatile @Nullable LeaseState handedOver;
   private volatile @Nullable Decision decision;
 
-  private BlockingAcquisition(Engine engine, Request request, Patience patience) {
-    super(engine, request, patience);
+  private BlockingAcquisition(Acquisition acquisition) {
+    this.acquisition = acquisition;
+    this.engine = acquisition.engine();
+    this.enteredAt = engine.time().nanoTime();
     this.decided = new WakeUp(engine.time());
   }
 
   /**
    * Acquires. Most find nobody in line, and do not need a place there.
    *
+   * @param handle makes what is returned of the lease
    * @return null if the time passed and that is no failure
    */
-  static @Nullable LeaseState run(Engine engine, Request request, Patience patience)
+  static <R> @Nullable R run(Acquisition acquisition, Function<LeaseState, R> handle)
       throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    // Before it is the head: from there on nothing may come between it and its passing on.
-    long enteredAt = engine.time().nanoTime();
-    return engine.line().tryEnter(request.name())
-        ? contend(engine, request, patience, enteredAt)
-        : new BlockingAcquisition(engine, request, patience).run();
+    Engine engine = acquisition.engine();
+    R handed = null;
+    while (handed == null) {
+      engine.ensureOpen();
+      LeaseState lease =
+          engine.line().tryEnter(acquisition.name())
+              ? acquisition.contend()
+              : new BlockingAcquisition(acquisition).awaitTurn();
+      if (lease == null) {
+        return null;
+      }
+      handed = acquisition.hand(lease, handle);
+    }
+    return handed;
   }
 
-  private @Nullable LeaseState run() throws InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
+  private @Nullable LeaseState awaitTurn() throws InterruptedException {
+    Deadline deadline = acquisition.patience().deadline();
+    if (deadline.hasPassed()) {
+      return acquisition.timedOutInLine();
     }
-    if (engine().line().enter(request().name(), this)) {
-      return contend();
+    if (engine.line().enter(acquisition.name(), this)) {
+      return acquisition.contend();
     }
-    engine().ensureLineServed(this);
+    engine.ensureLineServed(this);
     boolean inTime;
     try {
-      inTime = decided.await(deadline());
+      inTime = decided.await(deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
       // Whatever ended the wait: a waiter that is left in line would be given the lock some day.
-      if (!engine().line().leave(request().name(), this)) {
+      if (!engine.line().leave(acquisition.name(), this)) {
         refuse(awaitDecision());
       }
       throw e;
     }
-    if (!inTime && engine().line().leave(request().name(), this)) {
-      return timedOutInLine();
+    if (!inTime && engine.line().leave(acquisition.name(), this)) {
+      return acquisition.timedOutInLine();
     }
     return switch (awaitDecision()) {
-      case HEAD -> contend();
-      case HANDED_OVER -> accept(handedOver);
-      case CLOSED -> throw engine().closed();
+      case HEAD -> acquisition.contend();
+      case HANDED_OVER -> handedOver;
+      case CLOSED -> throw engine.closed();
     };
-  }
-
-  private @Nullable LeaseState accept(@Nullable LeaseState lease) throws InterruptedException {
-    if (lease != null && lease.isHeld()) {
-      return lease;
-    }
-    // It ended before this thread ran again, which counts as not granted.
-    engine().ensureOpen();
-    handedOver = null;
-    decision = null;
-    return run();
   }
 
   // Out of line, so the decision has been taken, and is being told by a thread that does not block.
@@ -88,7 +97,7 @@ final class BlockingAcquisition extends Acquisition {
           return taken;
         }
         try {
-          decided.await(Deadline.in(engine().time(), engine().requestTimeout()));
+          decided.await(Deadline.in(engine.time(), engine.requestTimeout()));
         } catch (InterruptedException e) {
           interrupted = true;
         }
@@ -103,10 +112,20 @@ final class BlockingAcquisition extends Acquisition {
   private void refuse(Decision unwanted) {
     LeaseState lease = handedOver;
     if (unwanted == Decision.HEAD) {
-      engine().line().pass(request().name());
+      engine.line().pass(acquisition.name());
     } else if (lease != null) {
       lease.release();
     }
+  }
+
+  @Override
+  public Request request() {
+    return acquisition.request();
+  }
+
+  @Override
+  public long enteredAt() {
+    return enteredAt;
   }
 
   @Override

@@ -6,6 +6,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.QueueingBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -52,19 +53,19 @@ final class Cleanup {
     this.requestTimeout = requestTimeout;
   }
 
-  /** For attempts that may yet arrive, at a store that keeps nothing beyond the term. */
-  void undoInDoubt(Claim claim) {
-    new Task(claim, claim.term(), true, true).start();
-  }
-
-  /** For grants. */
+  /** Undoes what was granted. */
   void undo(Grant grant) {
     new Task(grant.claim(), grant.effectiveTerm(), grant.lapses(), false).start();
   }
 
-  /** For places in line, which stay on the store until removed. */
-  void undoUntilConfirmed(Claim claim) {
-    new Task(claim, claim.term(), false, false).start();
+  /**
+   * Undoes an attempt of which it is not known what came of it. A place in line stays until it is
+   * removed, and the backend sees to it that nothing arrives after its release. Elsewhere what
+   * arrives late has to be looked for, and what is never found ends with its term.
+   */
+  void undo(Claim claim) {
+    boolean lapses = !(backend instanceof QueueingBackend);
+    new Task(claim, claim.term(), lapses, lapses).start();
   }
 
   /** For claims of which nothing is left on the store. */

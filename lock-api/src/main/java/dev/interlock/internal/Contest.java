@@ -6,6 +6,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.internal.Acquisition.Patience;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -24,33 +25,47 @@ import org.jspecify.annotations.Nullable;
  * <p>Every attempt has a claim of its own. Whatever an attempt may have left behind (its reply was
  * lost, it was interrupted, its grant came too late) is undone in the background, guarded by that
  * claim, so that it can never touch a later one.
+ *
+ * <p>A place in the server's line belongs to the client, not to the waiter that entered it: a head
+ * that gives up leaves the contest to the next head, which goes on from there if it wants the same
+ * kind of lease. To the store it is still the first one's claim, with that one's label.
  */
 final class Contest {
 
   private record EarlyLoss(Claim claim, LossReason reason, String detail) {}
 
   private final Engine engine;
-  private final Request request;
+  private final String name;
 
   /** Made when something has to be waited for, as mostly nothing has. */
   private volatile @Nullable WakeUp wakeUp;
 
-  private volatile QueueingBackend.@Nullable Place place;
+  // --- the present attempt, or else the last ---
 
-  /** The present attempt. */
   private @Nullable Claim claim;
+
+  /** Whether nothing of it has to be undone any more. */
+  private boolean settled = true;
+
+  /** What the server said to it, once that is known. */
+  private @Nullable Grant grant;
+
+  private volatile QueueingBackend.@Nullable Place place;
 
   /** Told by the server before a turn had begun, perhaps of earlier attempts. */
   @GuardedBy("this")
   private List<EarlyLoss> earlyLosses = List.of();
 
+  /** From before anything was sent that its validity may count from. */
   private long clockOffset;
 
-  /** Made when the store fails, as it seldom does. */
-  private @Nullable Backoff backoff;
+  // --- the store, as the attempts found it ---
 
   private @Nullable LockUnavailableException trouble;
   private long troubleSince;
+
+  /** Made when the store fails, as it seldom does. */
+  private @Nullable Backoff backoff;
 
   @GuardedBy("this")
   private boolean over;
@@ -59,44 +74,48 @@ final class Contest {
   @GuardedBy("this")
   private @Nullable CompletableFuture<@Nullable Void> ended;
 
-  Contest(Engine engine, Request request) {
+  Contest(Engine engine, String name) {
     this.engine = engine;
-    this.request = request;
-  }
-
-  /** Tries once; a failure is thrown. */
-  @Nullable LeaseState tryOnce() throws InterruptedException {
-    try {
-      Attempt attempt = attempt();
-      return attempt instanceof Attempt.Granted granted ? begin(granted.grant()) : null;
-    } finally {
-      end();
-    }
+    this.name = name;
   }
 
   /**
-   * Tries until the deadline. A store that fails is asked again, with growing pauses.
+   * Tries until the deadline, once at least. A store that fails is asked again, with growing
+   * pauses, for as long as the patience lasts.
    *
-   * @param deadline when to give up
-   * @param patience for how long on end the store may be unavailable
    * @return null if the deadline passed and the last answer was busy
    * @throws LockUnavailableException if the deadline passed and the last answer was a failure, or
    *     the patience is at its end
    */
-  @Nullable LeaseState run(Deadline deadline, Duration patience) throws InterruptedException {
+  @Nullable LeaseState run(Request request, Patience patience) throws InterruptedException {
+    boolean passedOn = false;
     try {
-      return engine.store() instanceof QueueingBackend queueing
-          ? queue(queueing, deadline, patience)
-          : poll(deadline, patience);
+      LeaseState lease =
+          engine.store() instanceof QueueingBackend queueing
+                  && (place != null || !patience.deadline().hasPassed())
+              ? queue(queueing, request, patience)
+              : poll(request, patience);
+      passedOn = lease == null && leave();
+      return lease;
+    } catch (InterruptedException e) {
+      passedOn = leave();
+      throw e;
     } finally {
-      end();
+      if (!passedOn) {
+        end();
+      }
     }
   }
 
-  private void end() {
-    if (claim != null) {
-      engine.leave(claim);
-    }
+  /** Leaves the place in the server's line to the next in the local one, if there are both. */
+  private boolean leave() {
+    return place != null && engine.line().bequeath(name, this);
+  }
+
+  /** Undoes what is left of it, as nobody goes on with it. */
+  void end() {
+    endAttempt();
+    leaveEngine();
     CompletableFuture<@Nullable Void> awaited;
     synchronized (this) {
       over = true;
@@ -122,10 +141,7 @@ final class Contest {
     if (sleeping != null) {
       sleeping.signal();
     }
-    QueueingBackend.Place current = place;
-    if (current != null) {
-      current.close();
-    }
+    close(place);
   }
 
   /** Completes when nothing more comes of this contest. */
@@ -139,43 +155,35 @@ final class Contest {
     return ended;
   }
 
-  private LeaseState begin(Grant grant) {
-    answered();
-    LeaseState lease = Turn.begin(engine, request, grant, clockOffset);
-    List<EarlyLoss> early;
-    synchronized (this) {
-      early = earlyLosses;
-    }
-    // Of an earlier attempt there is no turn.
-    early.forEach(loss -> engine.lost(loss.claim(), loss.reason(), loss.detail()));
-    if (engine.isClosed()) {
-      // The client may have released its leases before it knew of this one.
-      lease.release();
-      throw engine.closed();
-    }
-    return lease;
-  }
-
   // --- stores without a queue -----------------------------------------------------------------
 
-  private @Nullable LeaseState poll(Deadline deadline, Duration patience)
+  private @Nullable LeaseState poll(Request request, Patience patience)
       throws InterruptedException {
     LockBackend.Watch watch = null;
     try {
       while (true) {
         Duration pause;
         try {
-          Attempt attempt = attempt();
+          Claim next = nextAttempt(request);
+          long sentAt = engine.time().nanoTime();
+          Attempt attempt = engine.store().tryAcquire(next, requestDeadline(patience));
           if (attempt instanceof Attempt.Granted granted) {
-            return begin(granted.grant());
+            return begin(cappedAt(granted.grant(), sentAt), request);
           }
+          settleWithNothingLeft();
           answered();
-          pause = lookAgain(((Attempt.Busy) attempt).lookAgain());
+          pause = lookAgain(((Attempt.Busy) attempt).lookAgain(), request.options().lookAgain());
         } catch (LockUnavailableException e) {
-          failed(e, deadline, patience);
-          pause = pauseAfterFailure();
+          failed(e, patience);
+          pause = pauseAfterFailure(request);
+        } catch (LockConfigurationException e) {
+          if (!(engine.store() instanceof QueueingBackend)) {
+            // What lapses ends by itself, should a refused attempt have left it.
+            settleWithNothingLeft();
+          }
+          throw e;
         }
-        if (deadline.hasPassed()) {
+        if (patience.deadline().hasPassed()) {
           return giveUp();
         }
         WakeUp news = wakeUp();
@@ -184,76 +192,30 @@ final class Contest {
           // place, so that a release before that is seen.
           watch = watch(news);
         }
-        news.await(deadline.orIn(pause));
+        news.await(patience.deadline().orIn(pause));
         engine.ensureOpen();
       }
     } finally {
-      if (watch != null) {
-        close(watch);
-      }
+      close(watch);
     }
   }
 
   /** Null if there can be none at the moment: then the waiter just looks again. */
   private LockBackend.@Nullable Watch watch(WakeUp news) {
     try {
-      return engine.store().watch(request.name(), news);
+      return engine.store().watch(name, news);
     } catch (LockUnavailableException e) {
-      Engine.log.debug("\"{}\" cannot be watched", request.name(), e);
+      Engine.log.debug("\"{}\" cannot be watched", name, e);
       return null;
     }
   }
 
-  // A lock that was granted just now must not be forgotten because of this.
-  private void close(AutoCloseable watch) {
-    try {
-      watch.close();
-    } catch (Exception e) {
-      Engine.log.error("the backend failed to end the watch of \"{}\"", request.name(), e);
-    }
-  }
-
   // A little later than the store's own time, at random, so that waiters do not look in step.
-  private Duration lookAgain(Duration hint) {
-    Duration most = request.options().lookAgain();
+  private Duration lookAgain(Duration hint, Duration most) {
     long nanos = Math.max(0, (hint.compareTo(most) < 0 ? hint : most).toNanos());
     long spread = Math.min(nanos / 8, Duration.ofMillis(50).toNanos());
     return Duration.ofNanos(
         nanos + Duration.ofMillis(1).toNanos() + engine.platform().random(spread + 1));
-  }
-
-  /** One attempt, undone if its outcome is not known. */
-  private Attempt attempt() throws InterruptedException {
-    Claim claim = nextClaim();
-    clockOffset = engine.clockOffset(engine.time().nanoTime());
-    long sentAt = engine.time().nanoTime();
-    boolean settled = false;
-    try {
-      Attempt attempt =
-          engine.store().tryAcquire(claim, Deadline.in(engine.time(), engine.requestTimeout()));
-      if (attempt instanceof Attempt.Granted granted) {
-        Grant grant = cappedAt(granted.grant(), sentAt);
-        requireInTime(grant);
-        settled = true;
-        return grant.validUntil() == granted.grant().validUntil()
-            ? granted
-            : new Attempt.Granted(grant);
-      }
-      settled = true;
-      engine.cleanup().forget(claim);
-      return attempt;
-    } catch (LockConfigurationException e) {
-      // What lapses ends by itself, should a refused attempt have left it. A place in line stays.
-      settled = !(engine.store() instanceof QueueingBackend);
-      if (settled) {
-        engine.cleanup().forget(claim);
-      }
-      throw e;
-    } finally {
-      if (!settled) {
-        undo(claim);
-      }
-    }
   }
 
   // A backend that counts from the reply is put right: a grant is certain for as long as the store
@@ -265,47 +227,53 @@ final class Contest {
 
   // --- stores with a queue --------------------------------------------------------------------
 
-  private @Nullable LeaseState queue(QueueingBackend store, Deadline deadline, Duration patience)
+  private @Nullable LeaseState queue(QueueingBackend store, Request request, Patience patience)
       throws InterruptedException {
     while (true) {
-      Claim claim = nextClaim();
-      boolean settled = false;
-      QueueingBackend.Place joined = null;
       try {
-        // Before whatever is sent from here on: a grant may count from the request to get in line.
-        clockOffset = engine.clockOffset(engine.time().nanoTime());
-        joined = store.join(claim, Deadline.in(engine.time(), engine.requestTimeout()));
-        place = joined;
+        QueueingBackend.Place current = place;
+        if (current == null || !isFor(request)) {
+          current = store.join(nextAttempt(request), requestDeadline(patience));
+          place = current;
+        }
         engine.ensureOpen();
-        answered();
-        Attempt attempt = joined.await(deadline);
+        engine.line().trouble(name, null);
+        Attempt attempt = current.await(patience.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
-          requireInTime(granted.grant());
-          settled = true;
-          return begin(granted.grant());
+          return begin(granted.grant(), request);
         }
+        answered();
       } catch (LockUnavailableException e) {
-        failed(e, deadline, patience);
-      } finally {
-        if (joined != null) {
-          close(joined);
+        if (place != null && grant == null) {
+          // The store had let us in line since its last trouble. A grant that came too late is no
+          // sign that it has recovered.
+          answered();
         }
-        if (!settled) {
-          undo(claim);
-        }
-      }
-      if (deadline.hasPassed()) {
-        return giveUp();
-      }
-      if (trouble != null) {
-        wakeUp().await(deadline.orIn(pauseAfterFailure()));
+        failed(e, patience);
+        wakeUp().await(patience.deadline().orIn(pauseAfterFailure(request)));
       }
       engine.ensureOpen();
+      if (patience.deadline().hasPassed()) {
+        return giveUp();
+      }
     }
   }
 
+  /** Whether the place is of use for the request. */
+  private boolean isFor(Request request) {
+    Claim present = claim;
+    return present != null
+        && present.term().equals(request.options().term())
+        && present.autoRenew() == request.options().autoRenew();
+  }
+
   // --- both -----------------------------------------------------------------------------------
+
+  /** A request gets no more time than its caller has, unless that is too little for any store. */
+  private Deadline requestDeadline(Patience patience) {
+    return patience.forRequest().orIn(engine.requestTimeout());
+  }
 
   /** What ends a pause; not after the client was closed, which may have found none to signal. */
   private WakeUp wakeUp() {
@@ -319,66 +287,109 @@ final class Contest {
   }
 
   /** Makes the next attempt's identity. */
-  private Claim nextClaim() {
+  private Claim nextAttempt(Request request) {
+    endAttempt();
+    leaveEngine();
     LockOptions options = request.options();
     Claim next =
         new Claim(
-            request.name(),
-            engine.nextClaimId(),
-            options.term(),
-            options.autoRenew(),
-            request.holder());
-    if (claim != null) {
-      engine.leave(claim);
-    }
+            name, engine.nextClaimId(), options.term(), options.autoRenew(), request.holder());
     claim = next;
+    settled = false;
+    grant = null;
     engine.enter(next, this);
+    clockOffset = engine.clockOffset(engine.time().nanoTime());
     return next;
   }
 
-  private void undo(Claim claim) {
-    if (engine.store() instanceof QueueingBackend) {
-      engine.cleanup().undoUntilConfirmed(claim);
-    } else {
-      engine.cleanup().undoInDoubt(claim);
+  // Not before the next attempt: closing the client ends the pause until then as well.
+  private void leaveEngine() {
+    if (claim != null) {
+      engine.leave(claim);
     }
   }
 
-  private void requireInTime(Grant grant) {
-    if (engine.remaining(grant.validUntil(), clockOffset) <= 0) {
+  /** Ends the present attempt; what the store may have of it is undone. */
+  private void endAttempt() {
+    Claim present = claim;
+    Grant granted = grant;
+    if (settled || present == null) {
+      return;
+    }
+    settle();
+    if (granted == null) {
+      engine.cleanup().undo(present);
+    } else {
+      engine.cleanup().undo(granted);
+    }
+  }
+
+  private void settle() {
+    settled = true;
+    close(place);
+    place = null;
+  }
+
+  private void settleWithNothingLeft() {
+    settle();
+    if (claim != null) {
+      engine.cleanup().forget(claim);
+    }
+  }
+
+  /** From a grant that is in time on, the turn has the claim. */
+  private LeaseState begin(Grant granted, Request request) {
+    grant = granted;
+    if (engine.remaining(granted.validUntil(), clockOffset) <= 0) {
       throw engine.unavailable(
           "the lock was granted, but the answer came after its term of "
-              + grant.effectiveTerm()
+              + granted.effectiveTerm()
               + " had passed; use a longer term, or find what was so slow",
           null);
+    }
+    answered();
+    LeaseState lease = Turn.begin(engine, request, granted, clockOffset);
+    List<EarlyLoss> early;
+    synchronized (this) {
+      early = earlyLosses;
+    }
+    settle();
+    // Of an earlier attempt there is no turn.
+    early.forEach(loss -> engine.lost(loss.claim(), loss.reason(), loss.detail()));
+    return lease;
+  }
+
+  // A lock that was granted just now must not be forgotten because of this.
+  private void close(@Nullable AutoCloseable waiting) {
+    try {
+      if (waiting != null) {
+        waiting.close();
+      }
+    } catch (Exception | Error e) {
+      Engine.log.error("the backend failed to end the wait for \"{}\"", name, e);
     }
   }
 
   private void answered() {
     trouble = null;
     // Also what an earlier head of the line has left there.
-    engine.line().trouble(request.name(), null);
+    engine.line().trouble(name, null);
     backoff = null;
   }
 
-  private void failed(LockUnavailableException problem, Deadline deadline, Duration patience) {
+  private void failed(LockUnavailableException problem, Patience patience) {
+    endAttempt();
     engine.ensureOpen();
     long now = engine.time().nanoTime();
     if (trouble == null) {
       troubleSince = now;
     }
     trouble = problem;
-    engine.line().trouble(request.name(), problem);
-    if (deadline.hasPassed() || now - troubleSince >= patience.toNanos()) {
+    engine.line().trouble(name, problem);
+    if (patience.deadline().hasPassed()
+        || now - troubleSince >= patience.withoutStore().toNanos()) {
       throw problem;
     }
-  }
-
-  private Duration pauseAfterFailure() {
-    if (backoff == null) {
-      backoff = new Backoff(engine.platform(), request.options().term());
-    }
-    return backoff.next();
   }
 
   private @Nullable LeaseState giveUp() {
@@ -386,5 +397,12 @@ final class Contest {
       throw trouble;
     }
     return null;
+  }
+
+  private Duration pauseAfterFailure(Request request) {
+    if (backoff == null) {
+      backoff = new Backoff(engine.platform(), request.options().term());
+    }
+    return backoff.next();
   }
 }

@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,6 +35,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -239,71 +241,60 @@ final class Engine implements LockClient {
   // --- acquiring ------------------------------------------------------------------------------
 
   Request request(String name, LockOptions lockOptions, boolean keep, @Nullable Thread owner) {
+    StackRoom.require();
     String holder = lockOptions.holder().orElseGet(Labels::ofCurrentThread);
     return new Request(name, lockOptions, holder, keep, owner);
   }
 
-  @Nullable LeaseState tryAcquire(Request request) {
-    ensureOpen();
-    if (!line.tryEnter(request.name())) {
-      LockUnavailableException trouble = line.trouble(request.name());
-      if (trouble != null) {
-        throw unavailable("the store could not be asked", trouble);
-      }
-      return null;
+  /** Waits, for as long as it takes or until that is a failure. */
+  <R> R acquire(Request request, Acquisition.Patience patience, Function<LeaseState, R> handle)
+      throws InterruptedException {
+    R acquired = BlockingAcquisition.run(new Acquisition(this, request, patience), handle);
+    if (acquired == null) {
+      throw endedWithNothing();
     }
-    LeaseState lease = null;
-    // An interrupt is for what waits; this does not wait, so it leaves the status as it was.
-    boolean interrupted = Thread.interrupted();
-    try {
-      lease = new Contest(this, request).tryOnce();
-      return lease;
-    } catch (InterruptedException e) {
-      interrupted = true;
-      throw unavailable("interrupted while asking", e);
-    } finally {
-      if (lease == null) {
-        line.pass(request.name());
-      }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    return acquired;
   }
 
-  LeaseState acquire(Request request) throws InterruptedException {
-    return acquire(request, Acquisition.Patience.untilHad(this, request));
+  static IllegalStateException endedWithNothing() {
+    return new IllegalStateException("an unlimited acquisition ended with nothing");
   }
 
-  LeaseState acquire(Request request, Acquisition.Patience patience) throws InterruptedException {
-    ensureOpen();
-    LeaseState lease = BlockingAcquisition.run(this, request, patience);
-    if (lease == null) {
-      throw new IllegalStateException("an unlimited acquisition ended with nothing");
-    }
-    return lease;
+  <R> Optional<R> tryAcquire(Request request, Duration timeout, Function<LeaseState, R> handle)
+      throws InterruptedException {
+    Acquisition.Patience patience = Acquisition.Patience.upTo(this, timeout);
+    return Optional.ofNullable(
+        BlockingAcquisition.run(new Acquisition(this, request, patience), handle));
   }
 
-  /**
-   * Waits until the deadline, for the members of a set; gives up on a dead store as acquire does.
-   */
-  @Nullable LeaseState acquire(Request request, Deadline deadline) throws InterruptedException {
-    return BlockingAcquisition.run(
-        this, request, new Acquisition.Patience(deadline, request.options().term(), false));
-  }
-
-  @Nullable LeaseState tryAcquire(Request request, Duration timeout) throws InterruptedException {
-    ensureOpen();
-    return BlockingAcquisition.run(this, request, Acquisition.Patience.upTo(this, timeout));
+  <R> Optional<R> tryAcquire(Request request, Function<LeaseState, R> handle) {
+    return uninterrupted(() -> tryAcquire(request, Duration.ZERO, handle));
   }
 
   static Duration checkedTimeout(Duration timeout) {
     requireNonNull(timeout, "timeout");
-    checkArgument(
-        !timeout.isNegative() && !timeout.isZero(),
-        "the time to wait must be positive, not %s; tryAcquire() does not wait",
-        timeout);
+    checkArgument(!timeout.isNegative(), "the time to wait must not be negative: %s", timeout);
     return timeout;
+  }
+
+  interface Question<T> {
+    T ask() throws InterruptedException;
+  }
+
+  /** An interrupt is for what waits; this does not wait, so it leaves the status as it was. */
+  <T> T uninterrupted(Question<T> question) {
+    ensureOpen();
+    boolean interrupted = Thread.interrupted();
+    try {
+      return question.ask();
+    } catch (InterruptedException e) {
+      interrupted = true;
+      throw unavailable("interrupted while asking", e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   void add(Turn turn) {
@@ -402,29 +393,14 @@ final class Engine implements LockClient {
     return new MultiLockHandle(this, sorted, requireNonNull(lockOptions, "options"));
   }
 
-  private interface Question<T> {
-    T ask(Deadline deadline) throws InterruptedException;
-  }
-
-  private <T> T ask(Question<T> question) {
-    ensureOpen();
-    boolean interrupted = Thread.interrupted();
-    try {
-      return question.ask(Deadline.in(platform, requestTimeout()));
-    } catch (InterruptedException e) {
-      interrupted = true;
-      throw unavailable("interrupted while asking", e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+  private Deadline soon() {
+    return Deadline.in(platform, requestTimeout());
   }
 
   @Override
   public LockState inspect(String name) {
     Names.checked(name);
-    LockState state = ask(deadline -> store.inspect(name, deadline));
+    LockState state = uninterrupted(() -> store.inspect(name, soon()));
     if (!state.isHeld() || state.fencingToken().isEmpty()) {
       return state;
     }
@@ -439,13 +415,13 @@ final class Engine implements LockClient {
   @Override
   public boolean forceRelease(String name) {
     Names.checked(name);
-    return ask(deadline -> store.forceRelease(name, deadline));
+    return uninterrupted(() -> store.forceRelease(name, soon()));
   }
 
   @Override
   public boolean revoke(String name) {
     Names.checked(name);
-    return ask(deadline -> store.revoke(name, deadline));
+    return uninterrupted(() -> store.revoke(name, soon()));
   }
 
   @Override
@@ -482,7 +458,7 @@ final class Engine implements LockClient {
   }
 
   /** For a waiter that got in line while the client was being closed. */
-  void ensureLineServed(Acquisition waiter) {
+  void ensureLineServed(LocalLine.Waiter waiter) {
     if (closed.get() && line.leave(waiter.request().name(), waiter)) {
       waiter.onClose();
     }

@@ -40,6 +40,10 @@ final class LocalLine {
   private static final class Queue {
     volatile @Nullable LockUnavailableException trouble;
 
+    /** What a head that gave up has left to the next, until that takes it. */
+    @GuardedBy("this")
+    private @Nullable Contest heritage;
+
     /** None until somebody has to wait, as most never have to. Never none again after that. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
@@ -76,6 +80,21 @@ final class LocalLine {
       }
       line.remove(first);
       return first;
+    }
+
+    synchronized boolean bequeath(Contest contest) {
+      LinkedHashSet<Waiter> line = waiters;
+      boolean wanted = line != null && !line.isEmpty();
+      if (wanted) {
+        heritage = contest;
+      }
+      return wanted;
+    }
+
+    synchronized @Nullable Contest inherit() {
+      Contest inherited = heritage;
+      heritage = null;
+      return inherited;
     }
 
     synchronized int size() {
@@ -135,16 +154,38 @@ final class LocalLine {
       return;
     }
     Waiter next;
+    Contest unwanted;
     synchronized (queue) {
       next = queue.poll(anybody -> true);
+      unwanted = next == null ? queue.inherit() : null;
       if (next == null) {
         queue.ended = true;
         queues.remove(name, queue);
       }
     }
+    if (unwanted != null) {
+      unwanted.end();
+    }
     if (next != null) {
       next.onHead();
     }
+  }
+
+  /**
+   * Called by the head before it passes, to leave its contest to the next; if nobody is next then,
+   * the contest ends.
+   *
+   * @return false if nobody stands behind it
+   */
+  boolean bequeath(String name, Contest contest) {
+    Queue queue = queues.get(name);
+    return queue != null && queue.bequeath(contest);
+  }
+
+  /** Called by the head: takes what the one before has left, if it has left anything. */
+  @Nullable Contest inherit(String name) {
+    Queue queue = queues.get(name);
+    return queue == null ? null : queue.inherit();
   }
 
   /**

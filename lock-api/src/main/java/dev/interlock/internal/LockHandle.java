@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Function;
 
 /** A name and how to lock it. */
 final class LockHandle implements DistributedLock {
@@ -33,53 +33,42 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public Lease acquire() throws InterruptedException {
-    return LeaseHandle.of(engine.acquire(request()));
+    Request request = request();
+    return engine.acquire(request, Acquisition.Patience.untilHad(engine, options), LeaseHandle::of);
   }
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return handle(engine.tryAcquire(request()));
+    return engine.tryAcquire(request(), LeaseHandle::of);
   }
 
   @Override
   public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
     Engine.checkedTimeout(timeout);
-    return handle(engine.tryAcquire(request(), timeout));
-  }
-
-  private static Optional<Lease> handle(@Nullable LeaseState lease) {
-    return lease == null ? Optional.empty() : Optional.of(LeaseHandle.of(lease));
+    return engine.tryAcquire(request(), timeout, LeaseHandle::of);
   }
 
   @Override
   public CompletableFuture<Lease> acquireAsync() {
-    engine.ensureOpen();
-    Request request = request();
-    Object site = engine.callSites().current(name);
-    return new AsyncAcquisition<Lease>(
-            engine,
-            request,
-            Acquisition.Patience.untilHad(engine, request),
-            lease -> {
-              if (lease == null) {
-                throw new IllegalStateException("an unlimited acquisition ended with nothing");
-              }
-              return LeaseHandle.of(lease, site);
-            })
-        .start();
+    return async(
+        Acquisition.Patience.untilHad(engine, options),
+        lease -> lease.orElseThrow(Engine::endedWithNothing));
   }
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
     Engine.checkedTimeout(timeout);
+    return async(Acquisition.Patience.upTo(engine, timeout), lease -> lease);
+  }
+
+  private <R> CompletableFuture<R> async(
+      Acquisition.Patience patience, Function<Optional<Lease>, R> result) {
     engine.ensureOpen();
+    Request request = request();
     Object site = engine.callSites().current(name);
-    return new AsyncAcquisition<Optional<Lease>>(
-            engine,
-            request(),
-            Acquisition.Patience.upTo(engine, timeout),
-            lease -> lease == null ? Optional.empty() : Optional.of(LeaseHandle.of(lease, site)))
-        .start();
+    return AsyncAcquisition.start(
+        new Acquisition(engine, request, patience),
+        lease -> result.apply(Optional.ofNullable(lease).map(had -> LeaseHandle.of(had, site))));
   }
 
   @Override

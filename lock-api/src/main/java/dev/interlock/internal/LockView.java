@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
-import org.jspecify.annotations.Nullable;
 
 /** A lock as {@link Lock}: reentrant per client, name and thread. */
 final class LockView implements Lock {
@@ -35,10 +34,7 @@ final class LockView implements Lock {
     return true;
   }
 
-  private boolean begun(@Nullable LeaseState lease) {
-    if (lease == null) {
-      return false;
-    }
+  private boolean begin(LeaseState lease) {
     lease.site(engine.callSites().current(name));
     engine.threadHolds().begin(lease);
     return true;
@@ -51,12 +47,12 @@ final class LockView implements Lock {
     }
     Request request = request();
     // Once: what an interrupted try has waited counts. Its place in line is lost, though.
-    Acquisition.Patience patience = Acquisition.Patience.untilHad(engine, request);
+    Acquisition.Patience patience = Acquisition.Patience.untilHad(engine, options);
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          begun(engine.acquire(request, patience));
+          engine.acquire(request, patience, this::begin);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -73,25 +69,20 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      begun(engine.acquire(request()));
+      engine.acquire(request(), Acquisition.Patience.untilHad(engine, options), this::begin);
     }
   }
 
   @Override
   public boolean tryLock() {
-    return reentered() || begun(engine.tryAcquire(request()));
+    return reentered() || engine.tryAcquire(request(), this::begin).isPresent();
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     requireUninterrupted();
-    if (reentered()) {
-      return true;
-    }
-    if (time <= 0) {
-      return begun(engine.tryAcquire(request()));
-    }
-    return begun(engine.tryAcquire(request(), Duration.ofNanos(unit.toNanos(time))));
+    Duration timeout = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
+    return reentered() || engine.tryAcquire(request(), timeout, this::begin).isPresent();
   }
 
   private static void requireUninterrupted() throws InterruptedException {

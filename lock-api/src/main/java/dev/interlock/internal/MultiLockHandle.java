@@ -8,6 +8,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
+import dev.interlock.internal.Acquisition.Patience;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -15,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,48 +40,46 @@ final class MultiLockHandle implements MultiLock {
     return names;
   }
 
-  /** How one member is acquired. */
-  private interface Step {
-    @Nullable LeaseState acquire(Request request) throws InterruptedException;
-  }
-
   /**
    * Takes all, or gives up all and returns null. If one is lost while the others are waited for, or
    * cannot be renewed in the end, it begins again, as long as there is time.
    */
-  private @Nullable MultiLease gather(Step step, Deadline deadline, @Nullable Object site)
+  private @Nullable MultiLease gather(Patience patience, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(engine.platform(), options.term());
     while (true) {
       try {
-        return gatherOnce(step, site);
+        return gatherOnce(patience, site);
       } catch (LeaseLostException e) {
         engine.ensureOpen();
-        if (deadline.hasPassed()) {
+        if (patience.deadline().hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
         }
-        new WakeUp(engine.time()).await(deadline.orIn(backoff.next()));
+        new WakeUp(engine.time()).await(patience.deadline().orIn(backoff.next()));
       }
     }
   }
 
-  private @Nullable MultiLease gatherOnce(Step step, @Nullable Object site)
+  private @Nullable MultiLease gatherOnce(Patience patience, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
     boolean complete = false;
     try {
       for (String name : names) {
-        LeaseState member = step.acquire(engine.request(name, options, true, null));
-        if (member == null) {
+        requireTime(patience);
+        Request request = engine.request(name, options, true, null);
+        if (BlockingAcquisition.run(
+                new Acquisition(engine, request, patience.forMember()), members::add)
+            == null) {
           return null;
         }
-        members.add(member);
       }
       // Once more before the grant, so that the validity is whole. The last one is fresh, unless it
       // waited for its turn on a session that was confirmed a while ago.
       for (LeaseState member : members) {
         if (member != members.get(members.size() - 1) || !member.isFresh()) {
+          requireTime(patience);
           renew(member);
         }
       }
@@ -88,15 +87,19 @@ final class MultiLockHandle implements MultiLock {
         member.ensureHeld();
         member.settle();
       }
+      MultiLease lease = new MultiLeaseHandle(engine, members, site);
       complete = true;
-      return new MultiLeaseHandle(engine, members, site);
+      return lease;
     } finally {
       if (!complete) {
-        // Backwards, so that whoever waits for the first finds the others free.
-        for (int i = members.size() - 1; i >= 0; i--) {
-          members.get(i).release();
-        }
+        giveUp(members);
       }
+    }
+  }
+
+  private void requireTime(Patience patience) {
+    if (patience.end().hasPassed()) {
+      throw engine.unavailable("the store was too slow to be asked for all of the set", null);
     }
   }
 
@@ -110,18 +113,37 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  @Override
-  public MultiLease acquire() throws InterruptedException {
-    return acquire(CallSites.look());
+  /** Releases all. A store that hangs is waited for no longer than for one request. */
+  private void giveUp(List<LeaseState> members) {
+    if (members.isEmpty()) {
+      return;
+    }
+    CompletableFuture<Boolean> done = new CompletableFuture<>();
+    Runnable releases =
+        () -> {
+          // Backwards, so that whoever waits for the first finds the others free.
+          for (int i = members.size() - 1; i >= 0; i--) {
+            members.get(i).release();
+          }
+          done.complete(true);
+        };
+    try {
+      engine.threads().cleanup().execute(releases);
+    } catch (RuntimeException | Error e) {
+      // The client was closed, or there is no thread to be had.
+      releases.run();
+    }
+    var unused =
+        Awaiting.doneUninterruptibly(
+            engine.time(), done, Deadline.in(engine.time(), engine.requestTimeout()));
   }
 
-  private MultiLease acquire(@Nullable Object site) throws InterruptedException {
-    Deadline deadline =
-        options
-            .waitTimeout()
-            .map(timeout -> Deadline.in(engine.time(), timeout))
-            .orElseGet(() -> Deadline.never(engine.time()));
-    MultiLease lease = gather(request -> engine.acquire(request, deadline), deadline, site);
+  @Override
+  public MultiLease acquire() throws InterruptedException {
+    return acquired(gather(Patience.untilHad(engine, options), CallSites.look()));
+  }
+
+  private MultiLease acquired(@Nullable MultiLease lease) {
     if (lease == null) {
       throw new LockTimeoutException(
           String.join(", ", names), options.waitTimeout().orElse(Duration.ZERO));
@@ -131,96 +153,65 @@ final class MultiLockHandle implements MultiLock {
 
   @Override
   public Optional<MultiLease> tryAcquire() {
-    boolean interrupted = Thread.interrupted();
-    try {
-      Deadline now = Deadline.at(engine.time(), engine.time().nanoTime());
-      return Optional.ofNullable(gather(engine::tryAcquire, now, CallSites.look()));
-    } catch (InterruptedException e) {
-      interrupted = true;
-      throw engine.unavailable("interrupted while asking", e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    return engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
   }
 
   @Override
   public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
-    return tryAcquire(Deadline.in(engine.time(), Engine.checkedTimeout(timeout)), CallSites.look());
-  }
-
-  private Optional<MultiLease> tryAcquire(Deadline deadline, @Nullable Object site)
-      throws InterruptedException {
-    return Optional.ofNullable(
-        gather(
-            request ->
-                deadline.hasPassed()
-                    ? engine.tryAcquire(request)
-                    : engine.tryAcquire(request, deadline.remaining().plusNanos(1)),
-            deadline,
-            site));
+    Engine.checkedTimeout(timeout);
+    return Optional.ofNullable(gather(Patience.upTo(engine, timeout), CallSites.look()));
   }
 
   @Override
   public CompletableFuture<MultiLease> acquireAsync() {
-    Object site = CallSites.look();
-    return async(() -> acquire(site), lease -> lease);
+    return async(Patience.untilHad(engine, options), this::acquired);
   }
 
   @Override
   public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
-    Deadline deadline = Deadline.in(engine.time(), Engine.checkedTimeout(timeout));
-    Object site = CallSites.look();
-    return async(() -> tryAcquire(deadline, site), lease -> lease.orElse(null));
+    Engine.checkedTimeout(timeout);
+    return async(Patience.upTo(engine, timeout), Optional::ofNullable);
   }
 
-  private interface Blocking<R> {
-    R run() throws InterruptedException;
-  }
-
-  private interface LeaseOf<R> {
-    @Nullable MultiLease in(R result);
-  }
-
-  /** Runs a blocking acquisition on one of the client's threads; cancelling interrupts it. */
-  private <R> CompletableFuture<R> async(Blocking<R> acquisition, LeaseOf<R> leaseOf) {
+  private <R> CompletableFuture<R> async(
+      Patience patience, Function<@Nullable MultiLease, R> result) {
     engine.ensureOpen();
     CompletableFuture<R> future = new CompletableFuture<>();
-    InterruptibleRun run = new InterruptibleRun();
-    Runnable task =
-        () -> {
-          if (!run.begin()) {
-            return;
-          }
-          try {
-            R result = acquisition.run();
-            run.end();
-            engine.notifier().run(() -> deliver(future, result, leaseOf.in(result)));
-          } catch (InterruptedException | RuntimeException | Error e) {
-            run.end();
-            engine.notifier().run(() -> future.completeExceptionally(e));
-          }
-        };
-    var unused =
-        future.whenComplete(
-            (value, failure) -> {
-              if (future.isCancelled()) {
-                run.cancel();
-              }
-            });
-    try {
-      engine.threads().gatherings().execute(task);
-    } catch (RejectedExecutionException e) {
-      throw engine.closed();
-    }
+    new Gathering<>(patience, result, future).start();
     return future;
   }
 
-  private static <R> void deliver(
-      CompletableFuture<R> future, R result, @Nullable MultiLease lease) {
-    if (!future.complete(result) && lease != null) {
-      lease.release();
+  /** Gathers on one of the client's threads. */
+  private final class Gathering<R> extends AsyncTask<MultiLease, R> {
+    private final Patience patience;
+    private final Function<@Nullable MultiLease, R> result;
+    private final @Nullable Object site = CallSites.look();
+
+    Gathering(
+        Patience patience, Function<@Nullable MultiLease, R> result, CompletableFuture<R> future) {
+      super(engine, patience, future);
+      this.patience = patience;
+      this.result = result;
+    }
+
+    @Override
+    void enter() {
+      execute(engine.threads().gatherings());
+    }
+
+    @Override
+    @Nullable MultiLease work() throws InterruptedException {
+      return gather(patience, site);
+    }
+
+    @Override
+    R result(@Nullable MultiLease lease) {
+      return result.apply(lease);
+    }
+
+    @Override
+    void giveUp(MultiLease lease) {
+      var unused = lease.release();
     }
   }
 

@@ -22,10 +22,12 @@ public interface QueueingBackend extends LockBackend {
   interface Place extends AutoCloseable {
 
     /**
-     * Waits until it is this place's turn.
+     * Waits until it is this place's turn. After busy or an interrupt it may be called again, also
+     * by another thread: of the threads of a client that want the same lock, the next one goes on
+     * from the place of one that has given up. It may be granted in between.
      *
      * @param deadline when to give up waiting
-     * @return granted; or busy if the deadline passed, and then it may be called again
+     * @return granted; or busy if the deadline passed
      * @throws dev.interlock.LockUnavailableException if the place is lost or the store cannot be
      *     reached; the engine then releases the claim, and enters the line anew with another
      * @throws dev.interlock.LockConfigurationException if it will never work

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 /** Leases on their way to those who wait for them, against what happens to them on the way. */
@@ -28,6 +29,19 @@ class AsyncInterleavingTest extends EngineFixture {
     assertEquals(0, engine.residue());
     time.advance(Duration.ofSeconds(1));
     assertEquals(0, engine.timer().size());
+  }
+
+  @Test
+  void aSetThatItsUserCompletesIsGivenUp() throws Exception {
+    store.occupy("b", TERM.multipliedBy(100));
+    CompletableFuture<MultiLease> failed = engine.lockAll(List.of("a", "b")).acquireAsync();
+    Waits.until("the watch", () -> store.watchers() == 1);
+    failed.completeExceptionally(new TimeoutException("as orTimeout does"));
+    Waits.until("all to be given up", () -> !store.holds("a") && engine.residue() == 0);
+    CompletableFuture<MultiLease> completed = engine.lockAll(List.of("a", "b")).acquireAsync();
+    Waits.until("the watch", () -> store.watchers() == 1);
+    completed.complete(null);
+    Waits.until("all to be given up", () -> !store.holds("a") && engine.residue() == 0);
   }
 
   @Test
@@ -50,7 +64,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease first = client.lock("a").acquire();
       Background<Lease> waiting = inBackground(() -> client.lock("a").acquire());
       time.awaitAsleep(waiting.thread);
-      intercepted.when("accept", () -> time.pass(TERM));
+      intercepted.when("hand", () -> time.pass(TERM));
       first.close();
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());

@@ -43,11 +43,12 @@ class ContestInterleavingTest extends EngineFixture {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
     store.next(FakeStore.Op.ACQUIRE, takenBack);
-    Lease lease = engine.lock("a", FIXED).tryAcquire().orElseThrow();
-    assertFalse(lease.isHeld());
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
-    next(events, LockEvent.Acquired.class);
-    next(events, LockEvent.Lost.class);
+    try (Lease lease = engine.lock("a", FIXED).tryAcquire().orElseThrow()) {
+      assertTrue(lease.isHeld());
+      next(events, LockEvent.Acquired.class);
+      assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
+      assertEquals(lease.fencingToken(), next(events, LockEvent.Acquired.class).token());
+    }
     Waits.until("nothing to be left", () -> engine.residue() == 0);
     time.advance(Duration.ofSeconds(1));
     assertEquals(0, engine.timer().size());
@@ -133,17 +134,20 @@ class ContestInterleavingTest extends EngineFixture {
 
   @Test
   void whoWaitsForTheEndOfAContestLearnsOfItAlsoWhenItHasEndedBefore() throws Exception {
-    Contest waitedFor = new Contest(engine, engine.request("a", RENEWED, false, null));
+    Request request = engine.request("a", RENEWED, false, null);
+    Acquisition.Patience patience = Acquisition.Patience.upTo(engine, Duration.ZERO);
+    Contest waitedFor = new Contest(engine, "a");
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
-    Background<LeaseState> attempt = inBackground(waitedFor::tryOnce);
+    Background<LeaseState> attempt = inBackground(() -> waitedFor.run(request, patience));
     gate.awaitArrival();
     CompletableFuture<?> ended = waitedFor.ended();
     assertFalse(ended.isDone());
     gate.open();
     assertTrue(attempt.get().isHeld());
     get(ended);
-    Contest alone = new Contest(engine, engine.request("b", RENEWED, false, null));
-    assertTrue(alone.tryOnce().isHeld());
+    attempt.get().release();
+    Contest alone = new Contest(engine, "a");
+    assertTrue(alone.run(request, patience).isHeld());
     assertTrue(alone.ended().isDone());
   }
 }

@@ -89,6 +89,7 @@ final class FakeStore {
   private int mostRenewing;
   private long tokens;
   private volatile @Nullable Claim lastClaim;
+  private volatile Duration budget = Duration.ZERO;
   private boolean down;
   private boolean refusing;
   private final List<Claim> attempted = new ArrayList<>();
@@ -183,6 +184,16 @@ final class FakeStore {
     next.put(op, fate);
   }
 
+  /** From now on each call of the kind takes so long. */
+  void slow(Op op, Duration duration) {
+    next(
+        op,
+        () -> {
+          time.pass(duration);
+          slow(op, duration);
+        });
+  }
+
   /** Carries the next call of the kind out, and loses the reply. */
   void loseReply(Op op) {
     next(
@@ -207,6 +218,11 @@ final class FakeStore {
   /** The claim of the last attempt. */
   @Nullable Claim lastClaim() {
     return lastClaim;
+  }
+
+  /** How long the last attempt was given. */
+  Duration budget() {
+    return budget;
   }
 
   int calls(Op op) {
@@ -325,6 +341,7 @@ final class FakeStore {
     @Override
     public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
       lastClaim = claim;
+      budget = deadline.remaining();
       synchronized (FakeStore.this) {
         attempted.add(claim);
       }

@@ -81,7 +81,8 @@ class ForgetTest extends EngineFixture {
 
   @Test
   void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
-    LeaseState lease = engine.tryAcquire(engine.request("a", FIXED, false, null));
+    LeaseState lease =
+        engine.tryAcquire(engine.request("a", FIXED, false, null), held -> held).orElseThrow();
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));

@@ -62,7 +62,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
 
   @Test
   void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
-    LeaseState dropped = engine.acquire(engine.request("a", RENEWED, false, null));
+    LeaseState dropped =
+        engine.tryAcquire(engine.request("a", RENEWED, false, null), held -> held).orElseThrow();
     Lease other = engine.lock("b").acquire();
     BlockingQueue<LockEvent> events = eventsOf(other);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
@@ -79,7 +80,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void droppingALeaseDoesNotPutItsMaximumHoldOff() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
-    LeaseState lease = engine.acquire(engine.request("a", options, false, null));
+    LeaseState lease =
+        engine.tryAcquire(engine.request("a", options, false, null), held -> held).orElseThrow();
     lease.forsaken("the test dropped it");
     assertEquals(MAX_HOLD, lease.remaining());
   }

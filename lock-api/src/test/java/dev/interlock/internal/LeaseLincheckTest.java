@@ -46,7 +46,8 @@ class LeaseLincheckTest {
     /** Acquires the lease. */
     public OneLease() {
       String name = UUID.randomUUID().toString();
-      lease = Objects.requireNonNull(ENGINE.tryAcquire(ENGINE.request(name, OPTIONS, false, null)));
+      lease =
+          ENGINE.tryAcquire(ENGINE.request(name, OPTIONS, false, null), held -> held).orElseThrow();
       claim = Objects.requireNonNull(STORE.lastClaim());
     }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class MultiLockTest extends EngineFixture {
@@ -110,6 +111,58 @@ class MultiLockTest extends EngineFixture {
         inBackground(() -> engine.lockAll(List.of("a", "b", "c"), FIXED).acquire());
     Waits.until("the second renewal", () -> store.calls(FakeStore.Op.RENEW) > 1);
     return waiter;
+  }
+
+  @Test
+  void aLostAnswerBeforeTheGrantDoesNotEndATimedAttempt() throws Exception {
+    store.loseReply(FakeStore.Op.RENEW);
+    Background<Optional<MultiLease>> waiter =
+        inBackground(() -> engine.lockAll(List.of("a", "b")).tryAcquire(TERM));
+    advanceUntil("the set", waiter.result::isDone);
+    try (MultiLease lease = waiter.get().orElseThrow()) {
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void anAttemptAtASetIsBounded() {
+    store.slow(FakeStore.Op.ACQUIRE, REQUEST_TIMEOUT.dividedBy(4));
+    long from = time.nanoTime();
+    assertThrows(
+        LockUnavailableException.class, () -> engine.lockAll(many(20)).tryAcquire().isPresent());
+    assertEndedBy(from, REQUEST_TIMEOUT);
+  }
+
+  @Test
+  void aTimedAttemptAtASetIsBounded() {
+    store.slow(FakeStore.Op.ACQUIRE, REQUEST_TIMEOUT.dividedBy(4));
+    long from = time.nanoTime();
+    Duration timeout = Duration.ofSeconds(2);
+    assertThrows(
+        LockUnavailableException.class,
+        () -> engine.lockAll(many(20)).tryAcquire(timeout).isPresent());
+    assertEndedBy(from, timeout.plus(REQUEST_TIMEOUT));
+  }
+
+  @Test
+  void whatASetGivesUpOnAStoreThatHangsDoesNotHoldItsCallerUp() {
+    store.occupy("z", LONG);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
+    Background<Optional<MultiLease>> attempt =
+        inBackground(() -> engine.lockAll(List.of("a", "b", "z")).tryAcquire());
+    advanceUntil("the end", attempt.result::isDone);
+    gate.open();
+    Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
+  }
+
+  private void assertEndedBy(long from, Duration most) {
+    Duration took = Duration.ofNanos(time.nanoTime() - from);
+    assertTrue(took.compareTo(most) <= 0, () -> "took " + took);
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  private static List<String> many(int count) {
+    return IntStream.range(0, count).mapToObj(i -> "m" + i).toList();
   }
 
   @Test

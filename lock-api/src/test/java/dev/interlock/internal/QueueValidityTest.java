@@ -5,23 +5,28 @@ import static dev.interlock.internal.EngineFixture.TERM;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.FailureModel;
 import dev.interlock.Lease;
 import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -32,22 +37,33 @@ class QueueValidityTest {
   private final AtomicInteger joined = new AtomicInteger();
   private final Queue<Claim> released = new ConcurrentLinkedQueue<>();
 
-  /** The machine sleeps while the answer to the first request is on its way. */
+  private int sleeps = 1;
+  private boolean busy;
+
+  /** The machine sleeps while the answers to the first requests are on their way. */
   private final class Sleepy implements QueueingBackend {
     @Override
     public Place join(Claim claim, Deadline deadline) {
       long sentAt = time.nanoTime();
-      if (joined.incrementAndGet() == 1) {
+      if (joined.incrementAndGet() <= sleeps) {
         time.sleepMachine(TERM.plusMillis(1));
       }
+      WakeUp closed = new WakeUp(time);
       return new Place() {
         @Override
-        public Attempt await(Deadline limit) {
-          return new Attempt.Granted(Grant.forTerm(claim, joined.get(), sentAt));
+        public Attempt await(Deadline limit) throws InterruptedException {
+          return busy && (closed.await(limit) || limit.hasPassed())
+              ? new Attempt.Busy(Duration.ZERO)
+              : new Attempt.Granted(Grant.forTerm(claim, joined.get(), sentAt));
         }
 
         @Override
-        public void close() {}
+        public void close() {
+          closed.signal();
+          if (busy) {
+            throw new IllegalArgumentException("a bug of the backend's");
+          }
+        }
       };
     }
 
@@ -105,5 +121,32 @@ class QueueValidityTest {
       assertTrue(lease.isHeld());
       lease.release();
     }
+  }
+
+  @Test
+  void grantsThatAreAlwaysLateAreAskedForLessAndLessOften() throws Exception {
+    sleeps = Integer.MAX_VALUE;
+    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+      EngineFixture.Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+      while (!waiter.result.isDone()) {
+        Waits.until("a pause", () -> waiter.result.isDone() || time.isAsleep(waiter.thread));
+        time.advance(Duration.ofMillis(100));
+      }
+      ExecutionException failure = assertThrows(ExecutionException.class, waiter::get);
+      assertInstanceOf(LockUnavailableException.class, failure.getCause());
+      assertTrue(joined.get() < 40, () -> "asked " + joined + " times");
+    }
+  }
+
+  @Test
+  void aPlaceThatFailsToCloseDoesNotKeepTheClientFromClosing() throws Exception {
+    busy = true;
+    Engine engine = new Engine(context -> new Sleepy(), RENEWED, time);
+    EngineFixture.Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    engine.close();
+    ExecutionException failure = assertThrows(ExecutionException.class, waiter::get);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
   }
 }

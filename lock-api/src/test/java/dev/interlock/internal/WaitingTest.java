@@ -11,6 +11,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -34,6 +35,36 @@ class WaitingTest extends EngineFixture {
       assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
       assertTrue(lease.isHeld());
     }
+  }
+
+  @Test
+  void aRequestGetsNoMoreTimeThanItsCallerHas() throws Exception {
+    Duration least = Duration.ofMillis(250);
+    assertTrue(engine.lock("a").tryAcquire(Duration.ofMillis(600)).isPresent());
+    assertEquals(Duration.ofMillis(600), store.budget());
+    assertTrue(engine.lock("b").tryAcquire(Duration.ofMillis(1)).isPresent());
+    assertEquals(least, store.budget());
+    assertTrue(engine.lock("c").tryAcquire(LONG).isPresent());
+    assertEquals(REQUEST_TIMEOUT, store.budget());
+    assertTrue(engine.lock("d").tryAcquire().isPresent());
+    assertEquals(REQUEST_TIMEOUT, store.budget());
+    engine.lockAll(List.of("e")).tryAcquire(Duration.ofMillis(1)).orElseThrow().close();
+    assertEquals(least, store.budget());
+  }
+
+  @Test
+  void noTimeAtAllIsOneAttempt() throws Exception {
+    try (Lease lease = engine.lock("a").tryAcquire(Duration.ZERO).orElseThrow()) {
+      assertEquals(REQUEST_TIMEOUT, store.budget());
+      assertEquals(Optional.empty(), engine.lock("a").tryAcquire(Duration.ZERO));
+      assertEquals(Optional.empty(), get(engine.lock("a").tryAcquireAsync(Duration.ZERO)));
+      assertEquals(Optional.empty(), engine.lockAll(List.of("a")).tryAcquire(Duration.ZERO));
+      assertTrue(lease.isHeld());
+    }
+    get(engine.lock("a").tryAcquireAsync(Duration.ZERO)).orElseThrow().close();
+    get(engine.lockAll(List.of("a")).tryAcquireAsync(Duration.ZERO)).orElseThrow().close();
+    Duration negative = Duration.ofNanos(-1);
+    assertThrows(IllegalArgumentException.class, () -> engine.lock("a").tryAcquire(negative));
   }
 
   @Test

@@ -73,8 +73,13 @@ public abstract class LivenessRules extends RuleTest {
       assertTrue(
           within(bound(), attempt, "tryAcquire() did not return while the lock was held").isEmpty(),
           "tryAcquire() got a lock that is held");
+      Future<Optional<Lease>> noTime = inThread(() -> client.lock(name).tryAcquire(Duration.ZERO));
+      assertTrue(
+          within(bound(), noTime, "tryAcquire(0) did not return while the lock was held").isEmpty(),
+          "tryAcquire(0) got a lock that is held");
     }
     lease.release();
+    client().lock(name).tryAcquire(Duration.ZERO).orElseThrow().close();
   }
 
   @Test

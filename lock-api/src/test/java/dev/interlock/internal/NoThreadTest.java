@@ -1,0 +1,141 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.MultiLease;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Asynchronous acquisitions for which no thread is free, as on a JVM without virtual threads. */
+class NoThreadTest extends EngineFixture {
+
+  private static final Duration BRIEF = Duration.ofMillis(300);
+
+  /** One thread for each kind of work. */
+  private final class OneThread implements Platform {
+    private final Platform jvm = Platform.on(time);
+
+    @Override
+    public ExecutorService pool(String name, int most, boolean virtual) {
+      return jvm.pool(name, name.contains("async") ? 1 : most, false);
+    }
+
+    @Override
+    public Thread thread(String name, Runnable task) {
+      return jvm.thread(name, task);
+    }
+
+    @Override
+    public long random(long bound) {
+      return jvm.random(bound);
+    }
+
+    @Override
+    public byte[] unique(int count) {
+      return jvm.unique(count);
+    }
+
+    @Override
+    public long nanoTime() {
+      return time.nanoTime();
+    }
+
+    @Override
+    public long wallMillis() {
+      return time.wallMillis();
+    }
+
+    @Override
+    public void parkUntil(Object blocker, long untilNanos) {
+      time.parkUntil(blocker, untilNanos);
+    }
+  }
+
+  private final Engine client = new Engine(store::open, RENEWED, new OneThread());
+
+  @BeforeEach
+  void occupyTheThreads() {
+    store.occupy("held", TERM.multipliedBy(100));
+    var single = client.lock("held").acquireAsync();
+    Waits.until("the thread to be taken", () -> store.watchers() == 1);
+    store.occupy("held too", TERM.multipliedBy(100));
+    var set = client.lockAll(List.of("held too")).acquireAsync();
+    Waits.until("the thread for sets to be taken", () -> store.watchers() == 2);
+    assertTrue(!single.isDone() && !set.isDone());
+  }
+
+  @AfterEach
+  void closeClient() {
+    client.close();
+  }
+
+  private void assertFree() {
+    assertTrue(client.lock("free").tryAcquire().isPresent());
+    assertEquals(2, store.watchers());
+  }
+
+  @Test
+  void theTimeOutHoldsUntilThereIsAThread() throws Exception {
+    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(BRIEF);
+    time.advance(BRIEF);
+    ExecutionException failure = assertThrows(ExecutionException.class, () -> get(future));
+    assertInstanceOf(LockUnavailableException.class, failure.getCause());
+    assertFree();
+  }
+
+  @Test
+  void aFutureThatIsCancelledPassesTheLineOnAtOnce() throws Exception {
+    CompletableFuture<Lease> future = client.lock("free").acquireAsync();
+    assertTrue(future.cancel(false));
+    assertFree();
+  }
+
+  @Test
+  void aFutureThatIsCompletedBySomebodyElsePassesTheLineOnAtOnce() throws Exception {
+    CompletableFuture<Lease> future = client.lock("free").acquireAsync();
+    assertTrue(future.completeExceptionally(new IllegalStateException("had enough")));
+    assertFree();
+  }
+
+  @Test
+  void whoBecomesTheHeadWithoutAThreadIsTimedAsWell() throws Exception {
+    Lease first = client.lock("free", FIXED).acquire();
+    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(BRIEF);
+    first.close(); // not handed over to another kind of lease
+    time.advance(BRIEF);
+    assertThrows(ExecutionException.class, () -> get(future));
+    assertFree();
+  }
+
+  @Test
+  void theTimeOutOfASetHoldsUntilThereIsAThread() throws Exception {
+    CompletableFuture<Optional<MultiLease>> future =
+        client.lockAll(List.of("free", "free too")).tryAcquireAsync(BRIEF);
+    time.advance(BRIEF);
+    ExecutionException failure = assertThrows(ExecutionException.class, () -> get(future));
+    assertInstanceOf(LockUnavailableException.class, failure.getCause());
+    assertFree();
+  }
+
+  @Test
+  void theClientThatIsClosedEndsThem() {
+    CompletableFuture<Lease> single = client.lock("free").acquireAsync();
+    CompletableFuture<MultiLease> set = client.lockAll(List.of("free", "free too")).acquireAsync();
+    client.close();
+    assertThrows(ExecutionException.class, () -> get(single));
+    assertThrows(ExecutionException.class, () -> get(set));
+    Waits.until("nothing to be left", () -> client.residue() == 0);
+  }
+}

@@ -1,0 +1,156 @@
+package dev.interlock.internal;
+
+import static dev.interlock.internal.EngineFixture.FIXED;
+import static dev.interlock.internal.EngineFixture.RENEWED;
+import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.get;
+import static dev.interlock.internal.EngineFixture.inBackground;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockOptions;
+import dev.interlock.internal.EngineFixture.Background;
+import dev.interlock.memory.MemoryProvider;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A client's place in the line of a store that has one, from one of its waiters to the next. */
+class QueuePlaceTest {
+
+  private static final Duration BRIEF = Duration.ofSeconds(1);
+  private static final LockOptions LONG =
+      RENEWED.toBuilder().term(TERM.multipliedBy(100)).autoRenew(false).build();
+
+  private final ManualTime time = new ManualTime();
+  private final Engine holder = client();
+  private final Engine engine = client();
+  private final Engine stranger = client();
+
+  private Engine client() {
+    return new Engine(QueuePlaceTest::memory, RENEWED, time);
+  }
+
+  private static LockBackend memory(BackendContext context) {
+    return new MemoryProvider().open(LockUri.parse("memory:queue-place-test"), context);
+  }
+
+  @AfterEach
+  void close() {
+    stranger.close();
+    engine.close();
+    holder.close();
+  }
+
+  private int waiters() {
+    return holder.inspect("a").waiters().size();
+  }
+
+  private Background<Lease> waiter(Engine client, LockOptions options) {
+    Background<Lease> waiter = inBackground(() -> client.lock("a", options).acquire());
+    time.awaitAsleep(waiter.thread);
+    return waiter;
+  }
+
+  @Test
+  void whoIsNextGoesOnFromThePlaceOfOneThatTimedOut() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    Background<Optional<Lease>> brief =
+        inBackground(() -> engine.lock("a", RENEWED).tryAcquire(BRIEF));
+    time.awaitAsleep(brief.thread);
+    Background<Lease> patient = waiter(engine, RENEWED);
+    Background<Lease> later = waiter(stranger, RENEWED);
+    time.advance(BRIEF);
+    assertEquals(Optional.empty(), brief.get());
+    time.awaitAsleep(patient.thread);
+    assertEquals(2, waiters());
+    held.close();
+    Lease next = patient.get();
+    assertFalse(later.result.isDone());
+    next.close();
+    later.get().close();
+  }
+
+  @Test
+  void whoIsNextGoesOnFromThePlaceOfOneThatWasInterrupted() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    Background<Lease> first = waiter(engine, RENEWED);
+    CompletableFuture<Lease> patient = engine.lock("a", RENEWED).acquireAsync();
+    Background<Lease> later = waiter(stranger, RENEWED);
+    first.thread.interrupt();
+    assertThrows(ExecutionException.class, first::get);
+    held.close();
+    Lease next = get(patient);
+    assertFalse(later.result.isDone());
+    next.close();
+    later.get().close();
+  }
+
+  @Test
+  void whatIsGrantedJustAsTheHeadGivesUpGoesToTheNext() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    CompletableFuture<Lease> first = engine.lock("a", RENEWED).acquireAsync();
+    Waits.until("its place", () -> waiters() == 1);
+    Background<Lease> patient = waiter(engine, RENEWED);
+    held.close();
+    if (!first.cancel(false)) {
+      get(first).close();
+    }
+    patient.get().close();
+    Waits.until("the lock to be free", () -> !holder.inspect("a").isHeld());
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aPlaceIsOfNoUseForAnotherKindOfLease() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    Background<Lease> first = waiter(engine, FIXED);
+    Background<Lease> patient = waiter(engine, RENEWED);
+    first.thread.interrupt();
+    assertThrows(ExecutionException.class, first::get);
+    Waits.until("the other place", () -> time.isAsleep(patient.thread) && waiters() == 1);
+    held.close();
+    try (Lease lease = patient.get()) {
+      for (int i = 0; i < 9; i++) {
+        time.advance(TERM.dividedBy(3));
+        Waits.until("a renewal", () -> lease.remainingValidity().equals(TERM));
+      }
+    }
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void aPlaceThatNobodyWantsIsGivenUp() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    CompletableFuture<Lease> first = engine.lock("a", RENEWED).acquireAsync();
+    Waits.until("its place", () -> waiters() == 1);
+    CompletableFuture<Lease> second = engine.lock("a", RENEWED).acquireAsync();
+    assertTrue(second.cancel(false));
+    assertTrue(first.cancel(false));
+    Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
+    assertTrue(held.isHeld());
+    held.close();
+  }
+
+  @Test
+  void closingTheClientGivesThePlaceUp() throws Exception {
+    Lease held = holder.lock("a", LONG).acquire();
+    Background<Lease> first = waiter(engine, RENEWED);
+    Background<Lease> patient = waiter(engine, RENEWED);
+    first.thread.interrupt();
+    assertThrows(ExecutionException.class, first::get);
+    engine.close();
+    assertThrows(ExecutionException.class, patient::get);
+    Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
+    held.close();
+  }
+}
