@@ -13,6 +13,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.List;
@@ -56,7 +57,7 @@ final class Contest {
   @GuardedBy("this")
   private List<EarlyLoss> earlyLosses = List.of();
 
-  /** From before anything was sent that its validity may count from. */
+  /** From before the first request that its validity may count from. */
   private long clockOffset;
 
   // --- the store, as the attempts found it ---
@@ -241,7 +242,7 @@ final class Contest {
         Attempt attempt = current.await(patience.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
-          return begin(granted.grant(), request);
+          return begin(confirmed(store, granted.grant(), patience), request);
         }
         answered();
       } catch (LockUnavailableException e) {
@@ -258,6 +259,26 @@ final class Contest {
         return giveUp();
       }
     }
+  }
+
+  /**
+   * If the machine slept in line, that may have been before the grant. Only the store knows whether
+   * it still stands.
+   */
+  private Grant confirmed(QueueingBackend store, Grant granted, Patience patience)
+      throws InterruptedException {
+    grant = granted;
+    long now = engine.time().nanoTime();
+    if (granted.validUntil() - now <= 0
+        || engine.remaining(granted.validUntil(), clockOffset) > 0) {
+      return granted;
+    }
+    long offset = engine.clockOffset(now);
+    if (store.renew(granted, requestDeadline(patience)) instanceof Renewal.Renewed renewed) {
+      clockOffset = offset;
+      return cappedAt(granted.validUntil(renewed.validUntil()), now);
+    }
+    return granted;
   }
 
   /** Whether the place is of use for the request. */

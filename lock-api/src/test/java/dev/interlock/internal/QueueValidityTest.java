@@ -14,6 +14,7 @@ import dev.interlock.FailureModel;
 import dev.interlock.Lease;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -39,6 +40,7 @@ class QueueValidityTest {
 
   private int sleeps = 1;
   private boolean busy;
+  private boolean stands;
 
   /** The machine sleeps while the answers to the first requests are on their way. */
   private final class Sleepy implements QueueingBackend {
@@ -90,7 +92,9 @@ class QueueValidityTest {
 
     @Override
     public Renewal renew(Grant grant, Deadline deadline) {
-      throw new UnsupportedOperationException();
+      return stands
+          ? new Renewal.Renewed(time.nanoTime() + TERM.toNanos())
+          : new Renewal.Gone(LossReason.TAKEN, "not there");
     }
 
     @Override
@@ -120,6 +124,16 @@ class QueueValidityTest {
       assertEquals(2, joined.get());
       assertTrue(lease.isHeld());
       lease.release();
+    }
+  }
+
+  @Test
+  void aGrantThatTheStoreConfirmsAfterTheMachineSleptInLineIsTaken() throws Exception {
+    stands = true;
+    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time);
+        Lease lease = engine.lock("a").acquire()) {
+      assertEquals(1, joined.get());
+      assertEquals(TERM, lease.remainingValidity());
     }
   }
 
