@@ -170,7 +170,7 @@ final class LeaseState {
     if (!isHeld()) {
       return Duration.ZERO;
     }
-    return Duration.ofNanos(Math.max(0, end() - turn.engine.time().nanoTime()));
+    return turn.remaining(end());
   }
 
   void ensureHeld() {

@@ -175,6 +175,11 @@ final class Turn extends Timer.Event {
     return asked.phase() == HELD;
   }
 
+  /** How long it is until then, less what the machine has slept since the last confirmation. */
+  Duration remaining(long end) {
+    return Duration.ofNanos(Math.max(0, engine.remaining(end, clockOffset)));
+  }
+
   @Override
   void fire(long now) {
     // A lease that is being released needs no timer; whoever is next on the turn starts it again.
