@@ -101,7 +101,7 @@ final class Program implements Runnable {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(setting.term() / 2 + op.hold() / 2));
-      case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(op.patience()));
+      case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
     }
     return builder.build();
   }
@@ -262,7 +262,7 @@ final class Program implements Runnable {
     if (world.plan().setting().queueing()) {
       world
           .journal()
-          .checkFairness(held.get(0), requestedAt, 50 * MS + 50 * world.plan().setting().delay());
+          .checkFairness(held.get(0), 50 * MS + 50 * world.plan().setting().delay());
     }
     held.forEach(one -> one.listen(lease, op.listener()));
     try {
@@ -281,7 +281,7 @@ final class Program implements Runnable {
         isHeld &= one.look(lease);
       }
       if (!isHeld) {
-        machine.pause(Journal.BOUND);
+        machine.pause(Journal.BOUND + (machine.stops().isEmpty() ? 0 : 1_000 * MS));
         if (!lease.lost().isDone() && !machine.lackedThreads()) {
           world.fail("LOSS-02", held.get(0) + ": not held, and its loss was not told");
         }
@@ -304,6 +304,7 @@ final class Program implements Runnable {
     Ending ending = op.ending();
     if (ending == Ending.FORGET) {
       world.journal().note(machine, held.get(0) + " forgotten");
+      held.forEach(one -> one.isForgotten = true);
       machine.forget(lease);
       return;
     }

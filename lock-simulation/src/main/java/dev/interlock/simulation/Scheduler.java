@@ -17,6 +17,7 @@ final class Scheduler {
 
   /** Of all clients together in one second. */
   private static final int MOST_STEPS_IN_A_SECOND = 30_000;
+
   private static final int MOST_LOOKS = 100_000;
 
   /** Something that happens at a time: a message that arrives, a fault that begins. */

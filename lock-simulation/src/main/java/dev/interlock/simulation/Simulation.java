@@ -22,7 +22,7 @@ final class Simulation {
     World.Result shown = World.run(small, opening, true);
     StringBuilder text = new StringBuilder();
     text.append("seed ").append(plan.seed()).append(": ").append(failure);
-    text.append("\nrepeat: ./verify --only SimulationTest#oneSeed -Dinterlock.seed=");
+    text.append("\nrepeat: ./verify --only SimulationTest#freshSeedsForAMinute -Dinterlock.seed=");
     text.append(plan.seed()).append("\nsmaller, ").append(small.operations());
     text.append(" operations and ").append(small.blows().size()).append(" faults on ");
     text.append(small.store()).append(": ").append(shown.failure()).append('\n');

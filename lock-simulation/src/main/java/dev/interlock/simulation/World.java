@@ -392,7 +392,10 @@ final class World {
   }
 
   private void awaitThreads() throws InterruptedException {
-    long until = now() + 4 * plan.setting().requestTimeout() + plan.setting().sessionTimeout()
+    long until =
+        now()
+            + 4 * plan.setting().requestTimeout()
+            + plan.setting().sessionTimeout()
             + TimeUnit.MINUTES.toNanos(1); // listeners may block
     while (true) {
       long running =

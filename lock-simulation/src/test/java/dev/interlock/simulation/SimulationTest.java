@@ -3,7 +3,6 @@ package dev.interlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -27,15 +26,16 @@ class SimulationTest {
 
   /** Seeds are counted from a random one on, so that the last one that ran is enough to go on. */
   private static void simulate(long nanos) {
+    Long repeated = Long.getLong("interlock.seed");
+    if (repeated != null) {
+      requireWell(repeated);
+      return;
+    }
     long until = System.nanoTime() + nanos;
     long first = Math.floorMod(System.nanoTime() * 7_919, 1_000_000_000_000L);
     long seed = first;
     while (System.nanoTime() - until < 0) {
-      String failure = Simulation.failureOf(seed);
-      if (failure != null) {
-        fail(failure);
-      }
-      seed++;
+      requireWell(seed++);
     }
     System.out.println(seed - first + " worlds, seeds from " + first + " on");
   }
@@ -44,16 +44,10 @@ class SimulationTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
   void seedsThatOnceFailed(long seed) {
-    String failure = Simulation.failureOf(seed);
-    if (failure != null) {
-      fail(failure);
-    }
+    requireWell(seed);
   }
 
-  @Test
-  void oneSeed() {
-    Long seed = Long.getLong("interlock.seed");
-    assumeTrue(seed != null, "for -Dinterlock.seed=N");
+  private static void requireWell(long seed) {
     String failure = Simulation.failureOf(seed);
     if (failure != null) {
       fail(failure);
