@@ -83,6 +83,8 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   /** Begins, as long as the future is not done. */
   final void start() {
+    // Before there is anything to be told: without its thread no answer would be tried again.
+    engine.timer().start();
     var unused =
         future.whenComplete(
             (value, failure) -> {
@@ -139,6 +141,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   private boolean withdraw() {
     boolean withdrawn = move(State.QUEUED, State.OVER);
     if (withdrawn) {
+      endTime();
       passOn();
     }
     return withdrawn;

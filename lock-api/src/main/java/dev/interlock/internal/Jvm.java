@@ -2,8 +2,6 @@ package dev.interlock.internal;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.spi.TimeSource;
-import java.lang.ref.Reference;
-import java.lang.ref.WeakReference;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.security.SecureRandom;
@@ -56,11 +54,6 @@ final class Jvm implements Platform {
     Thread thread = new Thread(task, "interlock-" + name);
     thread.setDaemon(true);
     return thread;
-  }
-
-  @Override
-  public Reference<Object> weak(Object object) {
-    return new WeakReference<>(object);
   }
 
   @Override

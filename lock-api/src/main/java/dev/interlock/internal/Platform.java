@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import dev.interlock.spi.TimeSource;
 import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.ExecutorService;
 
 /**
@@ -48,7 +49,9 @@ public interface Platform extends TimeSource {
    * @param object what the program may drop
    * @return a reference that is empty some time after that
    */
-  Reference<Object> weak(Object object);
+  default Reference<Object> weak(Object object) {
+    return new WeakReference<>(object);
+  }
 
   /**
    * Draws a number, to spread what would else happen in step.

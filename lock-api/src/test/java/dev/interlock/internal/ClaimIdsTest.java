@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -47,11 +46,6 @@ class ClaimIdsTest {
 
     @Override
     public void parkUntil(Object blocker, long untilNanos) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public Reference<Object> weak(Object object) {
       throw new UnsupportedOperationException();
     }
 

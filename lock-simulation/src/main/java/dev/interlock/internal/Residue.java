@@ -8,14 +8,25 @@ public final class Residue {
   private Residue() {}
 
   /**
-   * Counts what a client still keeps.
+   * Says what a client still keeps.
    *
    * @param client the client
-   * @return how many attempts, leases and undoings there are; nothing when nobody uses it
+   * @return what there is of attempts, leases, undoings and time-outs; empty if nothing is left
    */
-  public static int of(LockClient client) {
-    return client instanceof Engine engine
-        ? engine.residue() + engine.timer().size() + engine.threadHolds().size()
-        : 0;
+  public static String of(LockClient client) {
+    if (!(client instanceof Engine engine)) {
+      return "";
+    }
+    String residue = "";
+    if (engine.residue() != 0) {
+      residue += engine.residue() + " attempts, leases or undoings ";
+    }
+    if (engine.timer().size() != 0) {
+      residue += engine.timer().size() + " timed events ";
+    }
+    if (engine.threadHolds().size() != 0) {
+      residue += engine.threadHolds().size() + " holds of threads ";
+    }
+    return residue;
   }
 }

@@ -261,6 +261,11 @@ final class Journal {
     return sum;
   }
 
+  /** By how much the signal of a loss may be late: a sleep is noticed within a second. */
+  static long bound(Machine machine) {
+    return machine.stops().isEmpty() ? BOUND : BOUND + 1_000 * MS;
+  }
+
   /** A call took so long; it must not take more than the bound, but for stops. */
   void took(Machine machine, String rule, String what, long from, long bound) {
     long until = scheduler.now();
@@ -316,11 +321,9 @@ final class Journal {
     if (held.lossesTold > 0 && !held.machine.lackedThreads()) {
       long due = Math.min(held.validUntil, held.releaseCalledAt);
       long late = held.toldAt - due - stopped(held.machine, due, held.toldAt);
-      // A machine that slept is found to have done so within a second.
-      long bound = held.machine.stops().isEmpty() ? BOUND : BOUND + 1_000 * MS;
       // Of a set that is forgotten nobody sees until when it is valid.
       boolean known = !held.isForgotten || !held.isOfSet;
-      if (known && held.releaseCalledAt > held.validUntil && late > bound) {
+      if (known && held.releaseCalledAt > held.validUntil && late > bound(held.machine)) {
         scheduler.fail(
             "LOSS-02",
             held + ": its loss (" + held.reason + ") was told " + late / MS + " ms late");

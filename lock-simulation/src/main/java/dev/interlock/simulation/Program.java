@@ -260,9 +260,7 @@ final class Program implements Runnable {
           world.journal().granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease));
     }
     if (world.plan().setting().queueing()) {
-      world
-          .journal()
-          .checkFairness(held.get(0), 50 * MS + 50 * world.plan().setting().delay());
+      world.journal().checkFairness(held.get(0), 50 * MS + 50 * world.plan().setting().delay());
     }
     held.forEach(one -> one.listen(lease, op.listener()));
     try {
@@ -281,10 +279,7 @@ final class Program implements Runnable {
         isHeld &= one.look(lease);
       }
       if (!isHeld) {
-        machine.pause(Journal.BOUND + (machine.stops().isEmpty() ? 0 : 1_000 * MS));
-        if (!lease.lost().isDone() && !machine.lackedThreads()) {
-          world.fail("LOSS-02", held.get(0) + ": not held, and its loss was not told");
-        }
+        awaitSignal(lease, held.get(0));
         return;
       }
       if (op.renews()) {
@@ -297,6 +292,19 @@ final class Program implements Runnable {
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
+    }
+  }
+
+  /** A lease that is not held, and was not released, must be told to be lost. */
+  private void awaitSignal(Lease lease, Journal.Held held) throws InterruptedException {
+    long from = world.now();
+    long bound = Journal.bound(machine);
+    while (!lease.lost().isDone() && !machine.lackedThreads()) {
+      machine.pause(50 * MS);
+      if (world.now() - from - Journal.stopped(machine, from, world.now()) > bound) {
+        world.fail("LOSS-02", held + ": not held, and its loss was not told");
+        return;
+      }
     }
   }
 

@@ -375,7 +375,7 @@ final class World {
       String residue = "";
       for (Host host : hosts) {
         LockClient client = host.client;
-        if (client != null && !host.machine.isDead() && Residue.of(client) != 0) {
+        if (client != null && !host.machine.isDead() && !Residue.of(client).isEmpty()) {
           residue += host.machine.name() + " keeps " + Residue.of(client) + "; ";
         }
       }
