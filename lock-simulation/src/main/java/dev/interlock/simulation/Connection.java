@@ -20,6 +20,7 @@ final class Connection {
   private final Network network;
   private final Scheduler scheduler;
   private final List<Reply<?>> open = new ArrayList<>();
+  private final int number;
   private boolean closed;
   private boolean broken;
   private boolean requestsLost;
@@ -32,7 +33,12 @@ final class Connection {
     this.server = server;
     this.network = network;
     this.scheduler = server.scheduler;
-    server.connected(this);
+    this.number = server.connected(this);
+  }
+
+  /** Later ones have higher numbers. */
+  int number() {
+    return number;
   }
 
   Machine machine() {

@@ -168,6 +168,11 @@ final class Machine implements Platform {
     return !dead && stopped == 0 && !asleep;
   }
 
+  /** Whether a thread was stopped where it may hold monitors. */
+  boolean isStoppedInside() {
+    return stoppedInside != null;
+  }
+
   boolean isDead() {
     return dead;
   }

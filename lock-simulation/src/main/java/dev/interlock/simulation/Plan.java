@@ -5,6 +5,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is to happen in a world: who does what, and what befalls whom. Made from a seed; a part of
@@ -218,7 +219,7 @@ record Plan(
     return 1 + random.nextLong(Math.max(1, most));
   }
 
-  private static Op op(SplittableRandom random, Setting setting, Kind favourite) {
+  private static Op op(SplittableRandom random, Setting setting, @Nullable Kind favourite) {
     Kind kind = Kind.values()[random.nextInt(13)];
     if (favourite != null && random.nextInt(2) == 0) {
       kind = favourite;

@@ -119,6 +119,7 @@ final class QueueBackend implements QueueingBackend {
                   if (asked == 0) {
                     return server.newSession(timeout);
                   }
+                  server.requireCurrent(asked, used);
                   return server.touch(asked) ? asked : 0L;
                 }),
             wakeUp,
@@ -140,7 +141,17 @@ final class QueueBackend implements QueueingBackend {
     if (sentAt - confirmedAt > 0 || asked == 0) {
       confirmedAt = sentAt;
     }
-    return answered(used, used.send(wakeUp, question), wakeUp, deadline);
+    long current = session;
+    return answered(
+        used,
+        used.send(
+            wakeUp,
+            () -> {
+              server.requireCurrent(current, used);
+              return question.get();
+            }),
+        wakeUp,
+        deadline);
   }
 
   private <R> R answered(

@@ -37,6 +37,7 @@ final class QueueServer extends Server {
     final long timeout;
     long heardOf;
     boolean expired;
+    @Nullable Connection connection;
 
     Session(long id, long timeout, long heardOf) {
       this.id = id;
@@ -143,6 +144,19 @@ final class QueueServer extends Server {
     session.heardOf = scheduler.now();
     expireLater(session);
     return true;
+  }
+
+  /** A session is served on one connection: what comes late on an earlier one is not done. */
+  void requireCurrent(long id, Connection from) {
+    Session session = sessions.get(id);
+    if (session == null) {
+      return;
+    }
+    Connection current = session.connection;
+    if (current != null && current.number() > from.number()) {
+      throw new LockUnavailableException("model", name, "the session has moved", null);
+    }
+    session.connection = from;
   }
 
   // --- nodes ----------------------------------------------------------------------------------

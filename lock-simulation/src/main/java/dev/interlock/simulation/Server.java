@@ -12,6 +12,7 @@ abstract class Server {
   final String name;
   private final List<Connection> connections = new ArrayList<>();
   private final Queue<Runnable> waiting = new ArrayDeque<>();
+  private int made;
   private boolean up = true;
   private int stopped;
   private boolean refusing;
@@ -84,8 +85,10 @@ abstract class Server {
 
   // --- messages -------------------------------------------------------------------------------
 
-  void connected(Connection connection) {
+  /** Returns how many there were before. */
+  int connected(Connection connection) {
     connections.add(connection);
+    return made++;
   }
 
   void disconnected(Connection connection) {

@@ -375,8 +375,13 @@ final class World {
       String residue = "";
       for (Host host : hosts) {
         LockClient client = host.client;
-        if (client != null && !host.machine.isDead() && !Residue.of(client).isEmpty()) {
-          residue += host.machine.name() + " keeps " + Residue.of(client) + "; ";
+        if (client == null || host.machine.isDead()) {
+          continue;
+        }
+        // Not to wait for a monitor that somebody was stopped under.
+        String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
+        if (!kept.isEmpty()) {
+          residue += host.machine.name() + " keeps " + kept + "; ";
         }
       }
       List<String> left = left();
