@@ -265,6 +265,11 @@ final class LeaseState {
   // --- the end --------------------------------------------------------------------------------
 
   ReleaseOutcome release() {
+    return release(Deadline.in(engine().time(), engine().requestTimeout()));
+  }
+
+  /** Releases it, and asks the store no longer than until the deadline. */
+  ReleaseOutcome release(Deadline deadline) {
     // If it has come to its end unnoticed it is lost now.
     var unused = isHeld();
     CompletableFuture<ReleaseOutcome> end;
@@ -292,7 +297,7 @@ final class LeaseState {
     }
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
     try {
-      known = turn.release();
+      known = turn.release(deadline);
     } finally {
       end.complete(known);
     }

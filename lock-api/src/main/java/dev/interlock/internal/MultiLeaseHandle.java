@@ -9,6 +9,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -175,8 +176,10 @@ final class MultiLeaseHandle implements MultiLease {
     boolean held = isHeld();
     boolean first = state.end();
     List<ReleaseOutcome> outcomes = new ArrayList<>();
+    // One for all: what a store that hangs leaves of it is released in the background.
+    Deadline deadline = Deadline.in(state.engine.time(), state.engine.requestTimeout());
     for (int i = state.members.size() - 1; i >= 0; i--) {
-      outcomes.add(state.members.get(i).release());
+      outcomes.add(state.members.get(i).release(deadline));
     }
     ReleaseOutcome outcome;
     if ((first && !held) || outcomes.contains(ReleaseOutcome.ALREADY_LOST)) {

@@ -115,27 +115,11 @@ final class MultiLockHandle implements MultiLock {
 
   /** Releases all. A store that hangs is waited for no longer than for one request. */
   private void giveUp(List<LeaseState> members) {
-    if (members.isEmpty()) {
-      return;
+    Deadline deadline = Deadline.in(engine.time(), engine.requestTimeout());
+    // Backwards, so that whoever waits for the first finds the others free.
+    for (int i = members.size() - 1; i >= 0; i--) {
+      var unused = members.get(i).release(deadline);
     }
-    CompletableFuture<Boolean> done = new CompletableFuture<>();
-    Runnable releases =
-        () -> {
-          // Backwards, so that whoever waits for the first finds the others free.
-          for (int i = members.size() - 1; i >= 0; i--) {
-            members.get(i).release();
-          }
-          done.complete(true);
-        };
-    try {
-      engine.threads().cleanup().execute(releases);
-    } catch (RuntimeException | Error e) {
-      // The client was closed, or there is no thread to be had.
-      releases.run();
-    }
-    var unused =
-        Awaiting.doneUninterruptibly(
-            engine.time(), done, Deadline.in(engine.time(), engine.requestTimeout()));
   }
 
   @Override

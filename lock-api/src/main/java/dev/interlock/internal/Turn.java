@@ -560,7 +560,7 @@ final class Turn extends Timer.Event {
    *
    * @return what is known about it; already lost if it was lost meanwhile
    */
-  ReleaseOutcome release() {
+  ReleaseOutcome release(Deadline deadline) {
     LocalLine.Waiter next = null;
     try {
       next = next();
@@ -592,7 +592,7 @@ final class Turn extends Timer.Event {
       if (next != null) {
         next.onClose();
       }
-      return releaseOnServer(mine, underWay);
+      return releaseOnServer(mine, underWay, deadline);
     }
     if (next != null) {
       next.onHead();
@@ -637,10 +637,10 @@ final class Turn extends Timer.Event {
   }
 
   /** Releases on the server, after a renewal under way has ended. */
-  private ReleaseOutcome releaseOnServer(LeaseState last, @Nullable Round underWay) {
+  private ReleaseOutcome releaseOnServer(
+      LeaseState last, @Nullable Round underWay, Deadline deadline) {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
-      Deadline deadline = Deadline.in(engine.time(), engine.requestTimeout());
       if (underWay != null) {
         underWay.awaitUninterruptibly(deadline);
       }

@@ -78,7 +78,7 @@ final class TermBackend implements LockBackend {
 
   // --- asking ---------------------------------------------------------------------------------
 
-  private final class Asked<R> {
+  private static final class Asked<R> {
     final int index;
     final Connection connection;
     final Connection.Reply<R> reply;
@@ -123,7 +123,6 @@ final class TermBackend implements LockBackend {
         problem = e;
       }
     }
-    int failed = servers.size() - asked.size();
     int enough = 0;
     try {
       while (true) {
@@ -144,10 +143,8 @@ final class TermBackend implements LockBackend {
           } catch (LockConfigurationException e) {
             idle.get(one.index).push(one.connection);
             problem = e;
-            failed++;
           } catch (LockUnavailableException e) {
             problem = problem instanceof LockConfigurationException ? problem : e;
-            failed++;
           }
         }
         if (enough >= majority || asked.isEmpty()) {

@@ -131,15 +131,6 @@ final class World {
     scheduler.fail(rule, what);
   }
 
-  /** Time that a call may need beyond what its caller gave it. */
-  long requestsBeyond(int requests) {
-    return requests * plan.setting().requestTimeout();
-  }
-
-  int requestsOfRelease(int members) {
-    return 2 * members;
-  }
-
   void unavailable(LockException e) {
     if (plan.blows().isEmpty() && !plan.takesAway() && e instanceof LockUnavailableException) {
       fail("WAIT-04", "the store was there, but " + describe(e));
