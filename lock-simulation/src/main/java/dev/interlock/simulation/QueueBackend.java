@@ -159,8 +159,6 @@ final class QueueBackend implements QueueingBackend {
       throws InterruptedException {
     while (!reply.isDone()) {
       if (!wakeUp.await(deadline) && !reply.isDone()) {
-        used.close();
-        wakeAll();
         throw new LockUnavailableException("model", server.name, "no answer in time", null);
       }
     }
@@ -190,6 +188,15 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
+  /** Whatever is asked next is asked on a connection of its own. */
+  private void hangUp() {
+    Connection current = connection;
+    if (current != null) {
+      current.close();
+      wakeAll();
+    }
+  }
+
   /** Keeps the session alive while nobody asks anything. */
   private void beat() {
     machine.run(
@@ -202,7 +209,7 @@ final class QueueBackend implements QueueingBackend {
                 try {
                   ask(() -> true, Deadline.in(machine, Duration.ofNanos(timeout / 3)));
                 } catch (LockUnavailableException e) {
-                  // The next beat tries again.
+                  hangUp();
                 }
               }
             }

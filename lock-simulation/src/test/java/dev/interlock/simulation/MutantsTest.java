@@ -3,6 +3,7 @@ package dev.interlock.simulation;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.tck.Harness;
+import dev.interlock.tck.Server;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
 import java.util.Map;
@@ -40,7 +41,7 @@ class MutantsTest {
   private static @org.jspecify.annotations.Nullable Failure failure(Specimen mutant, long seed)
       throws Exception {
     Harness harness = mutant.harness();
-    try (Harness.Server server = harness.start()) {
+    try (Server server = harness.start()) {
       return World.run(
               Plan.of(seed, Plan.Store.MEMORY),
               (options, time) -> harness.open(server.uri(), options, time),
