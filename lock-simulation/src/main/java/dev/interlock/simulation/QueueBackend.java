@@ -112,7 +112,6 @@ final class QueueBackend implements QueueingBackend {
     long asked = session;
     long answer =
         answered(
-            used,
             used.send(
                 wakeUp,
                 () -> {
@@ -143,7 +142,6 @@ final class QueueBackend implements QueueingBackend {
     }
     long current = session;
     return answered(
-        used,
         used.send(
             wakeUp,
             () -> {
@@ -154,8 +152,7 @@ final class QueueBackend implements QueueingBackend {
         deadline);
   }
 
-  private <R> R answered(
-      Connection used, Connection.Reply<R> reply, WakeUp wakeUp, Deadline deadline)
+  private <R> R answered(Connection.Reply<R> reply, WakeUp wakeUp, Deadline deadline)
       throws InterruptedException {
     while (!reply.isDone()) {
       if (!wakeUp.await(deadline) && !reply.isDone()) {
