@@ -494,6 +494,8 @@ final class Engine implements LockClient {
     } finally {
       timer.close();
       threads.close();
+      // What found no thread has no timer to try it again.
+      notifier.flush();
       try {
         store.close();
       } finally {

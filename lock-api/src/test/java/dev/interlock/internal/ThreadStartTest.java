@@ -72,6 +72,17 @@ class ThreadStartTest {
   }
 
   @Test
+  void whatFoundNoThreadIsToldWhenTheClientIsClosedAtLast() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
+    platform.exhausted = true;
+    engine.close();
+    assertTrue(lost.isDone());
+    assertTrue(waiting.isCompletedExceptionally());
+  }
+
+  @Test
   void theOtherLeasesOfABatchGoOnWhenAListenerFindsNoThread() throws Exception {
     Lease first = engine.lock("a").acquire();
     Lease second = engine.lock("b").acquire();

@@ -289,13 +289,20 @@ final class Machine implements Platform {
     return reference;
   }
 
-  /** As if the program no longer referred to the object, and the garbage had been collected. */
-  void forget(Object object) {
+  /**
+   * As if the program no longer referred to the object, and the garbage had been collected.
+   *
+   * @return false if nobody would notice
+   */
+  boolean forget(Object object) {
+    boolean noticed = false;
     for (Reference<Object> reference : weak) {
       if (reference.get() == object) {
         reference.clear();
+        noticed = true;
       }
     }
+    return noticed;
   }
 
   @Override

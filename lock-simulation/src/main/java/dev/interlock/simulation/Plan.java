@@ -233,7 +233,8 @@ record Plan(
     }
     if (rare == 0) {
       kind = Kind.INSPECT;
-    } else if (rare == 1) {
+    } else if (rare == 1 && setting.names == 1) {
+      // A set that loses one name gives the others up before its holder can know.
       kind = Kind.REVOKE;
     } else if (rare <= 4 && setting.outside) {
       kind = Kind.FORCE;

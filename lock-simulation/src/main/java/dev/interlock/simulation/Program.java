@@ -312,10 +312,9 @@ final class Program implements Runnable {
 
   private void end(Op op, Lease lease, List<Journal.Held> held) {
     Ending ending = op.ending();
-    if (ending == Ending.FORGET) {
+    if (ending == Ending.FORGET && machine.forget(lease)) {
       world.journal().note(machine, held.get(0) + " forgotten");
       held.forEach(one -> one.isForgotten = true);
-      machine.forget(lease);
       return;
     }
     if (ending == Ending.ELSEWHERE) {

@@ -1,5 +1,6 @@
 package dev.interlock.simulation;
 
+import dev.interlock.spi.ClientsOnAClock;
 import org.jspecify.annotations.Nullable;
 
 /** Runs worlds, and shows what it found so that it can be repeated. */
@@ -33,6 +34,10 @@ final class Simulation {
     return text.toString();
   }
 
+  private static World.Opening onMemory(long seed) {
+    return (options, time) -> ClientsOnAClock.open("memory:world-" + seed, options, time);
+  }
+
   /**
    * For a look at worlds: {@code FIRST COUNT [shrink|trace]}.
    *
@@ -47,7 +52,10 @@ final class Simulation {
     long leases = 0;
     long steps = 0;
     for (long seed = first; seed < first + count; seed++) {
-      World.Result result = World.run(Plan.of(seed), how.equals("trace"));
+      World.Result result =
+          Boolean.getBoolean("memory")
+              ? World.run(Plan.of(seed, Plan.Store.MEMORY), onMemory(seed), how.equals("trace"))
+              : World.run(Plan.of(seed), how.equals("trace"));
       result.lines().forEach(System.out::println);
       leases += result.leases();
       steps += result.steps();
@@ -56,7 +64,8 @@ final class Simulation {
         failed++;
         System.out.println(
             how.equals("shrink")
-                ? report(result.plan(), failure, null)
+                ? report(
+                    result.plan(), failure, Boolean.getBoolean("memory") ? onMemory(seed) : null)
                 : seed + " " + result.plan().store() + " " + failure.toString().split("\n", 2)[0]);
       }
     }

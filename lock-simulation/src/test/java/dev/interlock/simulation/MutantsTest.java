@@ -2,13 +2,16 @@ package dev.interlock.simulation;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.spi.ClientsOnAClock;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** Worlds find what is wrong with the mutants of the kit. */
@@ -26,6 +29,19 @@ class MutantsTest {
   /** What a world does not do, with the reason. */
   private static final Map<String, String> NOT_LOOKED_FOR = Map.of();
 
+  @Test
+  void theReferenceItselfIsWell() {
+    for (long seed = 1; seed <= 100; seed++) {
+      String store = "memory:world-" + seed;
+      World.Opening opening = (options, time) -> ClientsOnAClock.open(store, options, time);
+      Plan plan = Plan.of(seed, Plan.Store.MEMORY);
+      Failure failure = World.run(plan, opening, false).failure();
+      if (failure != null) {
+        fail(Simulation.report(plan, failure, opening));
+      }
+    }
+  }
+
   private static void find(Specimen mutant) throws Exception {
     for (long seed = 1; seed <= MOST_WORLDS; seed++) {
       Failure failure = failure(mutant, seed);
@@ -38,8 +54,7 @@ class MutantsTest {
     fail("not found in " + MOST_WORLDS + " worlds");
   }
 
-  private static @org.jspecify.annotations.Nullable Failure failure(Specimen mutant, long seed)
-      throws Exception {
+  private static @Nullable Failure failure(Specimen mutant, long seed) throws Exception {
     Harness harness = mutant.harness();
     try (Server server = harness.start()) {
       return World.run(
