@@ -80,10 +80,9 @@ class LockClientTest {
     }
   }
 
-  @ParameterizedTest
-  @ValueSource(longs = {0, -1})
-  void timesToWaitMustBePositive(long millis) {
-    Duration timeout = Duration.ofMillis(millis);
+  @Test
+  void timesToWaitMustNotBeNegative() {
+    Duration timeout = Duration.ofMillis(-1);
     try (LockClient client = LockClient.open("memory:times")) {
       DistributedLock lock = client.lock("a");
       MultiLock locks = client.lockAll(List.of("a"));

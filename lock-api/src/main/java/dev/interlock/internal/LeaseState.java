@@ -265,10 +265,10 @@ final class LeaseState {
   // --- the end --------------------------------------------------------------------------------
 
   ReleaseOutcome release() {
-    return release(Deadline.in(engine().time(), engine().requestTimeout()));
+    return release(Deadline.never(engine().time()));
   }
 
-  /** Releases it, and asks the store no longer than until the deadline. */
+  /** Releases it, and asks the store no longer than until the deadline or a request time-out. */
   ReleaseOutcome release(Deadline deadline) {
     // If it has come to its end unnoticed it is lost now.
     var unused = isHeld();

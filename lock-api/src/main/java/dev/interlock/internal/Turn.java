@@ -638,9 +638,10 @@ final class Turn extends Timer.Event {
 
   /** Releases on the server, after a renewal under way has ended. */
   private ReleaseOutcome releaseOnServer(
-      LeaseState last, @Nullable Round underWay, Deadline deadline) {
+      LeaseState last, @Nullable Round underWay, Deadline latest) {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
+      Deadline deadline = latest.orIn(engine.requestTimeout());
       if (underWay != null) {
         underWay.awaitUninterruptibly(deadline);
       }

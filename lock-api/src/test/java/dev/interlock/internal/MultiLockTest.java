@@ -144,17 +144,6 @@ class MultiLockTest extends EngineFixture {
     assertEndedBy(from, timeout.plus(REQUEST_TIMEOUT));
   }
 
-  @Test
-  void whatASetGivesUpOnAStoreThatHangsDoesNotHoldItsCallerUp() {
-    store.occupy("z", LONG);
-    FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
-    Background<Optional<MultiLease>> attempt =
-        inBackground(() -> engine.lockAll(List.of("a", "b", "z")).tryAcquire());
-    advanceUntil("the end", attempt.result::isDone);
-    gate.open();
-    Waits.until("all to be free", () -> !store.holds("a") && !store.holds("b"));
-  }
-
   private void assertEndedBy(long from, Duration most) {
     Duration took = Duration.ofNanos(time.nanoTime() - from);
     assertTrue(took.compareTo(most) <= 0, () -> "took " + took);

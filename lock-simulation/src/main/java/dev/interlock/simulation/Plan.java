@@ -38,6 +38,7 @@ record Plan(
       int pool,
       boolean outside,
       boolean queueing,
+      boolean wrapped, // a mutant's futures and leases may be others than the engine's
       long length) {}
 
   /** How a lock is asked for, or what else is done. */
@@ -187,6 +188,7 @@ record Plan(
             2 + random.nextInt(4),
             outside,
             queueing,
+            store == Store.MEMORY,
             (40_000 + random.nextInt(80_000)) * MS);
     int clients = 2 + random.nextInt(3);
     // Some worlds are mostly of one thing, so that it meets itself.
@@ -245,7 +247,7 @@ record Plan(
             ? Keeping.RENEWED
             : how < 17 ? Keeping.FIXED : how < 18 ? Keeping.MAX_HOLD : Keeping.IMPATIENT;
     Treatment treatment =
-        random.nextInt(2) == 0
+        random.nextInt(2) == 0 || setting.wrapped
             ? Treatment.AWAIT
             : Treatment.values()[random.nextInt(Treatment.values().length)];
     int end = random.nextInt(30);

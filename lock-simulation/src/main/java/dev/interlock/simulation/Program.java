@@ -220,6 +220,11 @@ final class Program implements Runnable {
       }
       return future.join();
     } catch (InterruptedException e) {
+      if (world.plan().setting().wrapped()) {
+        // Cancelling it would not reach the engine.
+        var done = future.whenComplete((value, failure) -> giveBack(value));
+        throw e;
+      }
       // Nobody waits any more; what comes of it is given back.
       var ignored = future.cancel(true);
       if (!future.isCancelled() && !future.isCompletedExceptionally()) {
