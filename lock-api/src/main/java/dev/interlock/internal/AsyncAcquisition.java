@@ -36,7 +36,9 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   @Override
   void enter() {
     if (engine().line().enter(acquisition.name(), this)) {
-      onHead();
+      if (!onHead()) {
+        passOn();
+      }
       return;
     }
     timeOutAt(acquisition.patience().deadline());
@@ -69,8 +71,8 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   }
 
   @Override
-  public void onHead() {
-    execute(engine().threads().contests());
+  public boolean onHead() {
+    return execute(engine().threads().contests());
   }
 
   @Override

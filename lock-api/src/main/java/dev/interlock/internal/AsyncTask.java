@@ -112,11 +112,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     engine.timer().cancel(this);
   }
 
-  /** Gives it to a thread. */
-  final void execute(Executor threads) {
+  /** Gives it to a thread; false if its work does not begin any more. */
+  final boolean execute(Executor threads) {
     if (!move(State.WAITING, State.QUEUED)) {
-      passOn();
-      return;
+      return false;
     }
     try {
       timeOutAt(patience.forRequest());
@@ -125,8 +124,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       // The client was closed, or there is no thread to be had.
       if (withdraw()) {
         fail(e instanceof RejectedExecutionException ? engine.closed() : e);
+        return false;
       }
     }
+    return true;
   }
 
   private synchronized boolean move(State from, State to) {
@@ -142,7 +143,6 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     boolean withdrawn = move(State.QUEUED, State.OVER);
     if (withdrawn) {
       endTime();
-      passOn();
     }
     return withdrawn;
   }
@@ -182,6 +182,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
                 }
               });
     } else if (withdraw()) {
+      passOn();
       fail(engine.unavailable("no thread was free in time to ask the store", null));
     }
   }

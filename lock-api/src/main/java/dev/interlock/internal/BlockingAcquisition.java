@@ -129,8 +129,9 @@ final class BlockingAcquisition implements LocalLine.Waiter {
   }
 
   @Override
-  public void onHead() {
+  public boolean onHead() {
     decide(Decision.HEAD);
+    return true;
   }
 
   @Override

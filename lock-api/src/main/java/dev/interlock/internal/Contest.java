@@ -273,7 +273,7 @@ final class Contest {
         || engine.remaining(granted.validUntil(), clockOffset) > 0) {
       return granted;
     }
-    long offset = engine.clockOffset(now);
+    long offset = engine.clockOffset();
     if (store.renew(granted, requestDeadline(patience)) instanceof Renewal.Renewed renewed) {
       clockOffset = offset;
       return cappedAt(granted.validUntil(renewed.validUntil()), now);
@@ -316,10 +316,11 @@ final class Contest {
         new Claim(
             name, engine.nextClaimId(), options.term(), options.autoRenew(), request.holder());
     claim = next;
-    settled = false;
     grant = null;
     engine.enter(next, this);
-    clockOffset = engine.clockOffset(engine.time().nanoTime());
+    clockOffset = engine.clockOffset();
+    // From here on a request may be on its way.
+    settled = false;
     return next;
   }
 

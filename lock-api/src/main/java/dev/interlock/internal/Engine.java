@@ -174,8 +174,10 @@ final class Engine implements LockClient {
    * the wall clock is read in whole milliseconds, and its next tick must not look like sleep. So up
    * to two milliseconds of sleep go unnoticed.
    */
-  long clockOffset(long now) {
-    return TimeUnit.MILLISECONDS.toNanos(platform.wallMillis() + 1) - now;
+  long clockOffset() {
+    // The wall clock first: a pause between the two readings must not hide as much sleep.
+    long wall = TimeUnit.MILLISECONDS.toNanos(platform.wallMillis() + 1);
+    return wall - platform.nanoTime();
   }
 
   /**
@@ -206,16 +208,15 @@ final class Engine implements LockClient {
 
     void start() {
       if (on.compareAndSet(false, true)) {
-        long now = platform.nanoTime();
-        offset = clockOffset(now);
-        timer.schedule(this, now + PERIOD);
+        offset = clockOffset();
+        timer.schedule(this, platform.nanoTime() + PERIOD);
       }
     }
 
     @Override
     void fire(long now) {
       long before = offset;
-      long current = clockOffset(now);
+      long current = clockOffset();
       boolean slept = current - before > TOLERANCE;
       if (slept || current - before < -TOLERANCE) {
         offset = current;

@@ -231,6 +231,7 @@ final class LeaseState {
   }
 
   void renew() throws InterruptedException {
+    StackRoom.require();
     Engine engine = turn.engine;
     ensureHeld();
     Turn.Round mine = new Turn.Round(engine.time());
@@ -242,7 +243,7 @@ final class LeaseState {
       }
     }
     long sentAt = engine.time().nanoTime();
-    long offset = engine.clockOffset(sentAt);
+    long offset = engine.clockOffset();
     Renewal outcome =
         new Renewal.Failed(
             new LockUnavailableException(
@@ -270,6 +271,7 @@ final class LeaseState {
 
   /** Releases it, and asks the store no longer than until the deadline or a request time-out. */
   ReleaseOutcome release(Deadline deadline) {
+    StackRoom.require();
     // If it has come to its end unnoticed it is lost now.
     var unused = isHeld();
     CompletableFuture<ReleaseOutcome> end;

@@ -26,8 +26,12 @@ final class LocalLine {
     /** When it got in line, on the client's monotonic clock. */
     long enteredAt();
 
-    /** The waiter is the head now, and must {@link LocalLine#pass} some time. */
-    void onHead();
+    /**
+     * The waiter is the head now, and must {@link LocalLine#pass} some time.
+     *
+     * @return false if it does not want to be any more: the caller then passes for it
+     */
+    boolean onHead();
 
     /** The waiter holds the lock now, on the turn of the one before it; that turn is the head. */
     void onHandOver(LeaseState lease);
@@ -149,9 +153,17 @@ final class LocalLine {
 
   /** Called by the head, to end its being so. */
   void pass(String name) {
+    // A loop, as there may be more that do not want to than a stack is deep.
+    Waiter next;
+    do {
+      next = next(name);
+    } while (next != null && !next.onHead());
+  }
+
+  private @Nullable Waiter next(String name) {
     Queue queue = queues.get(name);
     if (queue == null) {
-      return;
+      return null;
     }
     Waiter next;
     Contest unwanted;
@@ -166,9 +178,7 @@ final class LocalLine {
     if (unwanted != null) {
       unwanted.end();
     }
-    if (next != null) {
-      next.onHead();
-    }
+    return next;
   }
 
   /**

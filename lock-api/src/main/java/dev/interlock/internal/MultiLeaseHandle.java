@@ -172,6 +172,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public ReleaseOutcome release() {
+    StackRoom.require();
     // A member that has run out unnoticed is noticed here, and takes the others with it.
     boolean held = isHeld();
     boolean first = state.end();

@@ -180,7 +180,7 @@ final class MultiLockHandle implements MultiLock {
 
     @Override
     void enter() {
-      execute(engine.threads().gatherings());
+      var unused = execute(engine.threads().gatherings());
     }
 
     @Override

@@ -72,7 +72,7 @@ final class Renewer {
     List<Renewal> outcomes = List.of();
     LockException problem = engine.unavailable("the renewal was broken off", null);
     long sentAt = engine.time().nanoTime();
-    long offset = engine.clockOffset(sentAt);
+    long offset = engine.clockOffset();
     try {
       for (Turn turn : batch) {
         if (turn.startRenewal(round, null)) {

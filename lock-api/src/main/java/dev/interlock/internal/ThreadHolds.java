@@ -76,6 +76,7 @@ final class ThreadHolds {
    * @throws LeaseLostException if the lease was lost
    */
   void leave(String name) {
+    StackRoom.require();
     Key key = new Key(name, Thread.currentThread());
     Hold hold = holds.get(key);
     if (hold == null) {

@@ -504,6 +504,7 @@ final class Turn extends Timer.Event {
     LeaseLostException found;
     LeaseState loser;
     boolean passes;
+    StackRoom.require();
     synchronized (this) {
       loser = lease;
       found = loser.isOpen() ? verdict.get() : null;
@@ -594,9 +595,7 @@ final class Turn extends Timer.Event {
       }
       return releaseOnServer(mine, underWay, deadline);
     }
-    if (next != null) {
-      next.onHead();
-    } else {
+    if (next == null || !next.onHead()) {
       engine.line().pass(name());
     }
     return ReleaseOutcome.ALREADY_LOST;
@@ -630,10 +629,11 @@ final class Turn extends Timer.Event {
 
   private synchronized boolean mayHandOver(long now) {
     return lease.isOpen()
+        && !lease.isAbandoned()
         && handOvers < MOST_HAND_OVERS
         && request.options().autoRenew()
         && now - startedAt < grant.effectiveTerm().toNanos() / 3
-        && validUntil - now > 2 * (grant.certainFor().toNanos() / 3);
+        && engine.remaining(validUntil, clockOffset) > 2 * (grant.certainFor().toNanos() / 3);
   }
 
   /** Releases on the server, after a renewal under way has ended. */

@@ -197,7 +197,7 @@ class CloseInterleavingTest extends EngineFixture {
     }
 
     @Override
-    public void onHead() {
+    public boolean onHead() {
       throw new AssertionError("was handed over, or closed");
     }
 

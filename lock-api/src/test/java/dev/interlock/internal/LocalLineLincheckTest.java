@@ -44,8 +44,9 @@ class LocalLineLincheckTest {
       }
 
       @Override
-      public void onHead() {
+      public boolean onHead() {
         becomeHead();
+        return true;
       }
 
       @Override

@@ -141,8 +141,9 @@ class LossInterleavingTest {
     }
 
     @Override
-    public void onHead() {
+    public boolean onHead() {
       engine.line().pass("a");
+      return true;
     }
 
     @Override
