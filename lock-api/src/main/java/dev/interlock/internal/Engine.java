@@ -59,7 +59,7 @@ final class Engine implements LockClient {
   private final Notifier notifier;
   private final LeaseLog leaseLog;
   private final LocalLine line = new LocalLine();
-  private final ThreadHolds threadHolds = new ThreadHolds(this);
+  private final ThreadHolds threadHolds = new ThreadHolds();
   private final ClaimIds claimIds;
   private final CallSites callSites;
 

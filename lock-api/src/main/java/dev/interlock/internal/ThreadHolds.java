@@ -29,15 +29,10 @@ final class ThreadHolds {
     }
   }
 
-  private final Engine engine;
   private final ConcurrentHashMap<Key, Hold> holds = new ConcurrentHashMap<>();
 
   /** Holds whose lease was lost, and whose thread has yet to learn of it by its unlock. */
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
-
-  ThreadHolds(Engine engine) {
-    this.engine = engine;
-  }
 
   /** The current thread's hold, or null. */
   @Nullable Hold current(String name) {
@@ -94,10 +89,5 @@ final class ThreadHolds {
 
   int size() {
     return holds.size();
-  }
-
-  @Override
-  public String toString() {
-    return "ThreadHolds[" + size() + " on " + engine.endpoint() + "]";
   }
 }
