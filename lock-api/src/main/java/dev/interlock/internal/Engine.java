@@ -165,6 +165,10 @@ final class Engine implements LockClient {
     return options.requestTimeout();
   }
 
+  Deadline requestDeadline() {
+    return Deadline.in(platform, requestTimeout());
+  }
+
   String nextClaimId() {
     return claimIds.next();
   }
@@ -394,14 +398,10 @@ final class Engine implements LockClient {
     return new MultiLockHandle(this, sorted, requireNonNull(lockOptions, "options"));
   }
 
-  private Deadline soon() {
-    return Deadline.in(platform, requestTimeout());
-  }
-
   @Override
   public LockState inspect(String name) {
     Names.checked(name);
-    LockState state = uninterrupted(() -> store.inspect(name, soon()));
+    LockState state = uninterrupted(() -> store.inspect(name, requestDeadline()));
     if (!state.isHeld() || state.fencingToken().isEmpty()) {
       return state;
     }
@@ -416,13 +416,13 @@ final class Engine implements LockClient {
   @Override
   public boolean forceRelease(String name) {
     Names.checked(name);
-    return uninterrupted(() -> store.forceRelease(name, soon()));
+    return uninterrupted(() -> store.forceRelease(name, requestDeadline()));
   }
 
   @Override
   public boolean revoke(String name) {
     Names.checked(name);
-    return uninterrupted(() -> store.revoke(name, soon()));
+    return uninterrupted(() -> store.revoke(name, requestDeadline()));
   }
 
   @Override

@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
@@ -234,28 +233,25 @@ final class LeaseState {
     StackRoom.require();
     Engine engine = turn.engine;
     ensureHeld();
-    Turn.Round mine = new Turn.Round(engine.time());
+    CompletableFuture<Boolean> mine = new CompletableFuture<>();
     while (!turn.startRenewal(mine, this)) {
       ensureHeld();
-      Turn.Round other = turn.round();
+      CompletableFuture<Boolean> other = turn.round();
       if (other != null) {
-        other.await(Deadline.in(engine.time(), engine.requestTimeout()));
+        var unused = Awaiting.done(engine.time(), other, engine.requestDeadline());
       }
     }
     long sentAt = engine.time().nanoTime();
     long offset = engine.clockOffset();
     Renewal outcome =
-        new Renewal.Failed(
-            new LockUnavailableException(
-                engine.backend().name(), engine.endpoint(), "the renewal was broken off", null));
+        new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
     try {
-      outcome =
-          engine.store().renew(turn.grant, Deadline.in(engine.time(), engine.requestTimeout()));
+      outcome = engine.store().renew(turn.grant, engine.requestDeadline());
     } catch (LockException e) {
       outcome = new Renewal.Failed(e);
     } finally {
       turn.finishRenewal(mine, outcome, sentAt, offset, this);
-      mine.finish();
+      mine.complete(true);
     }
     if (outcome instanceof Renewal.Failed failed) {
       throw failed.problem();

@@ -178,7 +178,7 @@ final class MultiLeaseHandle implements MultiLease {
     boolean first = state.end();
     List<ReleaseOutcome> outcomes = new ArrayList<>();
     // One for all: what a store that hangs leaves of it is released in the background.
-    Deadline deadline = Deadline.in(state.engine.time(), state.engine.requestTimeout());
+    Deadline deadline = state.engine.requestDeadline();
     for (int i = state.members.size() - 1; i >= 0; i--) {
       outcomes.add(state.members.get(i).release(deadline));
     }

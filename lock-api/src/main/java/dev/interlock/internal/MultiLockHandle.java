@@ -115,7 +115,7 @@ final class MultiLockHandle implements MultiLock {
 
   /** Releases all. A store that hangs is waited for no longer than for one request. */
   private void giveUp(List<LeaseState> members) {
-    Deadline deadline = Deadline.in(engine.time(), engine.requestTimeout());
+    Deadline deadline = engine.requestDeadline();
     // Backwards, so that whoever waits for the first finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {
       var unused = members.get(i).release(deadline);

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Renews what is due, in batches: what comes due together goes to the store together. Never more
@@ -66,7 +67,7 @@ final class Renewer {
   }
 
   private void renew(List<Turn> batch, Duration patience) {
-    Turn.Round round = new Turn.Round(engine.time());
+    CompletableFuture<Boolean> round = new CompletableFuture<>();
     List<Turn> turns = new ArrayList<>(batch.size());
     List<Grant> grants = new ArrayList<>(batch.size());
     List<Renewal> outcomes = List.of();
@@ -96,13 +97,13 @@ final class Renewer {
         Renewal outcome = i < outcomes.size() ? outcomes.get(i) : new Renewal.Failed(problem);
         finish(turns.get(i), round, outcome, sentAt, offset);
       }
-      round.finish();
+      round.complete(true);
     }
   }
 
   /** What fails for one of them is not held against the others. */
   private static void finish(
-      Turn turn, Turn.Round round, Renewal outcome, long sentAt, long offset) {
+      Turn turn, CompletableFuture<Boolean> round, Renewal outcome, long sentAt, long offset) {
     try {
       turn.finishRenewal(round, outcome, sentAt, offset, null);
     } catch (RuntimeException | Error e) {

@@ -14,7 +14,6 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
-import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -43,29 +42,6 @@ final class Turn extends Timer.Event {
   // A lease that ends by both clocks soon after such a sleep would not have without it.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
-  /** A renewal request under way; finished when its outcome has been applied to all its turns. */
-  static final class Round {
-    private final TimeSource time;
-    private final CompletableFuture<Boolean> done = new CompletableFuture<>();
-
-    Round(TimeSource time) {
-      this.time = time;
-    }
-
-    void finish() {
-      done.complete(true);
-    }
-
-    // If it is overdue going on is safe: its outcome is guarded by the claim.
-    void await(Deadline deadline) throws InterruptedException {
-      var unused = Awaiting.done(time, done, deadline);
-    }
-
-    void awaitUninterruptibly(Deadline deadline) {
-      var unused = Awaiting.doneUninterruptibly(time, done, deadline);
-    }
-  }
-
   final Engine engine;
   final Grant grant;
   private final Request request;
@@ -88,8 +64,9 @@ final class Turn extends Timer.Event {
   @GuardedBy("this")
   private int handOvers;
 
+  /** The renewal under way, done when its outcome has been applied to all of its turns. */
   @GuardedBy("this")
-  private @Nullable Round round;
+  private @Nullable CompletableFuture<Boolean> round;
 
   /** Whether the schedule is to renew it. */
   @GuardedBy("this")
@@ -258,7 +235,8 @@ final class Turn extends Timer.Event {
    *
    * @param asked the lease whose program asks for it, or null for the schedule
    */
-  synchronized boolean startRenewal(Round mine, @Nullable LeaseState asked) {
+  synchronized boolean startRenewal(
+      CompletableFuture<Boolean> mine, @Nullable LeaseState asked) {
     if (lease.phase() != HELD || round != null) {
       return false;
     }
@@ -281,7 +259,7 @@ final class Turn extends Timer.Event {
   }
 
   /** The renewal under way, or null. */
-  synchronized @Nullable Round round() {
+  synchronized @Nullable CompletableFuture<Boolean> round() {
     return round;
   }
 
@@ -293,7 +271,11 @@ final class Turn extends Timer.Event {
    * @param asked the lease whose program asked for it, or null for the schedule's own renewal
    */
   void finishRenewal(
-      Round mine, Renewal outcome, long sentAt, long offset, @Nullable LeaseState asked) {
+      CompletableFuture<Boolean> mine,
+      Renewal outcome,
+      long sentAt,
+      long offset,
+      @Nullable LeaseState asked) {
     try {
       if (outcome instanceof Renewal.Renewed renewed) {
         confirm(renewed.validUntil(), sentAt, offset, asked);
@@ -571,7 +553,7 @@ final class Turn extends Timer.Event {
     }
     LeaseState mine;
     LeaseState granted = null;
-    Round underWay;
+    CompletableFuture<Boolean> underWay;
     boolean lost;
     synchronized (this) {
       mine = lease;
@@ -638,12 +620,13 @@ final class Turn extends Timer.Event {
 
   /** Releases on the server, after a renewal under way has ended. */
   private ReleaseOutcome releaseOnServer(
-      LeaseState last, @Nullable Round underWay, Deadline latest) {
+      LeaseState last, @Nullable CompletableFuture<Boolean> underWay, Deadline latest) {
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
       Deadline deadline = latest.orIn(engine.requestTimeout());
       if (underWay != null) {
-        underWay.awaitUninterruptibly(deadline);
+        // If it is overdue going on is safe: its outcome is guarded by the claim.
+        var unused = Awaiting.doneUninterruptibly(engine.time(), underWay, deadline);
       }
       outcome = engine.releaseOnServer(grant, deadline);
     } finally {
