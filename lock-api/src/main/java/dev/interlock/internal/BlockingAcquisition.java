@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.WakeUp;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -20,15 +20,13 @@ final class BlockingAcquisition implements LocalLine.Waiter {
   private final Acquisition acquisition;
   private final Engine engine;
   private final long enteredAt;
-  private final WakeUp decided;
+  private final CompletableFuture<Decision> decision = new CompletableFuture<>();
   private volatile @Nullable LeaseState handedOver;
-  private volatile @Nullable Decision decision;
 
   private BlockingAcquisition(Acquisition acquisition) {
     this.acquisition = acquisition;
     this.engine = acquisition.engine();
     this.enteredAt = engine.time().nanoTime();
-    this.decided = new WakeUp(engine.time());
   }
 
   /**
@@ -69,7 +67,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     engine.ensureLineServed(this);
     boolean inTime;
     try {
-      inTime = decided.await(deadline);
+      inTime = Awaiting.done(engine.time(), decision, deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
       // Whatever ended the wait: a waiter that is left in line would be given the lock some day.
       if (!engine.line().leave(acquisition.name(), this)) {
@@ -89,24 +87,8 @@ final class BlockingAcquisition implements LocalLine.Waiter {
 
   // Out of line, so the decision has been taken, and is being told by a thread that does not block.
   private Decision awaitDecision() {
-    boolean interrupted = false;
-    try {
-      while (true) {
-        Decision taken = decision;
-        if (taken != null) {
-          return taken;
-        }
-        try {
-          decided.await(Deadline.in(engine.time(), engine.requestTimeout()));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    Awaiting.doneUninterruptibly(engine.time(), decision, Deadline.never(engine.time()));
+    return decision.join();
   }
 
   private void refuse(Decision unwanted) {
@@ -130,23 +112,18 @@ final class BlockingAcquisition implements LocalLine.Waiter {
 
   @Override
   public boolean onHead() {
-    decide(Decision.HEAD);
+    decision.complete(Decision.HEAD);
     return true;
   }
 
   @Override
   public void onHandOver(LeaseState lease) {
     handedOver = lease;
-    decide(Decision.HANDED_OVER);
+    decision.complete(Decision.HANDED_OVER);
   }
 
   @Override
   public void onClose() {
-    decide(Decision.CLOSED);
-  }
-
-  private void decide(Decision taken) {
-    decision = taken;
-    decided.signal();
+    decision.complete(Decision.CLOSED);
   }
 }
