@@ -166,7 +166,7 @@ final class Engine implements LockClient {
   }
 
   Deadline requestDeadline() {
-    return Deadline.in(platform, requestTimeout());
+    return in(requestTimeout());
   }
 
   String nextClaimId() {
@@ -219,10 +219,9 @@ final class Engine implements LockClient {
 
     @Override
     void fire(long now) {
-      long before = offset;
       long current = clockOffset();
-      boolean slept = current - before > TOLERANCE;
-      if (slept || current - before < -TOLERANCE) {
+      long slept = current - offset;
+      if (Math.abs(slept) > TOLERANCE) {
         offset = current;
       }
       if (turns.isEmpty()) {
@@ -233,7 +232,7 @@ final class Engine implements LockClient {
         return;
       }
       timer.schedule(this, now + PERIOD);
-      if (slept) {
+      if (slept > TOLERANCE) {
         turns.values().forEach(turn -> timer.schedule(turn, now));
       }
     }
@@ -478,8 +477,8 @@ final class Engine implements LockClient {
     }
     boolean interrupted = Thread.interrupted();
     try {
-      Deadline drained = interrupted ? Deadline.in(platform, Duration.ZERO) : in(drain);
-      Deadline contestsEnded = in(requestTimeout());
+      Deadline drained = in(interrupted ? Duration.ZERO : drain);
+      Deadline contestsEnded = requestDeadline();
       line.drain().forEach(LocalLine.Waiter::onClose);
       endContests(contestsEnded);
       Duration left = requestTimeout().plus(contestsEnded.remaining());
@@ -555,27 +554,21 @@ final class Engine implements LockClient {
     }
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
-      CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
       try {
-        threads.cleanup().execute(() -> releaseAll(open, deadline, end));
-        ends.add(end);
+        ends.add(
+            CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup()));
       } catch (RuntimeException | Error e) {
         log.debug("closing with fewer threads", e);
       }
     }
-    releaseAll(open, deadline, new CompletableFuture<>());
+    releaseAll(open, deadline);
     var unused = Awaiting.doneUninterruptibly(platform, allOf(ends), deadline);
   }
 
-  private void releaseAll(
-      Queue<Grant> open, Deadline deadline, CompletableFuture<@Nullable Void> end) {
-    try {
-      Grant grant;
-      while ((grant = open.poll()) != null) {
-        var unused = releaseOnServer(grant, deadline.orIn(requestTimeout()));
-      }
-    } finally {
-      end.complete(null);
+  private void releaseAll(Queue<Grant> open, Deadline deadline) {
+    Grant grant;
+    while ((grant = open.poll()) != null) {
+      var unused = releaseOnServer(grant, deadline.orIn(requestTimeout()));
     }
   }
 }
