@@ -13,40 +13,36 @@ import org.jspecify.annotations.Nullable;
 final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalLine.Waiter {
 
   private final Acquisition acquisition;
-  private final Function<@Nullable LeaseState, R> result;
   private final long enteredAt;
 
   private AsyncAcquisition(
       Acquisition acquisition,
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
-    super(acquisition.engine(), acquisition.patience(), future);
+    super(acquisition.engine(), acquisition.patience(), result, future);
     this.acquisition = acquisition;
-    this.result = result;
-    this.enteredAt = engine().time().nanoTime();
+    this.enteredAt = engine.time().nanoTime();
   }
 
   static <R> CompletableFuture<R> start(
       Acquisition acquisition, Function<@Nullable LeaseState, R> result) {
-    CompletableFuture<R> future = new CompletableFuture<>();
-    new AsyncAcquisition<>(acquisition, result, future).start();
-    return future;
+    return new AsyncAcquisition<>(acquisition, result, new CompletableFuture<>()).start();
   }
 
   @Override
   void enter() {
-    if (engine().line().enter(acquisition.name(), this)) {
+    if (engine.line().enter(acquisition.name(), this)) {
       if (!onHead()) {
         passOn();
       }
       return;
     }
-    timeOutAt(acquisition.patience().deadline());
-    engine().ensureLineServed(this);
-    if (future().isDone()) {
+    timeOutAt(patience.deadline());
+    engine.ensureLineServed(this);
+    if (future.isDone()) {
       // Perhaps before it was in line.
       leaveLine();
-      endTime();
+      cancelTimeOut();
     }
   }
 
@@ -62,29 +58,29 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   boolean leaveLine() {
-    return engine().line().leave(acquisition.name(), this);
+    return engine.line().leave(acquisition.name(), this);
   }
 
   @Override
   void passOn() {
-    engine().line().pass(acquisition.name());
+    engine.line().pass(acquisition.name());
   }
 
   @Override
   public boolean onHead() {
-    return execute(engine().threads().contests());
+    return execute(engine.threads().contests());
   }
 
   @Override
   public void onHandOver(LeaseState lease) {
-    endTime();
+    cancelTimeOut();
     succeed(lease);
   }
 
   @Override
   public void onClose() {
-    endTime();
-    fail(engine().closed());
+    cancelTimeOut();
+    fail(engine.closed());
   }
 
   @Override
@@ -99,17 +95,12 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void deliver(@Nullable LeaseState lease) {
-    if (lease != null && !lease.isHeld() && !future().isDone()) {
+    if (lease != null && !lease.isHeld() && !future.isDone()) {
       // It ended on its way here, which counts as not granted.
-      new AsyncAcquisition<>(acquisition, result, future()).start();
+      var unused = new AsyncAcquisition<>(acquisition, result, future).start();
     } else {
       super.deliver(lease);
     }
-  }
-
-  @Override
-  R result(@Nullable LeaseState lease) {
-    return result.apply(lease);
   }
 
   @Override

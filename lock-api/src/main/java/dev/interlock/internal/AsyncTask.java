@@ -6,122 +6,119 @@ import dev.interlock.spi.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something blocking that is done for a future, on one of the client's threads. It is given up as
- * soon as somebody else completes or cancels the future, or its time is over before a thread has
- * begun it. It is its own time-out on the {@link Timer}.
+ * A blocking operation that completes a future, run on one of the client's threads. It is abandoned
+ * when somebody else completes or cancels the future, or when its time-out passes before a thread
+ * has begun it. It is its own time-out on the {@link Timer}.
  *
- * @param <T> what the work results in, which has to be given up if the future does not take it
+ * @param <T> what the operation acquires, which is given up if the future does not take it
  * @param <R> what the future yields
  */
 abstract class AsyncTask<T, R> extends Timer.Event {
 
-  private enum State {
-    /** Not given to a thread yet. */
-    WAITING,
-    /** Waits for a free thread. */
-    QUEUED,
-    RUNNING,
+  private enum Wait {
+    IN_LINE,
+    FOR_A_THREAD,
+    /** It has begun, or never will. */
     OVER
   }
 
-  private final Engine engine;
-  private final Patience patience;
-  private final CompletableFuture<R> future;
-  private volatile boolean answered;
+  final Engine engine;
+  final Patience patience;
+  final Function<@Nullable T, R> result;
+  final CompletableFuture<R> future;
 
   @GuardedBy("this")
-  private State state = State.WAITING;
+  private Wait wait = Wait.IN_LINE;
 
   @GuardedBy("this")
   private @Nullable Thread runner;
 
-  AsyncTask(Engine engine, Patience patience, CompletableFuture<R> future) {
+  /**
+   * Makes a task that has not started.
+   *
+   * @param result makes what the future yields
+   */
+  AsyncTask(
+      Engine engine,
+      Patience patience,
+      Function<@Nullable T, R> result,
+      CompletableFuture<R> future) {
     this.engine = engine;
     this.patience = patience;
+    this.result = result;
     this.future = future;
   }
 
-  // --- what it does -----------------------------------------------------------------------------
+  // --- the operation ----------------------------------------------------------------------------
 
-  /** Gets in line, or lets a thread {@linkplain #execute begin}. */
+  /** Gets in line, or calls {@link #execute} at once. */
   abstract void enter();
 
   /** The blocking part; null if the time passed and that is no failure. */
   abstract @Nullable T work() throws InterruptedException;
 
-  /** Makes what the future yields. */
-  abstract R result(@Nullable T done);
+  abstract void giveUp(T acquired);
 
-  /** Gives up what the future did not take. */
-  abstract void giveUp(T done);
-
-  /** Gets out of the line for a thread's work; false if it is in none, or out of it already. */
+  /** Leaves the line; false if it is in none, or has left it already. */
   boolean leaveLine() {
     return false;
   }
 
-  /** Called in place of the work if that does not begin any more. */
+  /** Called in place of {@link #work} if that will not begin. */
   void passOn() {}
 
-  /** What it comes to when its time is over in the line. */
+  /** The outcome if its time-out passes while it is in line. */
   @Nullable T timedOutInLine() {
     return null;
   }
 
   // --- its life ---------------------------------------------------------------------------------
 
-  final Engine engine() {
-    return engine;
-  }
-
-  final CompletableFuture<R> future() {
-    return future;
-  }
-
-  /** Begins, as long as the future is not done. */
-  final void start() {
-    // Before there is anything to be told: without its thread no answer would be tried again.
+  /** Begins, unless the future is done. */
+  final CompletableFuture<R> start() {
+    // First, as without its thread no answer would be tried again.
     engine.timer().start();
-    var unused =
-        future.whenComplete(
-            (value, failure) -> {
-              if (!answered) {
-                cancel();
-              }
-            });
+    var unused = future.whenComplete((value, failure) -> cancel());
     try {
       enter();
     } catch (RuntimeException | Error e) {
-      // Nobody will have this future: whatever has been begun ends with it.
+      // The caller gets no future: whatever has been begun ends with it.
       future.completeExceptionally(e);
       throw e;
     }
+    return future;
   }
 
   /** From here on its time-out holds, until the work begins or there is none to do. */
   final void timeOutAt(Deadline deadline) {
     engine.timer().schedule(this, deadline.nanos());
+    boolean tooLate;
     synchronized (this) {
-      if (state == State.WAITING || state == State.QUEUED) {
-        return;
-      }
+      tooLate = wait == Wait.OVER;
     }
+    if (tooLate) {
+      cancelTimeOut();
+    }
+  }
+
+  final void cancelTimeOut() {
     engine.timer().cancel(this);
   }
 
   /** Gives it to a thread; false if its work does not begin any more. */
   final boolean execute(Executor threads) {
-    if (!move(State.WAITING, State.QUEUED)) {
+    if (!move(Wait.IN_LINE, Wait.FOR_A_THREAD)) {
       return false;
     }
     try {
       timeOutAt(patience.forRequest());
       threads.execute(this::run);
     } catch (RuntimeException | Error e) {
-      // The client was closed, or there is no thread to be had.
+      // The client was closed, or no thread could be started.
       if (withdraw()) {
         fail(e instanceof RejectedExecutionException ? engine.closed() : e);
         return false;
@@ -130,34 +127,29 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return true;
   }
 
-  private synchronized boolean move(State from, State to) {
-    boolean moved = state == from;
+  private synchronized boolean move(Wait from, Wait to) {
+    boolean moved = wait == from;
     if (moved) {
-      state = to;
+      wait = to;
     }
     return moved;
   }
 
   /** Takes it back from the threads, unless one has begun it. */
   private boolean withdraw() {
-    boolean withdrawn = move(State.QUEUED, State.OVER);
+    boolean withdrawn = move(Wait.FOR_A_THREAD, Wait.OVER);
     if (withdrawn) {
-      endTime();
+      cancelTimeOut();
     }
     return withdrawn;
-  }
-
-  /** Out of line, for good. */
-  final void endTime() {
-    engine.timer().cancel(this);
   }
 
   private void cancel() {
     leaveLine();
     boolean queued;
     synchronized (this) {
-      queued = state == State.QUEUED;
-      state = State.OVER;
+      queued = wait == Wait.FOR_A_THREAD;
+      wait = Wait.OVER;
       if (runner != null) {
         runner.interrupt();
       }
@@ -165,22 +157,17 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     if (queued) {
       passOn();
     }
-    endTime();
+    cancelTimeOut();
   }
 
   @Override
   final void fire(long now) {
     if (leaveLine()) {
-      engine
-          .notifier()
-          .run(
-              () -> {
-                try {
-                  deliver(timedOutInLine());
-                } catch (RuntimeException | Error e) {
-                  answer(e);
-                }
-              });
+      try {
+        succeed(timedOutInLine());
+      } catch (RuntimeException | Error e) {
+        fail(e);
+      }
     } else if (withdraw()) {
       passOn();
       fail(engine.unavailable("no thread was free in time to ask the store", null));
@@ -189,17 +176,16 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   private void run() {
     synchronized (this) {
-      if (state != State.QUEUED) {
+      if (!move(Wait.FOR_A_THREAD, Wait.OVER)) {
         return;
       }
-      state = State.RUNNING;
       runner = Thread.currentThread();
     }
-    endTime();
+    cancelTimeOut();
     try {
-      T done = work();
+      T acquired = work();
       end();
-      succeed(done);
+      succeed(acquired);
     } catch (InterruptedException | RuntimeException | Error e) {
       end();
       fail(e);
@@ -209,50 +195,38 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** The thread is shared: an interrupt that comes too late must not reach its next task. */
   private synchronized void end() {
     runner = null;
-    state = State.OVER;
-    boolean tooLate = Thread.interrupted();
-    if (tooLate) {
-      Engine.log.trace("cancelled when it had just ended by itself");
-    }
+    var unused = Thread.interrupted();
   }
 
   // --- the answer -------------------------------------------------------------------------------
 
   // The future's dependents are the user's code, which may block: never on an engine's thread.
-  final void succeed(@Nullable T done) {
+  final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
-      engine.notifier().run(() -> deliver(done));
+      engine.notifier().run(() -> deliver(acquired));
       delivering = true;
     } finally {
-      if (!delivering && done != null) {
-        giveUp(done);
+      if (!delivering && acquired != null) {
+        giveUp(acquired);
       }
     }
   }
 
-  /** Whatever is thrown before the future has it gives it up. */
-  void deliver(@Nullable T done) {
+  void deliver(@Nullable T acquired) {
     boolean delivered = false;
     try {
-      R result = result(done);
-      answered = true;
-      delivered = future.complete(result);
+      delivered = future.complete(result.apply(acquired));
     } catch (RuntimeException | Error e) {
-      answer(e);
+      future.completeExceptionally(e);
     } finally {
-      if (!delivered && done != null) {
-        giveUp(done);
+      if (!delivered && acquired != null) {
+        giveUp(acquired);
       }
     }
   }
 
   final void fail(Throwable failure) {
-    engine.notifier().run(() -> answer(failure));
-  }
-
-  private void answer(Throwable failure) {
-    answered = true;
-    future.completeExceptionally(failure);
+    engine.notifier().run(() -> future.completeExceptionally(failure));
   }
 }

@@ -160,22 +160,15 @@ final class MultiLockHandle implements MultiLock {
   private <R> CompletableFuture<R> async(
       Patience patience, Function<@Nullable MultiLease, R> result) {
     engine.ensureOpen();
-    CompletableFuture<R> future = new CompletableFuture<>();
-    new Gathering<>(patience, result, future).start();
-    return future;
+    return new Gathering<>(patience, result).start();
   }
 
   /** Gathers on one of the client's threads. */
   private final class Gathering<R> extends AsyncTask<MultiLease, R> {
-    private final Patience patience;
-    private final Function<@Nullable MultiLease, R> result;
     private final @Nullable Object site = CallSites.look();
 
-    Gathering(
-        Patience patience, Function<@Nullable MultiLease, R> result, CompletableFuture<R> future) {
-      super(engine, patience, future);
-      this.patience = patience;
-      this.result = result;
+    Gathering(Patience patience, Function<@Nullable MultiLease, R> result) {
+      super(MultiLockHandle.this.engine, patience, result, new CompletableFuture<>());
     }
 
     @Override
@@ -186,11 +179,6 @@ final class MultiLockHandle implements MultiLock {
     @Override
     @Nullable MultiLease work() throws InterruptedException {
       return gather(patience, site);
-    }
-
-    @Override
-    R result(@Nullable MultiLease lease) {
-      return result.apply(lease);
     }
 
     @Override
