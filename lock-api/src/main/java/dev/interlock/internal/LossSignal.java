@@ -48,12 +48,6 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
 
   @Override
   public CompletableFuture<LeaseLostException> completeAsync(
-      Supplier<? extends LeaseLostException> supplier) {
-    return this;
-  }
-
-  @Override
-  public CompletableFuture<LeaseLostException> completeAsync(
       Supplier<? extends LeaseLostException> supplier, Executor executor) {
     return this;
   }

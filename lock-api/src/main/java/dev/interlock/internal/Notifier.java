@@ -29,7 +29,7 @@ final class Notifier {
   private static final long RETRY = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
-  private final class Sequence implements Runnable {
+  private class Sequence implements Runnable {
     @GuardedBy("this")
     private final Deque<Runnable> calls = new ArrayDeque<>(1);
 
@@ -72,23 +72,16 @@ final class Notifier {
     }
   }
 
-  /** One listener and the order of its calls. */
-  static final class Subscription {
+  /** The calls of one listener. */
+  final class Subscription extends Sequence {
     private final Consumer<? super LockEvent> listener;
-    private final Sequence inOrder;
 
-    private Subscription(Consumer<? super LockEvent> listener, Sequence inOrder) {
+    private Subscription(Consumer<? super LockEvent> listener) {
       this.listener = listener;
-      this.inOrder = inOrder;
     }
 
     void note(LockEvent event) {
       note(() -> listener.accept(event));
-    }
-
-    /** Notes something to be done between its events. */
-    void note(Runnable call) {
-      inOrder.note(call);
     }
   }
 
@@ -112,7 +105,7 @@ final class Notifier {
   }
 
   Subscription subscription(Consumer<? super LockEvent> listener) {
-    return new Subscription(listener, new Sequence());
+    return new Subscription(listener);
   }
 
   void add(Consumer<? super LockEvent> listener) {
