@@ -111,10 +111,10 @@ public final class LockUri {
     if (question >= 0) {
       // In redis://u:1?a=b@host the parameters may begin at the ?, or the password may go on.
       if (rest.startsWith("//") && rest.indexOf('@', question) >= 0) {
-        throw new LockConfigurationException(
-            scheme
-                + " URI: there is an @ after a ?; write ? in a user or password as %3F, and @ in a"
-                + " parameter as %40");
+        throw malformed(
+            scheme,
+            "there is an @ after a ?; write ? in a user or password as %3F, and @ in a parameter as"
+                + " %40");
       }
       parseQuery(scheme, rest.substring(question + 1), parameters);
       rest = rest.substring(0, question);
@@ -140,6 +140,10 @@ public final class LockUri {
     return new LockUri(scheme, user, password, hosts, decode(scheme, "path", path), parameters);
   }
 
+  private static LockConfigurationException malformed(String scheme, String problem) {
+    return new LockConfigurationException(scheme + " URI: " + problem);
+  }
+
   private static void parseQuery(String scheme, String query, Map<String, String> parameters) {
     for (String pair : query.split("&", -1)) {
       if (pair.isEmpty()) {
@@ -147,14 +151,12 @@ public final class LockUri {
       }
       int equals = pair.indexOf('=');
       if (equals <= 0) {
-        throw new LockConfigurationException(
-            scheme + " URI: parameters are written name=value, separated by &");
+        throw malformed(scheme, "parameters are written name=value, separated by &");
       }
       String name = decode(scheme, "parameter", pair.substring(0, equals));
       String value = decode(scheme, "parameter " + name, pair.substring(equals + 1));
       if (parameters.put(name, value) != null) {
-        throw new LockConfigurationException(
-            scheme + " URI: parameter " + name + " is given twice; give it once");
+        throw malformed(scheme, "parameter " + name + " is given twice; give it once");
       }
     }
   }
@@ -171,12 +173,11 @@ public final class LockUri {
         int high = complete ? Character.digit(text.charAt(i + 1), 16) : -1;
         int low = complete ? Character.digit(text.charAt(i + 2), 16) : -1;
         if (high < 0 || low < 0) {
-          throw new LockConfigurationException(
-              scheme
-                  + " URI: % in the "
+          throw malformed(
+              scheme,
+              "% in the "
                   + part
-                  + " must be followed by two hexadecimal digits;"
-                  + " write % itself as %25");
+                  + " must be followed by two hexadecimal digits; write % itself as %25");
         }
         bytes.write(high * 16 + low);
         i += 3;
@@ -191,8 +192,7 @@ public final class LockUri {
           .decode(ByteBuffer.wrap(bytes.toByteArray()))
           .toString();
     } catch (CharacterCodingException e) {
-      throw new LockConfigurationException(
-          scheme + " URI: the percent-encoded bytes of the " + part + " are not UTF-8");
+      throw malformed(scheme, "the percent-encoded bytes of the " + part + " are not UTF-8");
     }
   }
 
@@ -242,8 +242,7 @@ public final class LockUri {
    */
   public List<Endpoint> endpoints(int defaultPort) {
     if (hosts == null || hosts.isEmpty()) {
-      throw new LockConfigurationException(
-          scheme + " URI: a host is missing; write " + scheme + "://host:" + defaultPort);
+      throw malformed(scheme, "a host is missing; write " + scheme + "://host:" + defaultPort);
     }
     List<Endpoint> endpoints = new ArrayList<>();
     for (String host : hosts.split(",", -1)) {
@@ -256,13 +255,12 @@ public final class LockUri {
     Matcher address = ADDRESS.matcher(text);
     // What is wrong is not repeated: it is a password if "@host" was forgotten.
     if (!address.matches()) {
-      throw new LockConfigurationException(
-          scheme
-              + " URI: what stands before the path is not a host and port; write host:"
-              + defaultPort
-              + ", or [address]:"
-              + defaultPort
-              + " for IPv6");
+      throw malformed(
+          scheme,
+          String.format(
+              "what stands before the path is not a host and port; write host:%1$d, or"
+                  + " [address]:%1$d for IPv6",
+              defaultPort));
     }
     String host = address.group(1) == null ? address.group(2) : address.group(1);
     if (address.group(3) == null) {
@@ -271,12 +269,11 @@ public final class LockUri {
     String digits = address.group(3).substring(1);
     int port = PORT.matcher(digits).matches() ? Integer.parseInt(digits) : 0;
     if (port < 1 || port > 65_535) {
-      throw new LockConfigurationException(
-          scheme
-              + " URI: what follows the host "
-              + host
-              + " is not a port; write a number from 1 to 65535, such as "
-              + new Endpoint(host, defaultPort));
+      throw malformed(
+          scheme,
+          String.format(
+              "what follows the host %s is not a port; write a number from 1 to 65535, such as %s",
+              host, new Endpoint(host, defaultPort)));
     }
     return new Endpoint(host, port);
   }
@@ -307,12 +304,10 @@ public final class LockUri {
               try {
                 duration = DurationSyntax.parse(text);
               } catch (IllegalArgumentException e) {
-                throw new LockConfigurationException(
-                    scheme + " URI: parameter " + name + ": " + e.getMessage());
+                throw malformed(scheme, "parameter " + name + ": " + e.getMessage());
               }
               if (duration.isZero()) {
-                throw new LockConfigurationException(
-                    scheme + " URI: parameter " + name + " must be longer than 0");
+                throw malformed(scheme, "parameter " + name + " must be longer than 0");
               }
               return duration;
             });
@@ -334,17 +329,11 @@ public final class LockUri {
     }
     long value = text.get().matches("-?\\d{1,10}") ? Long.parseLong(text.get()) : Long.MIN_VALUE;
     if (value < min || value > max) {
-      throw new LockConfigurationException(
-          scheme
-              + " URI: parameter "
-              + name
-              + " must be a whole number from "
-              + min
-              + " to "
-              + max
-              + ", not \""
-              + text.get()
-              + "\"");
+      throw malformed(
+          scheme,
+          String.format(
+              "parameter %s must be a whole number from %d to %d, not \"%s\"",
+              name, min, max, text.get()));
     }
     return OptionalInt.of((int) value);
   }
@@ -364,13 +353,9 @@ public final class LockUri {
                   case "true" -> true;
                   case "false" -> false;
                   default ->
-                      throw new LockConfigurationException(
-                          scheme
-                              + " URI: parameter "
-                              + name
-                              + " must be true or false, not \""
-                              + text
-                              + "\"");
+                      throw malformed(
+                          scheme,
+                          "parameter " + name + " must be true or false, not \"" + text + "\"");
                 });
   }
 
@@ -384,9 +369,9 @@ public final class LockUri {
     Set<String> unread = new TreeSet<>(parameters.keySet());
     unread.removeAll(read);
     if (!unread.isEmpty()) {
-      throw new LockConfigurationException(
-          scheme
-              + " URI: unknown parameter "
+      throw malformed(
+          scheme,
+          "unknown parameter "
               + String.join(", ", unread)
               + "; there are "
               + String.join(", ", new TreeSet<>(read)));
