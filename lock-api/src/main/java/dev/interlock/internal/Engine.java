@@ -555,8 +555,7 @@ final class Engine implements LockClient {
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {
-        ends.add(
-            CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup()));
+        ends.add(CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup()));
       } catch (RuntimeException | Error e) {
         log.debug("closing with fewer threads", e);
       }

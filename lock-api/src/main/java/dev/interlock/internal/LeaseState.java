@@ -243,8 +243,7 @@ final class LeaseState {
     }
     long sentAt = engine.time().nanoTime();
     long offset = engine.clockOffset();
-    Renewal outcome =
-        new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
+    Renewal outcome = new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
     try {
       outcome = engine.store().renew(turn.grant, engine.requestDeadline());
     } catch (LockException e) {

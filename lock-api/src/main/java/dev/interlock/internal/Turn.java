@@ -235,8 +235,7 @@ final class Turn extends Timer.Event {
    *
    * @param asked the lease whose program asks for it, or null for the schedule
    */
-  synchronized boolean startRenewal(
-      CompletableFuture<Boolean> mine, @Nullable LeaseState asked) {
+  synchronized boolean startRenewal(CompletableFuture<Boolean> mine, @Nullable LeaseState asked) {
     if (lease.phase() != HELD || round != null) {
       return false;
     }

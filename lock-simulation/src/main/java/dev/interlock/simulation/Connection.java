@@ -112,7 +112,7 @@ final class Connection {
       return;
     }
     if (network.holdsRequests(machine, server)) {
-      // Whatever is held is let through in order when that is over.
+      // Held messages are delivered in order when the path heals.
       network.whenHealed(machine, server, () -> arrive(reply, atServer));
       return;
     }
@@ -175,7 +175,7 @@ final class Connection {
     }
   }
 
-  /** The client hangs up. Requests on their way may arrive all the same. */
+  /** The client closes it. Requests in flight may still arrive. */
   void close() {
     if (isOpen()) {
       closed = true;
@@ -186,7 +186,7 @@ final class Connection {
     }
   }
 
-  /** It breaks, with what is on its way. */
+  /** It breaks and loses what is in flight. */
   void cut() {
     if (!isOpen()) {
       return;

@@ -19,7 +19,7 @@ final class Journal {
 
   private static final long MS = 1_000_000;
 
-  /** By how much anything may be late that does not need the store. */
+  /** How late anything may be that does not depend on the store. */
   static final long BOUND = 400 * MS;
 
   /** A lease, and what was seen of it. */
@@ -34,8 +34,8 @@ final class Journal {
     long validUntil;
     long releaseCalledAt = Long.MAX_VALUE;
     @Nullable String outcome;
-    int lossesTold;
-    int releasesTold;
+    int lossesSignalled;
+    int releasesReported;
     long toldAt;
     String reason = "";
 
@@ -49,7 +49,7 @@ final class Journal {
       this.isOfSet = isOfSet;
     }
 
-    /** Looks whether it is held, and until when. */
+    /** Records whether it is held, and until when. */
     boolean look(Lease lease) {
       long before = scheduler.now();
       long left = lease.remainingValidity().toNanos();
@@ -59,7 +59,7 @@ final class Journal {
       return left > 0;
     }
 
-    /** It was seen to be valid until then. */
+    /** It was observed to be valid until then. */
     void extend(long until) {
       validUntil = Math.max(validUntil, until);
       note(machine, id + " seen to be valid until " + (until - start) / MS + " ms");
@@ -89,13 +89,13 @@ final class Journal {
             if (event instanceof LockEvent.Renewed) {
               look(lease);
             } else if (event instanceof LockEvent.Lost lost) {
-              lossesTold++;
+              lossesSignalled++;
               toldAt = scheduler.now();
               reason = String.valueOf(lost.loss().reason());
               events.add(new Event.Ended(id, scheduler.now()));
               note(machine, id + " lost: " + lost.loss().getMessage());
             } else if (event instanceof LockEvent.Released) {
-              releasesTold++;
+              releasesReported++;
             } else {
               note(machine, id + " " + event);
             }
@@ -181,11 +181,11 @@ final class Journal {
     return held;
   }
 
-  /** The program itself ends all of a client's leases, and knows that. */
+  /** The program is about to end all leases of a client. */
   void closing(Machine machine) {
     note(machine, "closing");
     for (Held held : leases) {
-      if (held.machine == machine && held.outcome == null && held.lossesTold == 0) {
+      if (held.machine == machine && held.outcome == null && held.lossesSignalled == 0) {
         events.add(new Event.Ended(held.id, scheduler.now()));
       }
     }
@@ -198,7 +198,7 @@ final class Journal {
     int waiters;
     int holders;
 
-    /** Since when somebody has waited here all the time, and nobody had it. */
+    /** Since when there has been a waiter here without a break, and no holder. */
     long since;
   }
 
@@ -229,7 +229,7 @@ final class Journal {
     here.since = scheduler.now();
   }
 
-  /** A client in which somebody has waited for longer has to be served before. */
+  /** Clients are served in the order in which their first waiters arrived. */
   void checkFairness(Held held, long margin) {
     long since = queueing(held.machine, held.name).since;
     queueings
@@ -252,7 +252,7 @@ final class Journal {
             });
   }
 
-  /** How long nothing ran on a machine, of the given time. */
+  /** For how much of the given time the machine was stopped or asleep. */
   static long stopped(Machine machine, long from, long until) {
     long sum = 0;
     for (Machine.Stop stop : machine.stops()) {
@@ -261,12 +261,12 @@ final class Journal {
     return sum;
   }
 
-  /** By how much the signal of a loss may be late: a sleep is noticed within a second. */
+  /** How late the signal of a loss may be: a sleep is noticed within a second. */
   static long bound(Machine machine) {
     return machine.stops().isEmpty() ? BOUND : BOUND + 1_000 * MS;
   }
 
-  /** A call took so long; it must not take more than the bound, but for stops. */
+  /** Fails if a call took longer than the bound, not counting stops of the machine. */
   void took(Machine machine, String rule, String what, long from, long bound) {
     long until = scheduler.now();
     long took = until - from - stopped(machine, from, until);
@@ -276,7 +276,7 @@ final class Journal {
     }
   }
 
-  /** Decides on all that was seen. */
+  /** Checks the whole history. */
   void check(boolean outside, boolean calm) {
     HistoryChecker checker =
         outside ? HistoryChecker.outsideFailureModel() : HistoryChecker.withinFailureModel();
@@ -297,36 +297,38 @@ final class Journal {
   }
 
   private void checkTelling(Held held, boolean calm) {
-    if (held.lossesTold > 1) {
-      scheduler.fail("LOSS-01", held + ": its loss was told " + held.lossesTold + " times");
+    if (held.lossesSignalled > 1) {
+      scheduler.fail(
+          "LOSS-01", held + ": its loss was signalled " + held.lossesSignalled + " times");
     }
-    if (held.releasesTold > 1) {
-      scheduler.fail("LOSS-03", held + ": its release was told " + held.releasesTold + " times");
+    if (held.releasesReported > 1) {
+      scheduler.fail(
+          "LOSS-03", held + ": its release was reported " + held.releasesReported + " times");
     }
-    if (held.lossesTold > 0 && held.releasesTold > 0) {
-      scheduler.fail("LOSS-03", held + ": told as released and as lost");
+    if (held.lossesSignalled > 0 && held.releasesReported > 0) {
+      scheduler.fail("LOSS-03", held + ": reported both released and lost");
     }
-    if (held.lossesTold > 0 && "RELEASED".equals(held.outcome)) {
-      scheduler.fail("LOSS-03", held + ": released, and told as lost: " + held.reason);
+    if (held.lossesSignalled > 0 && "RELEASED".equals(held.outcome)) {
+      scheduler.fail("LOSS-03", held + ": released, yet reported lost: " + held.reason);
     }
     if (held.machine.isDead()) {
       return;
     }
-    if (held.outcome == null && held.lossesTold == 0 && held.releasesTold == 0) {
-      scheduler.fail("LOSS-01", held + ": neither released nor told as lost");
+    if (held.outcome == null && held.lossesSignalled == 0 && held.releasesReported == 0) {
+      scheduler.fail("LOSS-01", held + ": neither released nor reported lost");
     }
-    if ("ALREADY_LOST".equals(held.outcome) && held.lossesTold == 0) {
-      scheduler.fail("LOSS-01", held + ": released as ALREADY_LOST, and its loss was never told");
+    if ("ALREADY_LOST".equals(held.outcome) && held.lossesSignalled == 0) {
+      scheduler.fail("LOSS-01", held + ": release said ALREADY_LOST, but no loss was signalled");
     }
-    if (held.lossesTold > 0 && !held.machine.lackedThreads()) {
+    if (held.lossesSignalled > 0 && !held.machine.ranOutOfThreads()) {
       long due = Math.min(held.validUntil, held.releaseCalledAt);
       long late = held.toldAt - due - stopped(held.machine, due, held.toldAt);
-      // Of a set that is forgotten nobody sees until when it is valid.
+      // The validity of a set that the program has dropped is not observed.
       boolean known = !held.isForgotten || !held.isOfSet;
       if (known && held.releaseCalledAt > held.validUntil && late > bound(held.machine)) {
         scheduler.fail(
             "LOSS-02",
-            held + ": its loss (" + held.reason + ") was told " + late / MS + " ms late");
+            held + ": its loss (" + held.reason + ") was signalled " + late / MS + " ms late");
       }
       if (calm && held.reason.matches("SUSPENDED|SESSION_ENDED")) {
         scheduler.fail("LOSS-03", held + ": lost in a calm world: " + held.reason);

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one client process runs: its clocks, its threads, and what befalls it. It may be stopped
- * (its clocks go on), asleep (its monotonic clock stands still), short of threads, or dead.
+ * The machine of one client process: its clocks, its threads and its faults. It may be stopped (its
+ * clocks go on), asleep (its monotonic clock stands still), short of threads, or dead.
  *
  * <p>A stop may come whenever the time is asked for, also while monitors are held: then the thread
  * that was stopped there is the first of its machine to go on.
@@ -44,7 +44,7 @@ final class Machine implements Platform {
   private int stopped;
   private boolean dead;
   private boolean noMoreThreads;
-  private boolean lackedThreads;
+  private boolean ranOutOfThreads;
   private @Nullable SimThread stoppedInside;
   private double stopChance;
   private long longestStop;
@@ -143,7 +143,7 @@ final class Machine implements Platform {
     return self;
   }
 
-  /** For the world's own code: lets time pass on this machine. */
+  /** Sleeps on this machine; for the simulation's own code. */
   void pause(long nanos) throws InterruptedException {
     long until = monotonic() + nanos;
     while (until - monotonic() > 0) {
@@ -154,7 +154,7 @@ final class Machine implements Platform {
     }
   }
 
-  // --- what befalls it ------------------------------------------------------------------------
+  // --- faults ---------------------------------------------------------------------------------
 
   /** Whether the thread may run now. */
   boolean lets(SimThread thread) {
@@ -181,7 +181,7 @@ final class Machine implements Platform {
     return stops;
   }
 
-  /** The thread waits of its own will, so it holds no monitor. */
+  /** The thread parks voluntarily, so it holds no monitor. */
   void leaves(SimThread thread) {
     if (stoppedInside == thread) {
       stoppedInside = null;
@@ -236,12 +236,12 @@ final class Machine implements Platform {
 
   void refuseThreads(boolean refuse) {
     noMoreThreads = refuse;
-    lackedThreads |= refuse;
+    ranOutOfThreads |= refuse;
   }
 
   /** Whether it was ever short of threads. */
-  boolean lackedThreads() {
-    return lackedThreads;
+  boolean ranOutOfThreads() {
+    return ranOutOfThreads;
   }
 
   /** All its threads end where they are; nothing that it does from now on has any effect. */
@@ -418,7 +418,7 @@ final class Machine implements Platform {
 
     @Override
     public boolean awaitTermination(long timeout, TimeUnit unit) {
-      throw new UnsupportedOperationException("nobody waits for that");
+      throw new UnsupportedOperationException("not simulated");
     }
   }
 }

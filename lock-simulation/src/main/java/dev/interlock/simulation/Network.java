@@ -5,10 +5,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What lies between machines and servers, and what befalls that. */
+/** The network between machines and servers, and its faults. */
 final class Network {
 
-  /** How a way from a machine to a server is disturbed. */
+  /** A fault of the path from a machine to a server. */
   private static final class Way {
     private int holdsRequests;
     private int holdsReplies;
@@ -55,7 +55,7 @@ final class Network {
     scheduler.after(nanos, () -> extraDelay = 0);
   }
 
-  /** Nothing gets through in the given directions, until it is over; then all of it does. */
+  /** Holds everything in the given directions until the fault ends, and then delivers all of it. */
   void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
     Way way = way(machine, server);
     way.holdsRequests += requests ? 1 : 0;

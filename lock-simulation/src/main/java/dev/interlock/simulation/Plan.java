@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is to happen in a world: who does what, and what befalls whom. Made from a seed; a part of
- * it can be left out, to find what a failure needs.
+ * What happens in a world: operations and faults. Made from a seed; a part of it can be left out,
+ * to find what a failure needs.
  */
 record Plan(
     long seed,
@@ -41,7 +41,7 @@ record Plan(
       boolean wrapped, // a mutant's futures and leases may be others than the engine's
       long length) {}
 
-  /** How a lock is asked for, or what else is done. */
+  /** An operation: a way to acquire a lock, or something else. */
   enum Kind {
     ACQUIRE,
     TRY,
@@ -61,7 +61,7 @@ record Plan(
     FORCE
   }
 
-  /** What is done with a future that is not done yet. */
+  /** What the program does with a pending future. */
   enum Treatment {
     AWAIT,
     CANCEL,
@@ -107,7 +107,7 @@ record Plan(
     }
   }
 
-  /** What befalls somebody. */
+  /** Kinds of faults. */
   enum Harm {
     STOP,
     STOPS,
@@ -128,7 +128,7 @@ record Plan(
     LEADER
   }
 
-  /** One thing that befalls somebody. */
+  /** One fault and its target. */
   record Blow(Harm harm, long at, int client, int thread, int server, long lasting) {}
 
   int clients() {
@@ -173,7 +173,7 @@ record Plan(
   static Plan of(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
     boolean calm = random.nextInt(6) == 0;
-    // Nobody but single waiters, of whom some give up soon: who is served must be who came first.
+    // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
     boolean outside = !calm && random.nextInt(7) == 0;
     long term = (1_500 + random.nextInt(6_500)) * MS;
@@ -191,7 +191,7 @@ record Plan(
             store == Store.MEMORY,
             (40_000 + random.nextInt(80_000)) * MS);
     int clients = 2 + random.nextInt(3);
-    // Some worlds are mostly of one thing, so that it meets itself.
+    // Some worlds mostly repeat one kind of operation, so that it races with itself.
     Kind favourite = random.nextInt(3) == 0 ? Kind.values()[random.nextInt(13)] : null;
     List<List<List<Op>>> programs = new ArrayList<>();
     for (int client = 0; client < clients; client++) {

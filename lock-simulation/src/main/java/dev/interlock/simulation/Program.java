@@ -82,7 +82,7 @@ final class Program implements Runnable {
           throw e;
         }
       } catch (OutOfMemoryError e) {
-        if (!machine.lackedThreads()) {
+        if (!machine.ranOutOfThreads()) {
           throw e;
         }
       }
@@ -154,8 +154,8 @@ final class Program implements Runnable {
   private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
     long from = world.now();
     boolean isSet = op.kind().name().startsWith("SET");
-    // A store is given a quarter of a second however little time there is. A set has to renew what
-    // it has, and to give up what it has in vain.
+    // A request gets a quarter of a second even if less time is left. A set has to renew what
+    // it has, and to release its members if it fails.
     long beyond = 250 * MS + (isSet ? 2 * timeout() : 0);
     L lease = null;
     switch (op.kind()) {
@@ -189,7 +189,7 @@ final class Program implements Runnable {
       case ASYNC, SET_ASYNC -> lease = future(op, lock.acquireAsync());
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
-        if (!machine.lackedThreads()) {
+        if (!machine.ranOutOfThreads()) {
           took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond);
         }
         lease = had == null ? null : had.orElse(null);
@@ -200,7 +200,7 @@ final class Program implements Runnable {
     }
   }
 
-  /** Waits for a future, or gives it another end; null if that came first. */
+  /** Waits for a future, or completes it otherwise; null if that came first. */
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
     WakeUp wakeUp = new WakeUp(machine);
     var unused = future.whenComplete((value, failure) -> wakeUp.signal());
@@ -211,7 +211,7 @@ final class Program implements Runnable {
     try {
       if (!wakeUp.await(deadline)) {
         switch (op.treatment()) {
-          case AWAIT -> throw new IllegalStateException("never is now");
+          case AWAIT -> throw new IllegalStateException("AWAIT does not end the future");
           case CANCEL -> future.cancel(true);
           case TIME_OUT -> future.completeExceptionally(new TimeoutException("orTimeout"));
           case COMPLETE -> future.complete(null);
@@ -225,7 +225,7 @@ final class Program implements Runnable {
         var done = future.whenComplete((value, failure) -> giveBack(value));
         throw e;
       }
-      // Nobody waits any more; what comes of it is given back.
+      // The program has stopped waiting; a lease that still arrives is released.
       var ignored = future.cancel(true);
       if (!future.isCancelled() && !future.isCompletedExceptionally()) {
         giveBack(future.join());
@@ -293,7 +293,7 @@ final class Program implements Runnable {
         try {
           lease.renew();
         } catch (LockException e) {
-          // Seen at the next look.
+          // The next check finds it.
         } catch (IllegalStateException e) {
           // The client was closed meanwhile, which has released it.
         }
@@ -306,10 +306,10 @@ final class Program implements Runnable {
   private void awaitSignal(Lease lease, Journal.Held held) throws InterruptedException {
     long from = world.now();
     long bound = Journal.bound(machine);
-    while (!lease.lost().isDone() && !machine.lackedThreads()) {
+    while (!lease.lost().isDone() && !machine.ranOutOfThreads()) {
       machine.pause(50 * MS);
       if (world.now() - from - Journal.stopped(machine, from, world.now()) > bound) {
-        world.fail("LOSS-02", held + ": not held, and its loss was not told");
+        world.fail("LOSS-02", held + ": not held, but no loss was signalled");
         return;
       }
     }

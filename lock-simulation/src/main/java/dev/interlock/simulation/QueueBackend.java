@@ -25,7 +25,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Locks as places in line that hang on the client's session. */
+/** Locks as queue entries bound to the client's session. */
 final class QueueBackend implements QueueingBackend {
 
   static final BackendInfo INFO =
@@ -170,7 +170,7 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** Told by the server, to whichever thread asked: all that hung on it is lost. */
+  /** The server has said, to any thread, that the session expired: all its locks are lost. */
   private void sessionEnded(long ended) {
     if (session != ended) {
       return;
@@ -185,7 +185,7 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** Whatever is asked next is asked on a connection of its own. */
+  /** The next request opens a new connection. */
   private void hangUp() {
     Connection current = connection;
     if (current != null) {
@@ -194,7 +194,7 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** Keeps the session alive while nobody asks anything. */
+  /** Keeps an idle session alive. */
   private void beat() {
     machine.run(
         "heartbeat",
@@ -211,7 +211,7 @@ final class QueueBackend implements QueueingBackend {
               }
             }
           } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody interrupts this", e);
+            throw new IllegalStateException("interrupted", e);
           }
         });
   }
@@ -247,7 +247,7 @@ final class QueueBackend implements QueueingBackend {
     return granted(claim, number, mine == 0 ? epoch : before);
   }
 
-  /** The session that is meant, also if it is only being made. */
+  /** The claim's session, even if it is still being opened. */
   private long session(long known) {
     return known != 0 ? known : session;
   }

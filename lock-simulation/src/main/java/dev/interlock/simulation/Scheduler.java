@@ -110,7 +110,7 @@ final class Scheduler {
 
   // --- threads --------------------------------------------------------------------------------
 
-  /** A thread has asked for the time: one that does nothing else would do so for ever. */
+  /** Counts looks at the clock, to find a thread that spins on it. */
   void looked() {
     if (++looks > MOST_LOOKS) {
       fail("livelock", "a thread that neither waits nor ends; " + threadsAlive());
@@ -220,7 +220,7 @@ final class Scheduler {
     joinEnded(self);
   }
 
-  /** So that whether a thread is alive does not depend on how long its last instructions take. */
+  /** Waits for the thread's end, so that isAlive() is deterministic. */
   private void joinEnded(@Nullable SimThread self) {
     SimThread gone = lastEnded;
     if (self != null && gone != null && gone != self) {

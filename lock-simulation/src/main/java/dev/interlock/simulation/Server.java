@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 
-/** A server process of a store, and the network in front of it. What it knows is its subclass's. */
+/** A server process of a store; subclasses keep its state. */
 abstract class Server {
 
   final Scheduler scheduler;
@@ -23,7 +23,7 @@ abstract class Server {
     this.name = name;
   }
 
-  // --- what befalls it ------------------------------------------------------------------------
+  // --- faults ---------------------------------------------------------------------------------
 
   /** It does nothing for a while; what arrives meanwhile waits. */
   void stop(long nanos) {
@@ -80,7 +80,7 @@ abstract class Server {
 
   abstract void forgetEverything();
 
-  /** It runs again, with what it knew. */
+  /** It is running again, with its state intact. */
   void started() {}
 
   // --- messages -------------------------------------------------------------------------------

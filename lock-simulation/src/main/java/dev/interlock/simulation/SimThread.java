@@ -30,7 +30,7 @@ class SimThread extends Thread {
   final int number;
   private final Runnable task;
 
-  // All of this is touched by whoever has the baton.
+  // Accessed only by the thread that has the baton.
   State state = State.NEW;
   boolean permit;
   long parkedUntil;
@@ -65,7 +65,7 @@ class SimThread extends Thread {
         task.run();
       }
     } catch (Killed e) {
-      // As it should.
+      // The thread was killed as intended.
     } catch (Throwable e) {
       machine.scheduler().fail("thread", getName() + " ended with " + World.describe(e));
     } finally {
@@ -107,7 +107,7 @@ class SimThread extends Thread {
     LockSupport.unpark(this);
   }
 
-  /** The thread that runs, if it is one of a world. */
+  /** The current thread, if it belongs to a world. */
   static @Nullable SimThread current() {
     return Thread.currentThread() instanceof SimThread thread ? thread : null;
   }

@@ -3,7 +3,7 @@ package dev.interlock.simulation;
 import dev.interlock.spi.ClientsOnAClock;
 import org.jspecify.annotations.Nullable;
 
-/** Runs worlds, and shows what it found so that it can be repeated. */
+/** Runs worlds, and reports failures so that they can be reproduced. */
 final class Simulation {
 
   private static final int MOST_LINES = 150;
@@ -17,7 +17,7 @@ final class Simulation {
     return failure == null ? null : report(plan, failure, null);
   }
 
-  /** Finds a smaller world that fails in the same way, and draws both up. */
+  /** Finds a smaller world that fails in the same way, and describes both. */
   static String report(Plan plan, Failure failure, World.@Nullable Opening opening) {
     Plan small = Shrinking.shrink(plan, failure, opening);
     World.Result shown = World.run(small, opening, true);
@@ -39,7 +39,7 @@ final class Simulation {
   }
 
   /**
-   * For a look at worlds: {@code FIRST COUNT [shrink|trace]}.
+   * Command line: {@code FIRST COUNT [shrink|trace]}.
    *
    * @param args the first seed, how many, and what to show of those that fail
    */

@@ -42,7 +42,7 @@ final class TermBackend implements LockBackend {
           Duration.ofMillis(100),
           FailureModel.builder().build());
 
-  /** What the clocks of two machines may differ by, in parts of a term. */
+  /** Allowance for clock drift: this fraction of a term (1/100). */
   private static final int DRIFT = 100;
 
   private final Machine machine;
@@ -136,7 +136,7 @@ final class TermBackend implements LockBackend {
             R answer = one.reply.value();
             idle.get(one.index).push(one.connection);
             if (answer == null) {
-              throw new IllegalStateException("a server said nothing");
+              throw new IllegalStateException("a server sent no answer");
             }
             answers.add(answer);
             enough += good.test(answer) ? 1 : 0;
@@ -156,7 +156,7 @@ final class TermBackend implements LockBackend {
         }
       }
     } finally {
-      // What did not come in time may come late; nobody reads on such a connection any more.
+      // A late answer may still arrive, so the connection is not used again.
       asked.forEach(one -> one.connection.close());
     }
     if (answers.size() < majority) {
@@ -203,7 +203,7 @@ final class TermBackend implements LockBackend {
             .map(TermServer.Answer::busyFor)
             .sorted()
             .toList();
-    // Of several that split the vote none gets the lock; they try again at different times.
+    // On a split vote no client gets the lock; they retry at different times.
     return new Attempt.Busy(
         Duration.ofNanos(
             taken.size() >= majority ? taken.get(majority - 1) : machine.random(200_000_000)));
@@ -236,7 +236,7 @@ final class TermBackend implements LockBackend {
     List<Boolean> answers =
         askAll(
             server -> server.release(claim.name(), claim.id()),
-            // With all answers it is sure that nothing is left; a majority is enough to be free.
+            // All answers prove that nothing is left; a majority is enough to free the lock.
             answer -> servers.size() == 1 || answer,
             deadline);
     return answers.stream().filter(answer -> answer).count() >= majority;

@@ -27,14 +27,14 @@ final class TermServer extends Server {
     }
   }
 
-  /** What an attempt came to: the token, or for how long the lock is taken. */
+  /** The outcome of an attempt: the token, or how long the lock is still taken. */
   record Answer(boolean granted, long token, long busyFor) {}
 
   private final Map<String, Entry> entries = new HashMap<>();
   private final Map<String, Long> counters = new HashMap<>();
   private final Map<String, Set<Subscriber>> subscribers = new HashMap<>();
 
-  /** Who is told of releases. */
+  /** Is notified of releases. */
   record Subscriber(Connection connection, Runnable signal) {}
 
   TermServer(Scheduler scheduler, String name) {
@@ -79,7 +79,7 @@ final class TermServer extends Server {
     return new Answer(true, token, 0);
   }
 
-  /** Sees to it that whoever comes next gets more than this. */
+  /** Raises the counter, so that the next grant gets a higher token. */
   boolean raise(String name, long token) {
     requireWilling();
     counters.merge(name, token, Math::max);
@@ -91,7 +91,7 @@ final class TermServer extends Server {
     requireWilling();
     Entry entry = live(name);
     if (entry == null || !entry.id.equals(id)) {
-      return "it is no longer there";
+      return "it is gone";
     }
     if (entry.revoked) {
       return "it was revoked";
@@ -110,7 +110,7 @@ final class TermServer extends Server {
     return true;
   }
 
-  /** Takes back a vote of a minority; nobody could have had the lock for it. */
+  /** Withdraws a minority vote, which cannot have granted the lock. */
   boolean withdraw(String name, String id) {
     requireWilling();
     Entry entry = live(name);
