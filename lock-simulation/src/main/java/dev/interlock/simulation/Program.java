@@ -222,7 +222,7 @@ final class Program implements Runnable {
     } catch (InterruptedException e) {
       if (world.plan().setting().wrapped()) {
         // Cancelling it would not reach the engine.
-        var done = future.whenComplete((value, failure) -> giveBack(value));
+        giveBackLater(future);
         throw e;
       }
       // The program has stopped waiting; a lease that still arrives is released.
@@ -246,6 +246,10 @@ final class Program implements Runnable {
       }
       throw new IllegalStateException("an unexpected end: " + cause, cause);
     }
+  }
+
+  private void giveBackLater(CompletableFuture<?> future) {
+    var unused = future.whenComplete((value, failure) -> giveBack(value));
   }
 
   private void giveBack(@Nullable Object result) {
