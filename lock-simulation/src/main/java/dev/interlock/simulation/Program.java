@@ -149,6 +149,23 @@ final class Program implements Runnable {
         .took(machine, rule, Thread.currentThread().getName() + ": " + what, from, bound);
   }
 
+  /** A timed attempt ended with nothing; it must not give up before its time is over. */
+  private void lasted(String what, long from, long patience) {
+    long took = world.now() - from;
+    if (took + MS < machine.trueNanos(patience)) {
+      world.fail(
+          "WAIT-02",
+          Thread.currentThread().getName()
+              + ": "
+              + what
+              + " gave up after "
+              + took / MS
+              + " of "
+              + patience / MS
+              + " ms");
+    }
+  }
+
   // --- leases ---------------------------------------------------------------------------------
 
   private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
@@ -181,6 +198,12 @@ final class Program implements Runnable {
         world.journal().waits(machine, name(op.name()));
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
+          if (lease == null) {
+            lasted("tryAcquire(t)", from, op.patience());
+          }
+        } catch (LockUnavailableException e) {
+          lasted("tryAcquire(t)", from, op.patience());
+          throw e;
         } finally {
           world.journal().waitsNoMore(machine, name(op.name()));
           took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond);
