@@ -175,7 +175,8 @@ record Plan(
     boolean calm = random.nextInt(6) == 0;
     // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
-    boolean outside = !calm && random.nextInt(7) == 0;
+    // The model of a majority has tokens only while nobody takes a lock from a holder.
+    boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
     long term = (1_500 + random.nextInt(6_500)) * MS;
     Setting setting =
         new Setting(

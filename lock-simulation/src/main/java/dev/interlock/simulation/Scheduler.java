@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class Scheduler {
 
   /** Of all clients together in one second. */
-  private static final int MOST_STEPS_IN_A_SECOND = 30_000;
+  private static final int MOST_STEPS_IN_A_SECOND = 100_000;
 
   private static final int MOST_LOOKS = 100_000;
 
