@@ -30,7 +30,6 @@ final class Journal {
     final Machine machine;
     final boolean isView;
     final boolean isOfSet;
-    boolean isForgotten;
     long validUntil;
     long releaseCalledAt = Long.MAX_VALUE;
     @Nullable String outcome;
@@ -323,9 +322,8 @@ final class Journal {
     if (held.lossesSignalled > 0 && !held.machine.ranOutOfThreads()) {
       long due = Math.min(held.validUntil, held.releaseCalledAt);
       long late = held.toldAt - due - stopped(held.machine, due, held.toldAt);
-      // The validity of a set that the program has dropped is not observed.
-      boolean known = !held.isForgotten || !held.isOfSet;
-      if (known && held.releaseCalledAt > held.validUntil && late > bound(held.machine)) {
+      // A set does not report its renewals, so its last validity may not have been observed.
+      if (!held.isOfSet && held.releaseCalledAt > held.validUntil && late > bound(held.machine)) {
         scheduler.fail(
             "LOSS-02",
             held + ": its loss (" + held.reason + ") was signalled " + late / MS + " ms late");

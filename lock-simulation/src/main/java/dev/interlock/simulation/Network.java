@@ -33,7 +33,7 @@ final class Network {
   long delay() {
     long delay = usualDelay / 4 + scheduler.random(usualDelay);
     if (scheduler.random(50) == 0) {
-      delay += scheduler.random(usualDelay * 20);
+      delay += scheduler.random(Math.min(usualDelay * 20, 40_000_000));
     }
     return delay + (extraDelay == 0 ? 0 : scheduler.random(extraDelay));
   }

@@ -346,7 +346,6 @@ final class Program implements Runnable {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
       world.journal().note(machine, held.get(0) + " forgotten");
-      held.forEach(one -> one.isForgotten = true);
       return;
     }
     if (ending == Ending.ELSEWHERE) {
