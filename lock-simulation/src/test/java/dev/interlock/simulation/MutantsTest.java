@@ -31,7 +31,6 @@ class MutantsTest {
           "attempt that waits",
           "timeout ignored",
           "contention as a failure",
-          "close that leaves everything behind",
           "waiting by spinning",
           "loss never signalled",
           "loss signalled on release",
