@@ -75,10 +75,23 @@ record Acquisition(Engine engine, Request request, Patience patience) {
       return Deadline.at(time, deadline.nanos() + leastPerRequest.toNanos());
     }
 
-    /** When to give up a request that is wanted now. */
-    Deadline forRequest() {
-      Deadline earliest = Deadline.in(time, leastPerRequest);
-      return deadline.nanos() - earliest.nanos() < 0 ? earliest : deadline;
+    /**
+     * When to give up a request that is sent now: it gets no more time than its caller has, unless
+     * that is too little for any store.
+     */
+    Deadline forRequest(Duration requestTimeout) {
+      long now = time.nanoTime();
+      return Deadline.at(time, now + Math.min(requestTimeout.toNanos(), left(now)));
+    }
+
+    /** When to give up waiting for a thread that sends the first request. */
+    Deadline forThread() {
+      long now = time.nanoTime();
+      return Deadline.at(time, now + left(now));
+    }
+
+    private long left(long now) {
+      return Math.max(leastPerRequest.toNanos(), deadline.nanos() - now);
     }
   }
 
@@ -93,7 +106,7 @@ record Acquisition(Engine engine, Request request, Patience patience) {
       engine.ensureOpen();
       Contest contest = engine.line().inherit(name());
       if (contest == null) {
-        contest = new Contest(engine, name());
+        contest = new Contest(engine, request);
       }
       lease = contest.run(request, patience);
     } finally {

@@ -39,10 +39,9 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     }
     timeOutAt(patience.deadline());
     engine.ensureLineServed(this);
-    if (future.isDone()) {
-      // Perhaps before it was in line.
-      leaveLine();
-      cancelTimeOut();
+    if (future.isDone() && leaveLine()) {
+      // It was done before it was in line.
+      endWait();
     }
   }
 
@@ -73,13 +72,13 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   public void onHandOver(LeaseState lease) {
-    cancelTimeOut();
+    endWait();
     succeed(lease);
   }
 
   @Override
   public void onClose() {
-    cancelTimeOut();
+    endWait();
     fail(engine.closed());
   }
 

@@ -80,6 +80,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   /** Begins, unless the future is done. */
   final CompletableFuture<R> start() {
+    StackRoom.require();
     // First, as without its thread no answer would be tried again.
     engine.timer().start();
     var unused = future.whenComplete((value, failure) -> cancel());
@@ -96,16 +97,19 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** From here on its time-out holds, until the work begins or there is none to do. */
   final void timeOutAt(Deadline deadline) {
     engine.timer().schedule(this, deadline.nanos());
-    boolean tooLate;
     synchronized (this) {
-      tooLate = wait == Wait.OVER;
+      if (wait != Wait.OVER) {
+        return;
+      }
     }
-    if (tooLate) {
-      cancelTimeOut();
-    }
+    endWait();
   }
 
-  final void cancelTimeOut() {
+  /** Its wait is over: it has what it waited for, or never will. */
+  final void endWait() {
+    synchronized (this) {
+      wait = Wait.OVER;
+    }
     engine.timer().cancel(this);
   }
 
@@ -115,7 +119,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       return false;
     }
     try {
-      timeOutAt(patience.forRequest());
+      timeOutAt(patience.forThread());
       threads.execute(this::run);
     } catch (RuntimeException | Error e) {
       // The client was closed, or no thread could be started.
@@ -139,7 +143,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   private boolean withdraw() {
     boolean withdrawn = move(Wait.FOR_A_THREAD, Wait.OVER);
     if (withdrawn) {
-      cancelTimeOut();
+      endWait();
     }
     return withdrawn;
   }
@@ -157,7 +161,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     if (queued) {
       passOn();
     }
-    cancelTimeOut();
+    endWait();
   }
 
   @Override
@@ -181,7 +185,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       }
       runner = Thread.currentThread();
     }
-    cancelTimeOut();
+    endWait();
     try {
       T acquired = work();
       end();

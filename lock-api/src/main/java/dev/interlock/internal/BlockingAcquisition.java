@@ -37,6 +37,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
    */
   static <R> @Nullable R run(Acquisition acquisition, Function<LeaseState, R> handle)
       throws InterruptedException {
+    StackRoom.require();
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }

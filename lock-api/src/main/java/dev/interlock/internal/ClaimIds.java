@@ -51,10 +51,9 @@ final class ClaimIds {
     this.series = new Series(platform, platform.nanoTime(), platform.wallMillis());
   }
 
-  String next() {
+  /** The next one, made at the given time by both clocks. */
+  String next(long millis, long nanos) {
     Series current = series;
-    long nanos = platform.nanoTime();
-    long millis = platform.wallMillis();
     if (!current.isCurrent(nanos, millis)) {
       // Threads that come here together draw one each, and one of them stays.
       current = new Series(platform, nanos, millis);

@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
@@ -16,8 +15,6 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,17 +30,22 @@ import org.jspecify.annotations.Nullable;
  */
 final class Contest {
 
-  private record EarlyLoss(Claim claim, LossReason reason, String detail) {}
+  private record EarlyLoss(LossReason reason, String detail) {}
 
   private final Engine engine;
   private final String name;
 
-  /** Made when something has to be waited for, as mostly nothing has. */
-  private volatile @Nullable WakeUp wakeUp;
+  /** Ends a pause, when the lock may be free or the client is being closed. */
+  private final WakeUp wakeUp;
 
   // --- the present attempt, or else the last ---
 
+  @GuardedBy("this")
   private @Nullable Claim claim;
+
+  /** Told by the server before a lease had begun. */
+  @GuardedBy("this")
+  private @Nullable EarlyLoss earlyLoss;
 
   /** Whether nothing of it has to be undone any more. */
   private boolean settled = true;
@@ -53,11 +55,9 @@ final class Contest {
 
   private volatile QueueingBackend.@Nullable Place place;
 
-  /** Told by the server before a turn had begun, perhaps of earlier attempts. */
-  @GuardedBy("this")
-  private List<EarlyLoss> earlyLosses = List.of();
-
   /** From before the first request that its validity may count from. */
+  private long begunAt;
+
   private long clockOffset;
 
   // --- the store, as the attempts found it ---
@@ -65,19 +65,13 @@ final class Contest {
   private @Nullable LockUnavailableException trouble;
   private long troubleSince;
 
-  /** Made when the store fails, as it seldom does. */
-  private @Nullable Backoff backoff;
+  private final Backoff backoff;
 
-  @GuardedBy("this")
-  private boolean over;
-
-  /** Made when the client is closed meanwhile. */
-  @GuardedBy("this")
-  private @Nullable CompletableFuture<@Nullable Void> ended;
-
-  Contest(Engine engine, String name) {
+  Contest(Engine engine, Request request) {
     this.engine = engine;
-    this.name = name;
+    this.name = request.name();
+    this.wakeUp = new WakeUp(engine.time());
+    this.backoff = new Backoff(engine.platform(), request.options().term());
   }
 
   /**
@@ -93,7 +87,7 @@ final class Contest {
     try {
       LeaseState lease =
           engine.store() instanceof QueueingBackend queueing
-                  && (place != null || !patience.deadline().hasPassed())
+                  && (isOfUse(place, request) || !patience.deadline().hasPassed())
               ? queue(queueing, request, patience)
               : poll(request, patience);
       passedOn = lease == null && leave();
@@ -110,50 +104,26 @@ final class Contest {
 
   /** Leaves the place in the server's line to the next in the local one, if there are both. */
   private boolean leave() {
-    return place != null && engine.line().bequeath(name, this);
+    return place != null && grant == null && engine.line().bequeath(name, this);
   }
 
   /** Undoes what is left of it, as nobody goes on with it. */
   void end() {
     endAttempt();
     leaveEngine();
-    CompletableFuture<@Nullable Void> awaited;
-    synchronized (this) {
-      over = true;
-      awaited = ended;
-    }
-    if (awaited != null) {
-      awaited.complete(null);
-    }
   }
 
   /** The server has taken back what it granted to an attempt. */
   synchronized void lost(Claim lost, LossReason reason, String detail) {
-    earlyLosses =
-        ImmutableList.<EarlyLoss>builder()
-            .addAll(earlyLosses)
-            .add(new EarlyLoss(lost, reason, detail))
-            .build();
+    if (claim != null && claim.id().equals(lost.id())) {
+      earlyLoss = new EarlyLoss(reason, detail);
+    }
   }
 
   /** Ends the waiting, because the client is being closed. Called from another thread. */
   void stop() {
-    WakeUp sleeping = wakeUp;
-    if (sleeping != null) {
-      sleeping.signal();
-    }
+    wakeUp.signal();
     close(place);
-  }
-
-  /** Completes when nothing more comes of this contest. */
-  synchronized CompletableFuture<@Nullable Void> ended() {
-    if (ended == null) {
-      ended = new CompletableFuture<>();
-      if (over) {
-        ended.complete(null);
-      }
-    }
-    return ended;
   }
 
   // --- stores without a queue -----------------------------------------------------------------
@@ -166,17 +136,16 @@ final class Contest {
         Duration pause;
         try {
           Claim next = nextAttempt(request);
-          long sentAt = engine.time().nanoTime();
           Attempt attempt = engine.store().tryAcquire(next, requestDeadline(patience));
           if (attempt instanceof Attempt.Granted granted) {
-            return begin(cappedAt(granted.grant(), sentAt), request);
+            return begin(cappedAt(granted.grant(), begunAt), request);
           }
           settleWithNothingLeft();
           answered();
           pause = lookAgain(((Attempt.Busy) attempt).lookAgain(), request.options().lookAgain());
         } catch (LockUnavailableException e) {
           failed(e, patience);
-          pause = pauseAfterFailure(request);
+          pause = backoff.next();
         } catch (LockConfigurationException e) {
           if (!(engine.store() instanceof QueueingBackend)) {
             // What lapses ends by itself, should a refused attempt have left it.
@@ -187,13 +156,12 @@ final class Contest {
         if (patience.deadline().hasPassed()) {
           return giveUp();
         }
-        WakeUp news = wakeUp();
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
           // place, so that a release before that is seen.
-          watch = watch(news);
+          watch = watch();
         }
-        news.await(patience.deadline().orIn(pause));
+        wakeUp.await(patience.deadline().orIn(pause));
         engine.ensureOpen();
       }
     } finally {
@@ -202,9 +170,9 @@ final class Contest {
   }
 
   /** Null if there can be none at the moment: then the waiter just looks again. */
-  private LockBackend.@Nullable Watch watch(WakeUp news) {
+  private LockBackend.@Nullable Watch watch() {
     try {
-      return engine.store().watch(name, news);
+      return engine.store().watch(name, wakeUp);
     } catch (LockUnavailableException e) {
       Engine.log.debug("\"{}\" cannot be watched", name, e);
       return null;
@@ -233,7 +201,7 @@ final class Contest {
     while (true) {
       try {
         QueueingBackend.Place current = place;
-        if (current == null || !isFor(request)) {
+        if (current == null || !isOfUse(current, request)) {
           current = store.join(nextAttempt(request), requestDeadline(patience));
           place = current;
         }
@@ -252,7 +220,7 @@ final class Contest {
           answered();
         }
         failed(e, patience);
-        wakeUp().await(patience.deadline().orIn(pauseAfterFailure(request)));
+        wakeUp.await(patience.deadline().orIn(backoff.next()));
       }
       engine.ensureOpen();
       if (patience.deadline().hasPassed()) {
@@ -281,30 +249,18 @@ final class Contest {
     return granted;
   }
 
-  /** Whether the place is of use for the request. */
-  private boolean isFor(Request request) {
-    Claim present = claim;
-    return present != null
+  private boolean isOfUse(QueueingBackend.@Nullable Place held, Request request) {
+    Claim present = claim();
+    return held != null
+        && present != null
         && present.term().equals(request.options().term())
         && present.autoRenew() == request.options().autoRenew();
   }
 
   // --- both -----------------------------------------------------------------------------------
 
-  /** A request gets no more time than its caller has, unless that is too little for any store. */
   private Deadline requestDeadline(Patience patience) {
-    return patience.forRequest().orIn(engine.requestTimeout());
-  }
-
-  /** What ends a pause; not after the client was closed, which may have found none to signal. */
-  private WakeUp wakeUp() {
-    WakeUp made = wakeUp;
-    if (made == null) {
-      made = new WakeUp(engine.time());
-      wakeUp = made;
-      engine.ensureOpen();
-    }
-    return made;
+    return patience.forRequest(engine.requestTimeout());
   }
 
   /** Makes the next attempt's identity. */
@@ -312,28 +268,38 @@ final class Contest {
     endAttempt();
     leaveEngine();
     LockOptions options = request.options();
-    Claim next =
-        new Claim(
-            name, engine.nextClaimId(), options.term(), options.autoRenew(), request.holder());
-    claim = next;
+    // The wall clock first: a pause between the two readings must not hide as much sleep.
+    long wall = engine.platform().wallMillis();
+    begunAt = engine.time().nanoTime();
+    clockOffset = Engine.clockOffset(wall, begunAt);
+    String id = engine.claimIds().next(wall, begunAt);
+    Claim next = new Claim(name, id, options.term(), options.autoRenew(), request.holder());
+    synchronized (this) {
+      claim = next;
+      earlyLoss = null;
+    }
     grant = null;
     engine.enter(next, this);
-    clockOffset = engine.clockOffset();
     // From here on a request may be on its way.
     settled = false;
     return next;
   }
 
+  private synchronized @Nullable Claim claim() {
+    return claim;
+  }
+
   // Not before the next attempt: closing the client ends the pause until then as well.
   private void leaveEngine() {
-    if (claim != null) {
-      engine.leave(claim);
+    Claim present = claim();
+    if (present != null) {
+      engine.leave(present);
     }
   }
 
   /** Ends the present attempt; what the store may have of it is undone. */
   private void endAttempt() {
-    Claim present = claim;
+    Claim present = claim();
     Grant granted = grant;
     if (settled || present == null) {
       return;
@@ -354,15 +320,17 @@ final class Contest {
 
   private void settleWithNothingLeft() {
     settle();
-    if (claim != null) {
-      engine.cleanup().forget(claim);
+    Claim present = claim();
+    if (present != null) {
+      engine.cleanup().forget(present);
     }
   }
 
-  /** From a grant that is in time on, the turn has the claim. */
+  /** From a grant that is in time on, the lease has the claim. */
   private LeaseState begin(Grant granted, Request request) {
     grant = granted;
-    if (engine.remaining(granted.validUntil(), clockOffset) <= 0) {
+    LeaseState lease = LeaseState.begin(engine, request, granted, clockOffset);
+    if (lease == null) {
       throw engine.unavailable(
           "the lock was granted, but the answer came after its term of "
               + granted.effectiveTerm()
@@ -370,14 +338,14 @@ final class Contest {
           null);
     }
     answered();
-    LeaseState lease = Turn.begin(engine, request, granted, clockOffset);
-    List<EarlyLoss> early;
+    EarlyLoss early;
     synchronized (this) {
-      early = earlyLosses;
+      early = earlyLoss;
     }
     settle();
-    // Of an earlier attempt there is no turn.
-    early.forEach(loss -> engine.lost(loss.claim(), loss.reason(), loss.detail()));
+    if (early != null) {
+      lease.lose(early.reason(), early.detail());
+    }
     return lease;
   }
 
@@ -396,7 +364,7 @@ final class Contest {
     trouble = null;
     // Also what an earlier head of the line has left there.
     engine.line().trouble(name, null);
-    backoff = null;
+    backoff.reset();
   }
 
   private void failed(LockUnavailableException problem, Patience patience) {
@@ -419,12 +387,5 @@ final class Contest {
       throw trouble;
     }
     return null;
-  }
-
-  private Duration pauseAfterFailure(Request request) {
-    if (backoff == null) {
-      backoff = new Backoff(engine.platform(), request.options().term());
-    }
-    return backoff.next();
   }
 }

@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -66,10 +67,10 @@ final class Engine implements LockClient {
   /** By their claims' ids. */
   private final ConcurrentHashMap<String, Contest> contests = new ConcurrentHashMap<>();
 
-  private final ConcurrentHashMap<String, Turn> turns = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<String, LeaseState> leases = new ConcurrentHashMap<>();
 
-  /** For the thread that closes the client: a turn has ended. */
-  private final WakeUp turnEnded;
+  /** For the thread that closes the client: a contest or a lease has ended. */
+  private final WakeUp ended;
 
   private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -77,7 +78,7 @@ final class Engine implements LockClient {
   Engine(BackendFactory factory, LockOptions options, TimeSource time) {
     this.options = requireNonNull(options, "options");
     this.platform = Platform.on(time);
-    this.turnEnded = new WakeUp(platform);
+    this.ended = new WakeUp(platform);
     this.claimIds = new ClaimIds(platform);
     this.callSites = new CallSites(platform);
     this.store = factory.open(new Context());
@@ -169,8 +170,15 @@ final class Engine implements LockClient {
     return in(requestTimeout());
   }
 
-  String nextClaimId() {
-    return claimIds.next();
+  ClaimIds claimIds() {
+    return claimIds;
+  }
+
+  /** The same, of this moment. */
+  long clockOffset() {
+    // The wall clock first: a pause between the two readings must not hide as much sleep.
+    long wall = platform.wallMillis();
+    return clockOffset(wall, platform.nanoTime());
   }
 
   /**
@@ -178,10 +186,8 @@ final class Engine implements LockClient {
    * the wall clock is read in whole milliseconds, and its next tick must not look like sleep. So up
    * to two milliseconds of sleep go unnoticed.
    */
-  long clockOffset() {
-    // The wall clock first: a pause between the two readings must not hide as much sleep.
-    long wall = TimeUnit.MILLISECONDS.toNanos(platform.wallMillis() + 1);
-    return wall - platform.nanoTime();
+  static long clockOffset(long wallMillis, long nanos) {
+    return TimeUnit.MILLISECONDS.toNanos(wallMillis + 1) - nanos;
   }
 
   /**
@@ -224,16 +230,16 @@ final class Engine implements LockClient {
       if (Math.abs(slept) > TOLERANCE) {
         offset = current;
       }
-      if (turns.isEmpty()) {
+      if (leases.isEmpty()) {
         on.set(false);
-        if (!turns.isEmpty()) {
+        if (!leases.isEmpty()) {
           start();
         }
         return;
       }
       timer.schedule(this, now + PERIOD);
       if (slept > TOLERANCE) {
-        turns.values().forEach(turn -> timer.schedule(turn, now));
+        leases.values().forEach(lease -> timer.schedule(lease, now));
       }
     }
   }
@@ -244,10 +250,9 @@ final class Engine implements LockClient {
 
   // --- acquiring ------------------------------------------------------------------------------
 
-  Request request(String name, LockOptions lockOptions, boolean keep, @Nullable Thread owner) {
-    StackRoom.require();
+  Request request(String name, LockOptions lockOptions, boolean ofSet, @Nullable Thread owner) {
     String holder = lockOptions.holder().orElseGet(Labels::ofCurrentThread);
-    return new Request(name, lockOptions, holder, keep, owner);
+    return new Request(name, lockOptions, holder, ofSet, owner);
   }
 
   /** Waits, for as long as it takes or until that is a failure. */
@@ -273,6 +278,12 @@ final class Engine implements LockClient {
 
   <R> Optional<R> tryAcquire(Request request, Function<LeaseState, R> handle) {
     return uninterrupted(() -> tryAcquire(request, Duration.ZERO, handle));
+  }
+
+  /** Whether another thread of this client has the lock, or asks the server for it just now. */
+  boolean isBusy(String name) {
+    ensureOpen();
+    return line.isBusy(name);
   }
 
   static Duration checkedTimeout(Duration timeout) {
@@ -301,16 +312,25 @@ final class Engine implements LockClient {
     }
   }
 
-  void add(Turn turn) {
-    turns.put(turn.grant.claim().id(), turn);
+  void add(LeaseState lease) {
+    replace(lease);
     sleepWatch.start();
   }
 
-  void remove(Turn turn) {
-    timer.cancel(turn);
-    turns.remove(turn.grant.claim().id());
+  /** From now on this lease has its grant, which another may have had before. */
+  void replace(LeaseState lease) {
+    leases.put(lease.grant().claim().id(), lease);
+  }
+
+  void remove(LeaseState lease) {
+    timer.cancel(lease);
+    leases.remove(lease.grant().claim().id());
+    signalEnd();
+  }
+
+  private void signalEnd() {
     if (closed.get()) {
-      turnEnded.signal();
+      ended.signal();
     }
   }
 
@@ -324,23 +344,24 @@ final class Engine implements LockClient {
   /** The contest no longer has this claim. */
   void leave(Claim claim) {
     contests.remove(claim.id());
+    signalEnd();
   }
 
   void lost(Claim claim, LossReason reason, String detail) {
     Contest contest = contests.get(claim.id());
     if (contest != null) {
-      // Its turn may begin just now: before the loss was noted here, or after, when it is seen.
+      // Its lease may begin just now: before the loss was noted here, or after, when it is seen.
       contest.lost(claim, reason, detail);
     }
-    Turn turn = turns.get(claim.id());
-    if (turn != null) {
-      turn.lose(reason, detail);
+    LeaseState lease = leases.get(claim.id());
+    if (lease != null) {
+      lease.lose(reason, detail);
     }
   }
 
   /** Returns how many attempts, leases and undoings there are; nothing when nobody uses it. */
   int residue() {
-    return contests.size() + turns.size() + cleanup.pending() + line.size();
+    return contests.size() + leases.size() + cleanup.pending() + line.size();
   }
 
   // --- releasing ------------------------------------------------------------------------------
@@ -407,7 +428,7 @@ final class Engine implements LockClient {
     return LockState.held(
         name,
         state.holder().orElse(null),
-        state.fencingToken().getAsLong() * Turn.TOKENS_PER_TURN,
+        state.fencingToken().getAsLong() * LeaseState.LEASES_PER_GRANT,
         state.remaining().orElse(null),
         state.waiters());
   }
@@ -477,16 +498,19 @@ final class Engine implements LockClient {
     }
     boolean interrupted = Thread.interrupted();
     try {
-      Deadline drained = in(interrupted ? Duration.ZERO : drain);
+      Deadline drained = in(drain);
       Deadline contestsEnded = requestDeadline();
       line.drain().forEach(LocalLine.Waiter::onClose);
-      endContests(contestsEnded);
+      contests.values().forEach(Contest::stop);
+      while (isInterruptedWhileEnding(contests, contestsEnded)) {
+        interrupted = true;
+      }
       Duration left = requestTimeout().plus(contestsEnded.remaining());
-      interrupted |= isInterruptedWhileTurnsEnd(drained);
+      interrupted = interrupted || isInterruptedWhileEnding(leases, drained);
       Deadline deadline = in(left);
-      endTurns(deadline);
-      interrupted |= isInterruptedWhileTurnsEnd(deadline);
-      if (!turns.isEmpty() || deadline.hasPassed()) {
+      endLeases(deadline);
+      interrupted |= isInterruptedWhileEnding(leases, deadline);
+      if (!leases.isEmpty() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their terms");
       }
       cleanup.finish(deadline);
@@ -510,33 +534,14 @@ final class Engine implements LockClient {
     return Deadline.in(platform, duration);
   }
 
-  /** Lets those that wait on the server leave its line while there is still a connection. */
-  private void endContests(Deadline deadline) {
-    List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
-    for (Contest contest : contests.values()) {
-      try {
-        contest.stop();
-      } catch (RuntimeException | Error e) {
-        log.error("the backend failed to end a wait", e);
-      }
-      ends.add(contest.ended());
-    }
-    if (!Awaiting.doneUninterruptibly(platform, allOf(ends), deadline)) {
-      log.debug("closed while a request was still under way");
-    }
-  }
-
-  private static CompletableFuture<@Nullable Void> allOf(
-      List<CompletableFuture<@Nullable Void>> futures) {
-    return CompletableFuture.allOf(futures.toArray(new CompletableFuture<?>[0]));
-  }
-
-  /** Once the client is closed no turn begins, or is handed over, that does not end by itself. */
-  private boolean isInterruptedWhileTurnsEnd(Deadline deadline) {
+  /**
+   * Waits until none is left: once the client is closed none begins that does not end by itself.
+   */
+  private boolean isInterruptedWhileEnding(Map<String, ?> those, Deadline deadline) {
     try {
       boolean signalled = true;
-      while (signalled && !turns.isEmpty()) {
-        signalled = turnEnded.await(deadline);
+      while (signalled && !those.isEmpty()) {
+        signalled = ended.await(deadline);
       }
       return false;
     } catch (InterruptedException e) {
@@ -545,11 +550,11 @@ final class Engine implements LockClient {
   }
 
   /** Tells all holders first, and then frees what they held. */
-  private void endTurns(Deadline deadline) {
+  private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
-    for (Turn turn : turns.values()) {
-      if (turn.loseToClose()) {
-        open.add(turn.grant);
+    for (LeaseState lease : leases.values()) {
+      if (lease.loseHeld(LossReason.CLOSED, "its client was closed while it was held")) {
+        open.add(lease.grant());
       }
     }
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
@@ -561,7 +566,8 @@ final class Engine implements LockClient {
       }
     }
     releaseAll(open, deadline);
-    var unused = Awaiting.doneUninterruptibly(platform, allOf(ends), deadline);
+    CompletableFuture<?> all = CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0]));
+    var unused = Awaiting.doneUninterruptibly(platform, all, deadline);
   }
 
   private void releaseAll(Queue<Grant> open, Deadline deadline) {

@@ -1,102 +1,242 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.Capability;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a lease is, apart from the handle that the user holds: the engine refers to this, and so
- * notices when the handle becomes unreachable.
+ * A lease: what the store granted, and how far its program is with it. The handle that the program
+ * has is apart, so that the engine notices when nothing refers to it any more.
  *
- * <p>Transitions happen under the monitor of the {@link Turn}.
+ * <p>A state machine, whose states are its {@link Phase}s. Every transition happens under its
+ * monitor, and no call out of the engine does. A lease that is handed over inside the client,
+ * without asking the server, ends, and its {@link #successor} takes the grant as it is (FAIR-01).
+ * What the server says of a grant is meant for the last of those that have had it.
+ *
+ * <p>It is its own event on the {@link Timer}: the next renewal, or the end of what is certain.
  */
-final class LeaseState {
+final class LeaseState extends Timer.Event {
 
   /** How far a lease is. It only goes on, and may be lost from each phase but the last two. */
   enum Phase {
     /** Its program has it. */
     HELD,
-    /** Its release has begun, and looks for a local waiter who takes the turn over. */
+    /** Its release has begun, and looks for a local waiter to hand it over to. */
     PASSING,
     /** Its release is on its way to the store, which alone may say now that it was lost. */
     RELEASING,
-    /** Its release has ended; the turn may go on with another lease. */
+    /** Its release has ended, on the store or by handing it over. */
     RELEASED,
-    /** It was lost, and the turn with it. */
+    /** It was lost, and the grant with it. */
     LOST
   }
 
-  private final Turn turn;
+  /** Tokens leave room for this many leases with one grant, so that they still increase. */
+  static final int LEASES_PER_GRANT = 64;
+
+  private static final int RENEWALS_PER_TERM = 3;
+
+  // A time that is never reached, from whichever other.
+  private static final long NEVER = Long.MAX_VALUE / 2;
+
+  // Renewals are rounded to eighths of their interval, so that many come due together.
+  private static final int RENEWAL_GRID = 8;
+
+  // A lease that ends by both clocks soon after such a sleep would not have without it.
+  private static final long SLEEP_THAT_MATTERS = 100_000_000;
+
+  private final Engine engine;
   private final Request request;
-  private final long token;
+  private final Grant grant;
+
+  /** How many had the grant before. */
+  private final int handOvers;
+
+  /** When the first of them got it. */
+  private final long grantedAt;
+
   private volatile Phase phase = Phase.HELD;
 
-  /** When its maximum hold ends. */
+  /** Whoever it was handed over to. */
+  private volatile @Nullable LeaseState successor;
+
+  // --- when it ends ---
+
+  /** Until when the server's promise is certain; only grows. */
+  private volatile long validUntil;
+
+  /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
+  private volatile long clockOffset;
+
   private volatile long maxHoldEnd;
 
   /** When a lease ends that is not renewed, if the engine has to see to that. */
   private volatile long fixedEnd;
 
+  // --- how it is kept ---
+
+  /** Whether renewals extend it without being asked for. */
+  @GuardedBy("this")
+  private boolean renewed = true;
+
+  /** When to renew next, if {@link #renewalPlanned}. */
+  @GuardedBy("this")
+  private long renewAt;
+
+  @GuardedBy("this")
+  private boolean renewalPlanned = true;
+
+  /** The renewal under way, done when its outcome has been applied to all of its leases. */
+  @GuardedBy("this")
+  private @Nullable CompletableFuture<Boolean> round;
+
+  /** Made when a renewal fails, as most never do. */
+  @GuardedBy("this")
+  private @Nullable Backoff backoff;
+
+  @GuardedBy("this")
+  private boolean atRisk;
+
+  /** Why the last renewal was not confirmed; null if it was. */
+  @GuardedBy("this")
+  private @Nullable LockException problem;
+
+  // --- its program ---
+
   private volatile @Nullable Object site;
   private volatile @Nullable Reference<Object> handle;
 
-  @GuardedBy("turn")
-  private boolean keep;
-
-  @GuardedBy("turn")
+  /** Its program has dropped it. */
+  @GuardedBy("this")
   private boolean abandoned;
 
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private @Nullable LeaseLostException loss;
 
   /** What the release has come to. */
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
   /** For those who release it as well while its release is under way. */
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private @Nullable CompletableFuture<ReleaseOutcome> release;
 
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private @Nullable LossSignal lost;
 
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private @Nullable List<Notifier.Subscription> subscriptions;
 
   /** The engine's own part in a loss: called first, on the thread that noticed; never blocks. */
-  @GuardedBy("turn")
+  @GuardedBy("this")
   private @Nullable Consumer<LeaseLostException> onLoss;
 
-  LeaseState(Turn turn, Request request, long token) {
-    this.turn = turn;
+  private LeaseState(Engine engine, Request request, Grant grant, int handOvers, long grantedAt) {
+    this.engine = engine;
     this.request = request;
-    this.token = token;
-    this.keep = request.keep();
-    long never = Deadline.never(turn.engine.time()).nanos();
-    this.maxHoldEnd = request.keep() ? never : maxHoldFromNow().orElse(never);
-    // Where nothing ends it on the server, the engine has to.
-    this.fixedEnd = request.renews() || turn.grant.lapses() ? never : turn.termEnd();
+    this.grant = grant;
+    this.handOvers = handOvers;
+    this.grantedAt = grantedAt;
+    this.maxHoldEnd = grantedAt + NEVER;
+    this.fixedEnd = grantedAt + NEVER;
   }
 
-  private OptionalLong maxHoldFromNow() {
-    Optional<Duration> maxHold = request.options().maxHold();
-    return maxHold.isPresent()
-        ? OptionalLong.of(Deadline.in(turn.engine.time(), maxHold.get()).nanos())
-        : OptionalLong.empty();
+  /**
+   * Begins a lease that the store has granted. The caller is the head of the name's local line.
+   *
+   * @return null if the grant came so late that nothing of it is certain any more
+   */
+  static @Nullable LeaseState begin(Engine engine, Request request, Grant grant, long clockOffset) {
+    long now = engine.time().nanoTime();
+    LeaseState lease = new LeaseState(engine, request, grant, 0, now);
+    synchronized (lease) {
+      lease.validUntil = grant.validUntil();
+      lease.clockOffset = clockOffset;
+      if (lease.remainingNanos() <= 0) {
+        return null;
+      }
+      lease.planRenewal(lease.confirmedAt() + lease.interval());
+      lease.begin(now);
+    }
+    // From here on the server may tell its loss.
+    engine.add(lease);
+    lease.publish();
+    return lease;
+  }
+
+  @GuardedBy("this")
+  private LeaseState handOver(Request next) {
+    long now = engine.time().nanoTime();
+    LeaseState taker = new LeaseState(engine, next, grant, handOvers + 1, grantedAt);
+    synchronized (taker) {
+      taker.validUntil = validUntil;
+      taker.clockOffset = clockOffset;
+      taker.renewAt = renewAt;
+      taker.round = round;
+      taker.backoff = backoff;
+      taker.problem = problem;
+      released(ReleaseOutcome.RELEASED);
+      successor = taker;
+      taker.begin(now);
+      engine.replace(taker);
+    }
+    return taker;
+  }
+
+  @GuardedBy("this")
+  private void begin(long now) {
+    if (!request.ofSet()) {
+      follow(request.options());
+    }
+    reschedule(now);
+    if (engine.notifier().hasListeners()) {
+      note(new LockEvent.Acquired(name(), token()));
+    }
+  }
+
+  /**
+   * A member's set is complete: from now on its options decide. Until then it was renewed, whatever
+   * they say.
+   */
+  void complete() {
+    synchronized (this) {
+      if (isOpen()) {
+        long now = engine.time().nanoTime();
+        follow(request.options());
+        reschedule(now);
+      }
+    }
+    publish();
+  }
+
+  @GuardedBy("this")
+  private void follow(LockOptions options) {
+    if (options.maxHold().isPresent()) {
+      maxHoldEnd = Deadline.in(engine.time(), options.maxHold().get()).nanos();
+    }
+    renewed = options.autoRenew();
+    if (!renewed && grant.lapses()) {
+      renewalPlanned = false;
+    } else if (!renewed) {
+      // Nothing ends it on the server, and until its end it needs its session.
+      fixedEnd = confirmedAt() + grant.effectiveTerm().toNanos();
+    }
   }
 
   String name() {
@@ -104,106 +244,310 @@ final class LeaseState {
   }
 
   long token() {
-    return token;
+    return grant.token() == 0 ? 0 : grant.token() * LEASES_PER_GRANT + handOvers;
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  Grant grant() {
+    return grant;
   }
 
   Phase phase() {
     return phase;
   }
 
-  void phase(Phase next) {
-    synchronized (turn) {
-      phase = next;
-    }
-  }
-
-  /** Whether the turn is still had, by it or for who is next. */
-  boolean isOpen() {
+  /** Whether the grant is still had, by it or for who is next. */
+  private boolean isOpen() {
     Phase now = phase;
     return now == Phase.HELD || now == Phase.PASSING;
   }
 
-  Object site() {
-    Object place = site;
-    return place == null
-        ? "a place that was not recorded, as those of this name will be from now on,"
-        : place;
-  }
-
-  void site(@Nullable Object place) {
-    this.site = place;
-  }
-
   Duration effectiveTerm() {
-    return turn.grant.effectiveTerm();
+    return grant.effectiveTerm();
   }
 
-  Engine engine() {
-    return turn.engine;
+  private long interval() {
+    return grant.certainFor().toNanos() / RENEWALS_PER_TERM;
   }
 
-  /** Until when the lease is certain as things stand. */
-  long end() {
-    return earlier(turn.validUntil(), earlier(maxHoldEnd, fixedEnd));
+  /** When the last request was sent that the store confirmed. */
+  private long confirmedAt() {
+    return validUntil - grant.certainFor().toNanos();
+  }
+
+  // --- validity -------------------------------------------------------------------------------
+
+  /** Until when it is certain as things stand, by the monotonic clock. */
+  private long end() {
+    return earlier(validUntil, earlier(maxHoldEnd, fixedEnd));
   }
 
   private static long earlier(long a, long b) {
     return a - b < 0 ? a : b;
   }
 
-  boolean isAtMaxHold(long now) {
-    return maxHoldEnd - now <= 0;
+  /** How long it is until then, less what the machine has slept since the last confirmation. */
+  private long remainingNanos() {
+    return engine.remaining(end(), clockOffset);
   }
 
-  /** Whether almost all of what a confirmation promises is still to come. */
-  boolean isFresh() {
-    long certainFor = turn.grant.certainFor().toNanos();
-    return turn.validUntil() - turn.engine.time().nanoTime() > certainFor - certainFor / 10;
-  }
-
+  /** Whether it is certain at this moment. If it has come to its end it is lost now. */
   boolean isHeld() {
-    return phase == Phase.HELD && turn.isCertain(this);
+    if (phase == Phase.HELD && remainingNanos() <= 0) {
+      // If it has not ended after all, it was renewed between the two looks.
+      lose(this::endLoss);
+    }
+    return phase == Phase.HELD;
   }
 
   Duration remaining() {
-    if (!isHeld()) {
-      return Duration.ZERO;
-    }
-    return turn.remaining(end());
+    return isHeld() ? Duration.ofNanos(Math.max(0, remainingNanos())) : Duration.ZERO;
   }
 
   void ensureHeld() {
     if (isHeld()) {
       return;
     }
-    synchronized (turn) {
-      if (loss != null) {
-        throw lossFor(loss);
-      }
-    }
+    throwLoss();
     throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
   }
 
   // A new exception each time: the caller's stack is what helps to find the write that came late.
-  private static LeaseLostException lossFor(LeaseLostException loss) {
-    return new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+  private synchronized void throwLoss() {
+    if (loss != null) {
+      throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+    }
+  }
+
+  /** Whether almost all of what a confirmation promises is still to come. */
+  boolean isFresh() {
+    return engine.time().nanoTime() - confirmedAt() < grant.certainFor().toNanos() / 10;
+  }
+
+  // --- the timer ------------------------------------------------------------------------------
+
+  @Override
+  void fire(long now) {
+    // A lease that is being released needs no timer; its successor has an event of its own.
+    if (!isHeld()) {
+      return;
+    }
+    String dropped = null;
+    synchronized (this) {
+      if (phase != Phase.HELD) {
+        return;
+      }
+      if (isRenewalDue(now)) {
+        dropped = whyDropped();
+        if (dropped == null && round == null) {
+          engine.renewer().due(this);
+        }
+      }
+      if (dropped == null && renewalPlanned && riskAt() - now <= 0) {
+        putAtRisk(
+            problem == null ? engine.unavailable("no renewal has been answered", null) : problem);
+      }
+      reschedule(now);
+    }
+    publish();
+    if (dropped != null) {
+      abandon(dropped);
+    }
+  }
+
+  @GuardedBy("this")
+  private void reschedule(long now) {
+    long end = now + remainingNanos();
+    if (!renewalPlanned) {
+      due(end);
+      return;
+    }
+    // A renewal that is due and has no outcome may have found no thread: it is asked for again.
+    long next = isRenewalDue(now) ? now + interval() / RENEWAL_GRID : renewAt;
+    if (!atRisk && riskAt() - now > 0) {
+      next = earlier(next, riskAt());
+    }
+    due(earlier(next, end));
+  }
+
+  @GuardedBy("this")
+  private boolean isRenewalDue(long now) {
+    return renewalPlanned && renewAt - now <= 0;
+  }
+
+  /** Unless a renewal is confirmed before the last third of what is certain it is at risk. */
+  private long riskAt() {
+    return validUntil - interval();
+  }
+
+  @GuardedBy("this")
+  private void planRenewal(long at) {
+    renewAt = at - Math.floorMod(at, Math.max(1, interval() / RENEWAL_GRID));
+  }
+
+  /** Lets the timer and the listeners know of a transition, under no monitor. */
+  private void publish() {
+    engine.timer().update(this);
+    engine.notifier().flush();
   }
 
   // --- renewal --------------------------------------------------------------------------------
 
-  boolean renews() {
-    synchronized (turn) {
-      return !abandoned && (keep || request.options().autoRenew());
+  /** For how long one renewal may take, so that there is time for another. */
+  Duration patience() {
+    Duration share = Duration.ofNanos(interval());
+    Duration most = engine.requestTimeout();
+    return share.compareTo(most) < 0 ? share : most;
+  }
+
+  void renew() throws InterruptedException {
+    StackRoom.require();
+    ensureHeld();
+    Renewal answer = new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
+    CompletableFuture<Boolean> mine = new CompletableFuture<>();
+    CompletableFuture<Boolean> other;
+    while ((other = startRenewal(mine, true)) != mine) {
+      ensureHeld();
+      if (other != null) {
+        var unused = Awaiting.done(engine.time(), other, engine.requestDeadline());
+      }
+    }
+    long sentAt = engine.time().nanoTime();
+    long offset = engine.clockOffset();
+    try {
+      answer = engine.store().renew(grant, engine.requestDeadline());
+    } catch (LockException e) {
+      answer = new Renewal.Failed(e);
+    } finally {
+      finishRenewal(mine, answer, sentAt, offset, true);
+      mine.complete(true);
+    }
+    if (answer instanceof Renewal.Failed failed) {
+      throw failed.problem();
+    }
+    ensureHeld();
+  }
+
+  /**
+   * Claims the lease for a renewal.
+   *
+   * @param asked whether its program asks for it; the schedule renews what is due
+   * @return the caller's own if it may begin; that under way, if there is one; or null
+   */
+  synchronized @Nullable CompletableFuture<Boolean> startRenewal(
+      CompletableFuture<Boolean> mine, boolean asked) {
+    boolean wanted = asked || isRenewalDue(engine.time().nanoTime());
+    if (phase == Phase.HELD && wanted && round == null) {
+      round = mine;
+    }
+    return round;
+  }
+
+  /**
+   * Applies the outcome of a renewal to the lease, or to that which has its grant now.
+   *
+   * @param sentAt the time before the request was sent
+   * @param offset {@link Engine#clockOffset} before the request was sent
+   * @param asked whether its program asked for it
+   */
+  void finishRenewal(
+      CompletableFuture<Boolean> mine, Renewal answer, long sentAt, long offset, boolean asked) {
+    for (LeaseState had = this; had != null; had = had.successor) {
+      had.apply(mine, answer, sentAt, offset, asked);
     }
   }
 
+  private void apply(
+      CompletableFuture<Boolean> mine, Renewal answer, long sentAt, long offset, boolean asked) {
+    boolean ended;
+    synchronized (this) {
+      if (round == mine) {
+        // Together with the new due time: a renewal that comes due finds none under way.
+        round = null;
+      }
+      if (!isOpen()) {
+        return;
+      }
+      // A confirmation that comes after the end does not bring the lease back. Nothing moves the
+      // end but this, under the monitor, so that a lease once seen ended stays so.
+      ended = remainingNanos() <= 0;
+      if (!ended && answer instanceof Renewal.Renewed confirmed) {
+        extend(confirmed.validUntil(), sentAt, offset, asked);
+      } else if (!ended && answer instanceof Renewal.Failed failed) {
+        postpone(failed.problem());
+      }
+    }
+    if (answer instanceof Renewal.Gone gone) {
+      lose(() -> lossOf(gone.reason(), gone.detail()));
+    } else if (ended) {
+      lose(this::endLoss);
+    }
+    publish();
+  }
+
+  @GuardedBy("this")
+  private void extend(long promised, long sentAt, long offset, boolean asked) {
+    // Never more than was said at the grant, whatever the backend says now.
+    long until = earlier(promised, sentAt + grant.certainFor().toNanos());
+    if (until - validUntil > 0) {
+      validUntil = until;
+      clockOffset = offset;
+    }
+    if (asked && !renewed && !grant.lapses()) {
+      fixedEnd = sentAt + grant.effectiveTerm().toNanos();
+    }
+    atRisk = false;
+    problem = null;
+    backoff = null;
+    if (renewalPlanned) {
+      planRenewal(sentAt + interval());
+    }
+    reschedule(engine.time().nanoTime());
+    if (phase == Phase.HELD) {
+      note(new LockEvent.Renewed(name(), token()));
+    }
+  }
+
+  @GuardedBy("this")
+  private void postpone(LockException failure) {
+    long now = engine.time().nanoTime();
+    problem = failure;
+    if (renewalPlanned) {
+      if (backoff == null) {
+        backoff = new Backoff(engine.platform(), grant.certainFor());
+      }
+      renewAt = now + backoff.nextNanos();
+    }
+    putAtRisk(failure);
+    reschedule(now);
+  }
+
+  @GuardedBy("this")
+  private void putAtRisk(LockException why) {
+    if (!atRisk && phase == Phase.HELD) {
+      atRisk = true;
+      Duration left = Duration.ofNanos(Math.max(0, remainingNanos()));
+      note(new LockEvent.AtRisk(name(), token(), left, why));
+    }
+  }
+
+  // --- a lease that is dropped ----------------------------------------------------------------
+
   /** The program holds it through this object; without it, nobody can release it any more. */
   void heldThrough(Object object) {
-    handle = turn.engine.platform().weak(object);
+    handle = engine.platform().weak(object);
+  }
+
+  /** Remembers where the program acquired it, if that was looked at. */
+  void site(@Nullable Object place) {
+    site = place;
   }
 
   /** Why nobody will release it, or null if somebody might. */
-  @Nullable String orphaned() {
+  private @Nullable String whyDropped() {
     Thread owner = request.owner();
     if (owner != null && !owner.isAlive()) {
       return "its thread ended while holding it";
@@ -212,159 +556,351 @@ final class LeaseState {
     return held != null && held.get() == null ? "nothing refers to it any more" : null;
   }
 
-  /** Ends the keeping of a member whose set is complete: from now on its options decide. */
-  void settle() {
-    synchronized (turn) {
-      keep = false;
-      maxHoldEnd = maxHoldFromNow().orElse(maxHoldEnd);
-      if (!request.options().autoRenew() && !turn.grant.lapses()) {
-        fixedEnd = turn.termEnd();
+  /** It will not be released: it is renewed no more, and ends with what is confirmed. */
+  void abandon(String why) {
+    synchronized (this) {
+      if (phase != Phase.HELD) {
+        return;
       }
+      abandoned = true;
+      renewed = false;
+      renewalPlanned = false;
+      fixedEnd = earlier(fixedEnd, validUntil);
+      reschedule(engine.time().nanoTime());
     }
-    turn.settled();
+    publish();
+    engine.callSites().rememberAll(name());
+    Object place = site;
+    Engine.log.warn(
+        "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
+        name(),
+        place == null
+            ? "a place that was not recorded, as those of this name will be from now on,"
+            : place,
+        why);
   }
 
-  /** Under the turn's monitor. */
-  void extendFixedTerm(long until) {
-    fixedEnd = until;
+  // --- its loss -------------------------------------------------------------------------------
+
+  /** The server says that the grant is gone: whoever has it now loses it. */
+  void lose(LossReason reason, String detail) {
+    for (LeaseState had = this; had != null; had = had.successor) {
+      LeaseState loser = had;
+      loser.lose(() -> loser.lossOf(reason, detail));
+    }
   }
 
-  void renew() throws InterruptedException {
+  /** Loses it if its program still has it, and says whether it had. */
+  boolean loseHeld(LossReason reason, String detail) {
+    return lose(() -> phase == Phase.HELD ? lossOf(reason, detail) : null);
+  }
+
+  private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
+    return new LeaseLostException(name(), reason, detail, problem);
+  }
+
+  /** The loss of what has come to its end; null if it has not, or is released meanwhile. */
+  private synchronized @Nullable LeaseLostException endLoss() {
+    long end = end();
+    long remaining = remainingNanos();
+    if (phase != Phase.HELD || remaining > 0) {
+      return null;
+    }
+    long now = engine.time().nanoTime();
+    long slept = end - now - remaining;
+    if (end - now > 0) {
+      return lossToSleep(slept);
+    }
+    if (abandoned) {
+      return lossOf(LossReason.ABANDONED, "it was dropped without being released");
+    }
+    if (maxHoldEnd - now <= 0 && validUntil - now > 0) {
+      return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
+    }
+    if (slept > SLEEP_THAT_MATTERS) {
+      return lossToSleep(slept);
+    }
+    return lossOf(
+        LossReason.EXPIRED,
+        renewed ? "no renewal was confirmed in time" : "its term passed without renewal");
+  }
+
+  private LeaseLostException lossToSleep(long nanos) {
+    return lossOf(
+        LossReason.SUSPENDED,
+        "the wall clock has advanced "
+            + Duration.ofNanos(nanos).toMillis()
+            + " ms more than the monotonic clock; the machine slept");
+  }
+
+  /**
+   * Ends it, unless its release is on its way, and tells its program.
+   *
+   * @param verdict asked under the monitor; null if it is not lost
+   */
+  private boolean lose(Supplier<@Nullable LeaseLostException> verdict) {
+    LeaseLostException found;
+    boolean passes;
     StackRoom.require();
-    Engine engine = turn.engine;
-    ensureHeld();
-    CompletableFuture<Boolean> mine = new CompletableFuture<>();
-    while (!turn.startRenewal(mine, this)) {
-      ensureHeld();
-      CompletableFuture<Boolean> other = turn.round();
-      if (other != null) {
-        var unused = Awaiting.done(engine.time(), other, engine.requestDeadline());
+    synchronized (this) {
+      found = isOpen() ? verdict.get() : null;
+      if (found == null) {
+        return false;
+      }
+      // Who is releasing it passes on the head of the line.
+      passes = phase == Phase.HELD;
+      lost(found);
+    }
+    engine.remove(this);
+    try {
+      engine.notifier().flush();
+      tidyServer(found.reason());
+      runOnLoss(found);
+    } finally {
+      if (passes) {
+        engine.line().pass(name());
       }
     }
-    long sentAt = engine.time().nanoTime();
-    long offset = engine.clockOffset();
-    Renewal outcome = new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
-    try {
-      outcome = engine.store().renew(turn.grant, engine.requestDeadline());
-    } catch (LockException e) {
-      outcome = new Renewal.Failed(e);
-    } finally {
-      turn.finishRenewal(mine, outcome, sentAt, offset, this);
-      mine.complete(true);
-    }
-    if (outcome instanceof Renewal.Failed failed) {
-      throw failed.problem();
-    }
-    ensureHeld();
+    return true;
   }
 
-  // --- the end --------------------------------------------------------------------------------
+  @GuardedBy("this")
+  private void lost(LeaseLostException why) {
+    phase = Phase.LOST;
+    loss = why;
+    if (lost != null) {
+      lost.note(why);
+    }
+    note(new LockEvent.Lost(name(), token(), why));
+  }
+
+  private void tidyServer(LossReason reason) {
+    if (reason == LossReason.CLOSED) {
+      // Whoever closes the client releases it.
+      return;
+    }
+    boolean gone =
+        switch (reason) {
+          case TAKEN, SESSION_ENDED -> true;
+          case EXPIRED, ABANDONED -> grant.lapses();
+          default -> false;
+        };
+    if (gone) {
+      engine.cleanup().forget(grant.claim());
+    } else {
+      engine.cleanup().undo(grant);
+    }
+  }
+
+  // --- its release ----------------------------------------------------------------------------
 
   ReleaseOutcome release() {
-    return release(Deadline.never(engine().time()));
+    return release(null);
   }
 
-  /** Releases it, and asks the store no longer than until the deadline or a request time-out. */
-  ReleaseOutcome release(Deadline deadline) {
+  /**
+   * Hands it over to the next local waiter, or releases it on the server.
+   *
+   * @param latest until when to ask the server; at most for a request time-out
+   */
+  ReleaseOutcome release(@Nullable Deadline latest) {
     StackRoom.require();
     // If it has come to its end unnoticed it is lost now.
     var unused = isHeld();
-    CompletableFuture<ReleaseOutcome> end;
-    boolean mine;
-    synchronized (turn) {
-      mine = phase == Phase.HELD;
-      if (phase == Phase.LOST) {
-        return ReleaseOutcome.ALREADY_LOST;
-      }
-      if (phase == Phase.RELEASED) {
-        return outcome;
-      }
-      if (mine) {
+    CompletableFuture<ReleaseOutcome> other = null;
+    synchronized (this) {
+      if (phase == Phase.HELD) {
         phase = Phase.PASSING;
-      }
-      if (release == null) {
+      } else if (phase == Phase.LOST) {
+        return ReleaseOutcome.ALREADY_LOST;
+      } else if (phase == Phase.RELEASED) {
+        return outcome;
+      } else if (release == null) {
         release = new CompletableFuture<>();
+        other = release;
+      } else {
+        other = release;
       }
-      end = release;
     }
-    if (!mine) {
+    if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine().time(), end, Deadline.never(engine().time()));
-      return end.join();
+      Awaiting.doneUninterruptibly(engine.time(), other, Deadline.never(engine.time()));
+      return other.join();
     }
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
     try {
-      known = turn.release(deadline);
+      known = pass(latest);
     } finally {
-      end.complete(known);
+      synchronized (this) {
+        other = release;
+      }
+      if (other != null) {
+        other.complete(known);
+      }
     }
     return known;
   }
 
-  void released(ReleaseOutcome how) {
-    synchronized (turn) {
-      phase = Phase.RELEASED;
-      outcome = how;
-      if (subscriptions != null || engine().notifier().hasListeners()) {
-        note(new LockEvent.Released(name(), token, how));
+  private ReleaseOutcome pass(@Nullable Deadline latest) {
+    LocalLine.Waiter next = null;
+    try {
+      next = next();
+    } catch (RuntimeException | Error e) {
+      // Whoever gives a lock up must not keep it for that.
+      Engine.log.trace("no successor could be looked for", e);
+    }
+    LeaseState taker = null;
+    CompletableFuture<Boolean> underWay;
+    boolean gone;
+    synchronized (this) {
+      underWay = round;
+      gone = phase == Phase.LOST;
+      if (!gone && next != null && !engine.isClosed()) {
+        taker = handOver(next.request());
+      } else if (!gone) {
+        phase = Phase.RELEASING;
       }
     }
-  }
-
-  void lose(LeaseLostException why) {
-    synchronized (turn) {
-      phase = Phase.LOST;
-      loss = why;
-      if (lost != null) {
-        lost.note(why);
-      }
-      note(new LockEvent.Lost(name(), token, why));
+    if (next != null && taker != null) {
+      engine.timer().cancel(this);
+      taker.publish();
+      next.onHandOver(taker);
+      return ReleaseOutcome.RELEASED;
     }
+    if (!gone) {
+      if (next != null) {
+        next.onClose();
+      }
+      return releaseOnServer(underWay, latest);
+    }
+    if (next == null || !next.onHead()) {
+      engine.line().pass(name());
+    }
+    return ReleaseOutcome.ALREADY_LOST;
   }
 
-  /** Another member of the same set was lost. */
-  void loseToSibling(String sibling) {
-    turn.loseIfServing(this, LossReason.SIBLING_LOST, "\"" + sibling + "\" was lost");
+  /** Takes the next local waiter, if there is one that fits and the grant has not had its share. */
+  private LocalLine.@Nullable Waiter next() {
+    if (!engine.line().mayBeWaitedFor(name()) || !mayHandOver()) {
+      return null;
+    }
+    boolean fifo = engine.backend().has(Capability.FIFO);
+    return engine
+        .line()
+        .takeNext(
+            name(),
+            waiter ->
+                waiter.request().sharesGrantWith(request)
+                    && (!fifo || waiter.enteredAt() - grantedAt <= 0));
+  }
+
+  private synchronized boolean mayHandOver() {
+    return isOpen()
+        && renewed
+        && handOvers + 1 < LEASES_PER_GRANT
+        && engine.time().nanoTime() - grantedAt < grant.effectiveTerm().toNanos() / 3
+        && engine.remaining(validUntil, clockOffset) > 2 * interval();
+  }
+
+  /** Releases on the server, after a renewal under way has ended. */
+  private ReleaseOutcome releaseOnServer(
+      @Nullable CompletableFuture<Boolean> underWay, @Nullable Deadline latest) {
+    ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
+    try {
+      Deadline deadline =
+          latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
+      if (underWay != null) {
+        // If it is overdue going on is safe: its outcome is guarded by the claim.
+        var unused = Awaiting.doneUninterruptibly(engine.time(), underWay, deadline);
+      }
+      known = engine.releaseOnServer(grant, deadline);
+    } finally {
+      LeaseLostException found =
+          known == ReleaseOutcome.ALREADY_LOST
+              ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
+              : null;
+      synchronized (this) {
+        if (found == null) {
+          released(known);
+        } else {
+          lost(found);
+        }
+      }
+      engine.remove(this);
+      try {
+        engine.notifier().flush();
+        if (found != null) {
+          runOnLoss(found);
+        }
+      } finally {
+        engine.line().pass(name());
+      }
+    }
+    return known;
+  }
+
+  @GuardedBy("this")
+  private void released(ReleaseOutcome how) {
+    phase = Phase.RELEASED;
+    outcome = how;
+    if (subscriptions != null || engine.notifier().hasListeners()) {
+      note(new LockEvent.Released(name(), token(), how));
+    }
   }
 
   /** Releases, and throws if the lease turns out to be lost. */
   void releaseOrThrowLoss() {
     if (release() == ReleaseOutcome.ALREADY_LOST) {
-      synchronized (turn) {
-        if (loss != null) {
-          throw lossFor(loss);
+      throwLoss();
+    }
+  }
+
+  // --- telling --------------------------------------------------------------------------------
+
+  synchronized CompletableFuture<LeaseLostException> lost() {
+    if (lost == null) {
+      lost = new LossSignal(engine.notifier());
+      if (loss != null) {
+        lost.tell(loss);
+      }
+    }
+    return lost;
+  }
+
+  void onEvent(Consumer<? super LockEvent> listener) {
+    Notifier.Subscription subscription = engine.notifier().subscription(listener);
+    synchronized (this) {
+      if (loss != null) {
+        subscription.note(new LockEvent.Lost(name(), token(), loss));
+      } else {
+        if (subscriptions == null) {
+          subscriptions = new ArrayList<>(1);
         }
+        subscriptions.add(subscription);
       }
     }
+    engine.notifier().flush();
   }
 
-  /** Returns whether there was something to abandon. */
-  boolean abandon(long until) {
-    synchronized (turn) {
-      if (phase != Phase.HELD) {
-        return false;
-      }
-      abandoned = true;
-      fixedEnd = earlier(fixedEnd, until);
-      return true;
+  /**
+   * Notes an event under the monitor together with what it tells of, so that listeners learn things
+   * in the order in which they happened. It goes on its way with the next {@link Notifier#flush}.
+   */
+  @GuardedBy("this")
+  private void note(LockEvent event) {
+    if (subscriptions != null) {
+      subscriptions.forEach(subscription -> subscription.note(event));
     }
-  }
-
-  boolean isAbandoned() {
-    synchronized (turn) {
-      return abandoned;
+    engine.notifier().noteAll(event);
+    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
+      engine.leaseLog().note(event);
     }
-  }
-
-  /** It will not be released: see {@link #orphaned}. */
-  void forsaken(String how) {
-    turn.orphan(this, how);
   }
 
   /** At most one; called at once if the lease has been lost already. */
   void onLoss(Consumer<LeaseLostException> action) {
     LeaseLostException already;
-    synchronized (turn) {
+    synchronized (this) {
       onLoss = action;
       already = loss;
     }
@@ -373,65 +909,10 @@ final class LeaseState {
     }
   }
 
-  // --- telling --------------------------------------------------------------------------------
-
-  CompletableFuture<LeaseLostException> lost() {
-    synchronized (turn) {
-      if (lost == null) {
-        lost = new LossSignal(engine().notifier());
-        if (loss != null) {
-          lost.tell(loss);
-        }
-      }
-      return lost;
-    }
-  }
-
-  void onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.Subscription subscription = turn.engine.notifier().subscription(listener);
-    LeaseLostException already;
-    synchronized (turn) {
-      already = loss;
-      if (already == null) {
-        if (subscriptions == null) {
-          subscriptions = new ArrayList<>(1);
-        }
-        subscriptions.add(subscription);
-      }
-    }
-    if (already != null) {
-      subscription.note(new LockEvent.Lost(name(), token, already));
-      engine().notifier().flush();
-    }
-  }
-
-  /**
-   * Notes an event under the turn's monitor together with what it tells of, so that listeners learn
-   * things in the order in which they happened. It goes on its way with the turn's next {@link
-   * Notifier#flush}.
-   */
-  void note(LockEvent event) {
-    synchronized (turn) {
-      if (subscriptions != null) {
-        subscriptions.forEach(subscription -> subscription.note(event));
-      }
-    }
-    engine().notifier().noteAll(event);
-    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine().leaseLog().note(event);
-    }
-  }
-
-  void noteAcquired() {
-    if (turn.engine.notifier().hasListeners()) {
-      note(new LockEvent.Acquired(name(), token));
-    }
-  }
-
-  /** Lets the engine do its own part. Not under the monitor: it may end other turns. */
-  void runOnLoss(LeaseLostException why) {
+  /** Lets the engine do its own part. Not under the monitor: it may end other leases. */
+  private void runOnLoss(LeaseLostException why) {
     Consumer<LeaseLostException> action;
-    synchronized (turn) {
+    synchronized (this) {
       action = onLoss;
     }
     if (action != null) {

@@ -33,7 +33,7 @@ final class LocalLine {
      */
     boolean onHead();
 
-    /** The waiter holds the lock now, on the turn of the one before it; that turn is the head. */
+    /** The waiter holds the lock now, with the grant of the one before it, which is the head. */
     void onHandOver(LeaseState lease);
 
     /** The client is being closed, and the waiter is out of line. */
@@ -234,9 +234,10 @@ final class LocalLine {
     return drained;
   }
 
-  /** Whether somebody contends for the lock, or holds it. */
-  boolean hasHead(String name) {
-    return queues.containsKey(name);
+  /** Whether somebody contends for the lock without trouble, or holds it. */
+  boolean isBusy(String name) {
+    Queue queue = queues.get(name);
+    return queue != null && queue.trouble == null;
   }
 
   /** Whether somebody may stand behind the head; false only if nobody does. */

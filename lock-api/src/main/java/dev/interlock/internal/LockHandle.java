@@ -39,7 +39,7 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return engine.tryAcquire(request(), LeaseHandle::of);
+    return engine.isBusy(name) ? Optional.empty() : engine.tryAcquire(request(), LeaseHandle::of);
   }
 
   @Override

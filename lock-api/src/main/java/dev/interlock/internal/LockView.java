@@ -75,7 +75,8 @@ final class LockView implements Lock {
 
   @Override
   public boolean tryLock() {
-    return reentered() || engine.tryAcquire(request(), this::begin).isPresent();
+    return reentered()
+        || (!engine.isBusy(name) && engine.tryAcquire(request(), this::begin).isPresent());
   }
 
   @Override

@@ -57,7 +57,7 @@ final class MultiLeaseHandle implements MultiLease {
       members.forEach(member -> member.onLoss(this::memberLost));
     }
 
-    /** Losing one loses all: the others are given up. Never called under a turn's monitor. */
+    /** Losing one loses all: the others are given up. Never called under a lease's monitor. */
     private void memberLost(LeaseLostException why) {
       LeaseLostException mine =
           new LeaseLostException(
@@ -71,7 +71,10 @@ final class MultiLeaseHandle implements MultiLease {
         loss = mine;
       }
       if (why.reason() != LossReason.CLOSED) {
-        members.forEach(member -> member.loseToSibling(why.name()));
+        String detail = "\"" + why.name() + "\" was lost";
+        for (LeaseState member : members) {
+          var unused = member.loseHeld(LossReason.SIBLING_LOST, detail);
+        }
       }
       lost.note(mine);
       LockEvent event = new LockEvent.Lost(name, 0, mine);

@@ -85,7 +85,7 @@ final class MultiLockHandle implements MultiLock {
       }
       for (LeaseState member : members) {
         member.ensureHeld();
-        member.settle();
+        member.complete();
       }
       MultiLease lease = new MultiLeaseHandle(engine, members, site);
       complete = true;

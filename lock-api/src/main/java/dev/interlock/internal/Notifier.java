@@ -57,11 +57,7 @@ final class Notifier {
       }
       Runnable call;
       while ((call = next()) != null) {
-        try {
-          call.run();
-        } catch (RuntimeException | Error e) {
-          log.warn("a listener failed", e);
-        }
+        Timer.survive("a listener", call);
       }
     }
 

@@ -23,20 +23,20 @@ final class Renewer {
   private final Engine engine;
 
   @GuardedBy("this")
-  private List<Turn> due = new ArrayList<>();
+  private List<LeaseState> due = new ArrayList<>();
 
   Renewer(Engine engine) {
     this.engine = engine;
   }
 
-  /** Notes a turn for the next {@link #flush}. */
-  synchronized void due(Turn turn) {
-    due.add(turn);
+  /** Notes a lease for the next {@link #flush}. */
+  synchronized void due(LeaseState lease) {
+    due.add(lease);
   }
 
   /** Sends off what has been noted. Called on the timer's thread; does not block. */
   void flush() {
-    List<Turn> all;
+    List<LeaseState> all;
     synchronized (this) {
       if (due.isEmpty()) {
         return;
@@ -44,44 +44,44 @@ final class Renewer {
       all = due;
       due = new ArrayList<>();
     }
-    // A request waits for as long as the most impatient of its turns: only equals go together.
-    Map<Duration, List<Turn>> equals = new LinkedHashMap<>();
-    for (Turn turn : all) {
-      equals.computeIfAbsent(turn.patience(), patience -> new ArrayList<>()).add(turn);
+    // A request waits for as long as the most impatient of its leases: only equals go together.
+    Map<Duration, List<LeaseState>> equals = new LinkedHashMap<>();
+    for (LeaseState lease : all) {
+      equals.computeIfAbsent(lease.patience(), patience -> new ArrayList<>()).add(lease);
     }
     equals.forEach(
-        (patience, turns) -> {
-          for (int from = 0; from < turns.size(); from += BATCH) {
-            start(turns.subList(from, Math.min(turns.size(), from + BATCH)), patience);
+        (patience, leases) -> {
+          for (int from = 0; from < leases.size(); from += BATCH) {
+            start(leases.subList(from, Math.min(leases.size(), from + BATCH)), patience);
           }
         });
   }
 
-  private void start(List<Turn> batch, Duration patience) {
+  private void start(List<LeaseState> batch, Duration patience) {
     try {
       engine.threads().renewal().execute(() -> renew(batch, patience));
     } catch (RuntimeException | Error e) {
-      // The client was closed, or has no thread for it. Each turn asks again until it has ended.
+      // The client was closed, or has no thread for it. Each lease asks again until it has ended.
       Engine.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
 
-  private void renew(List<Turn> batch, Duration patience) {
+  private void renew(List<LeaseState> batch, Duration patience) {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
-    List<Turn> turns = new ArrayList<>(batch.size());
+    List<LeaseState> leases = new ArrayList<>(batch.size());
     List<Grant> grants = new ArrayList<>(batch.size());
     List<Renewal> outcomes = List.of();
     LockException problem = engine.unavailable("the renewal was broken off", null);
     long sentAt = engine.time().nanoTime();
     long offset = engine.clockOffset();
     try {
-      for (Turn turn : batch) {
-        if (turn.startRenewal(round, null)) {
-          turns.add(turn);
-          grants.add(turn.grant);
+      for (LeaseState lease : batch) {
+        if (lease.startRenewal(round, false) == round) {
+          leases.add(lease);
+          grants.add(lease.grant());
         }
       }
-      if (turns.isEmpty()) {
+      if (leases.isEmpty()) {
         return;
       }
       outcomes = engine.store().renewAll(grants, Deadline.in(engine.time(), patience));
@@ -93,9 +93,9 @@ final class Renewer {
     } catch (RuntimeException | Error e) {
       Engine.log.error("the backend failed to renew {} leases", grants.size(), e);
     } finally {
-      for (int i = 0; i < turns.size(); i++) {
+      for (int i = 0; i < leases.size(); i++) {
         Renewal outcome = i < outcomes.size() ? outcomes.get(i) : new Renewal.Failed(problem);
-        finish(turns.get(i), round, outcome, sentAt, offset);
+        finish(leases.get(i), round, outcome, sentAt, offset);
       }
       round.complete(true);
     }
@@ -103,11 +103,15 @@ final class Renewer {
 
   /** What fails for one of them is not held against the others. */
   private static void finish(
-      Turn turn, CompletableFuture<Boolean> round, Renewal outcome, long sentAt, long offset) {
+      LeaseState lease,
+      CompletableFuture<Boolean> round,
+      Renewal outcome,
+      long sentAt,
+      long offset) {
     try {
-      turn.finishRenewal(round, outcome, sentAt, offset, null);
+      lease.finishRenewal(round, outcome, sentAt, offset, false);
     } catch (RuntimeException | Error e) {
-      Engine.log.error("the renewal of \"{}\" could not be finished", turn.name(), e);
+      Engine.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
     }
   }
 }

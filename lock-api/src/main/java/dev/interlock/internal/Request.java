@@ -9,19 +9,15 @@ import org.jspecify.annotations.Nullable;
  * @param name the lock's name
  * @param options how to take and keep it
  * @param holder the label for {@code inspect}
- * @param keep whether to renew it even though the options do not ask for it, until told otherwise:
- *     for the members of a set that is being gathered
+ * @param ofSet whether it is a member of a set, which is renewed until that is complete, whatever
+ *     the options say
  * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
  */
 record Request(
-    String name, LockOptions options, String holder, boolean keep, @Nullable Thread owner) {
+    String name, LockOptions options, String holder, boolean ofSet, @Nullable Thread owner) {
 
-  boolean renews() {
-    return keep || options.autoRenew();
-  }
-
-  /** Whether a turn that was acquired for the other request can go on under this one. */
-  boolean sharesTurnWith(Request other) {
+  /** Whether what was granted for the other request can be handed over to this one. */
+  boolean sharesGrantWith(Request other) {
     return options.autoRenew()
         && other.options.autoRenew()
         && options.term().equals(other.options.term());

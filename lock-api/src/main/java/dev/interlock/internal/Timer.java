@@ -2,7 +2,7 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Deadline;
-import java.util.Arrays;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -10,10 +10,8 @@ import org.slf4j.LoggerFactory;
 /**
  * All timed events of one client, on one thread.
  *
- * <p>A binary heap in which every event knows its place, so that moving and cancelling cost O(log
- * n) and an event allocates nothing. The thread starts with the first event, sleeps exactly until
- * the next one, and is not woken when a later one is added: a client that takes and releases locks
- * all day wakes it once a second.
+ * <p>The thread starts with the first event, sleeps exactly until the next one, and is not woken
+ * when a later one is added: a client that takes and releases locks all day wakes it once a second.
  *
  * <p>Guarded by its monitor, and called under no other. On JDKs before 24 a thread inside a monitor
  * keeps its carrier. If such threads had to queue for a {@link java.util.concurrent.locks.Lock}
@@ -25,12 +23,21 @@ final class Timer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Timer.class);
 
   /** Something that happens at a time. Scheduled on at most one timer. */
-  abstract static class Event {
+  abstract static class Event implements Comparable<Event> {
     static final long NEVER = Long.MIN_VALUE;
 
     private volatile long due = NEVER;
+
+    // Guarded by the timer, as long as it has the event.
     private long at;
-    private int index = -1;
+    private long order;
+    private boolean scheduled;
+
+    /** By time; what is due together, in the order in which it was scheduled. */
+    @Override
+    public final int compareTo(Event other) {
+      return at == other.at ? Long.compare(order, other.order) : Long.signum(at - other.at);
+    }
 
     /**
      * Called on the timer's thread, after the event has left the timer. Must neither block nor call
@@ -53,10 +60,10 @@ final class Timer implements AutoCloseable {
   private final Runnable afterSweep;
 
   @GuardedBy("this")
-  private @Nullable Event[] heap = new Event[16];
+  private final TreeSet<Event> events = new TreeSet<>();
 
   @GuardedBy("this")
-  private int size;
+  private long scheduled;
 
   private volatile boolean running;
 
@@ -91,18 +98,9 @@ final class Timer implements AutoCloseable {
       return;
     }
     synchronized (this) {
-      if (running || closed) {
-        return;
-      }
-      running = true;
-    }
-    boolean started = false;
-    try {
-      platform.thread(threadName, this::run).start();
-      started = true;
-    } finally {
-      if (!started) {
-        running = false;
+      if (!running && !closed) {
+        platform.thread(threadName, this::run).start();
+        running = true;
       }
     }
   }
@@ -129,13 +127,16 @@ final class Timer implements AutoCloseable {
         return;
       }
       long at = event.due;
+      if (event.scheduled) {
+        take(event);
+      }
       if (at == Event.NEVER) {
-        if (event.index >= 0) {
-          removeAt(event.index);
-        }
         return;
       }
-      put(event, at);
+      event.at = at;
+      event.order = scheduled++;
+      event.scheduled = true;
+      events.add(event);
       if (thread != null && at - sleepingUntil < 0) {
         sleepingUntil = at;
         platform.unpark(thread);
@@ -149,28 +150,9 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  @GuardedBy("this")
-  private void put(Event event, long at) {
-    if (event.index < 0) {
-      if (size == heap.length) {
-        heap = Arrays.copyOf(heap, size * 2);
-      }
-      event.at = at;
-      siftUp(size++, event);
-      return;
-    }
-    long before = event.at;
-    event.at = at;
-    if (at - before < 0) {
-      siftUp(event.index, event);
-    } else {
-      siftDown(event.index, event);
-    }
-  }
-
   /** Returns how many events are scheduled. */
   synchronized int size() {
-    return size;
+    return events.size();
   }
 
   synchronized boolean isClosed() {
@@ -180,8 +162,7 @@ final class Timer implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
-    size = 0;
-    heap = new Event[0];
+    events.clear();
     platform.unpark(thread);
   }
 
@@ -211,19 +192,20 @@ final class Timer implements AutoCloseable {
     while ((due = pollDue()) != null) {
       fired = true;
       Event event = due;
-      survive(() -> event.fire(platform.nanoTime()));
+      survive("a timed event", () -> event.fire(platform.nanoTime()));
     }
     if (fired) {
-      survive(afterSweep);
+      survive("what follows timed events", afterSweep);
     }
   }
 
-  private static void survive(Runnable step) {
+  /** Runs it; if it fails, that is logged, if possible. */
+  static void survive(String what, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException | Error e) {
       try {
-        log.error("a timed event failed", e);
+        log.error("{} failed", what, e);
       } catch (RuntimeException | Error unlogged) {
         // There may be no memory even for that.
         return;
@@ -232,82 +214,21 @@ final class Timer implements AutoCloseable {
   }
 
   private synchronized long nextWake() {
-    Event first = size == 0 ? null : heap[0];
-    sleepingUntil = first == null ? Deadline.never(platform).nanos() : first.at;
+    sleepingUntil = events.isEmpty() ? Deadline.never(platform).nanos() : events.first().at;
     return closed ? platform.nanoTime() : sleepingUntil;
   }
 
   private synchronized @Nullable Event pollDue() {
-    Event first = size == 0 ? null : heap[0];
-    if (first == null || first.at - platform.nanoTime() > 0) {
+    if (events.isEmpty() || events.first().at - platform.nanoTime() > 0) {
       return null;
     }
-    removeAt(0);
-    return first;
+    return take(events.first());
   }
 
   @GuardedBy("this")
-  private void removeAt(int index) {
-    Event removed = at(index);
-    Event last = at(--size);
-    heap[size] = null;
-    removed.index = -1;
-    if (last != removed) {
-      siftDown(index, last);
-      if (last.index == index) {
-        siftUp(index, last);
-      }
-    }
-  }
-
-  @GuardedBy("this")
-  private void siftUp(int index, Event event) {
-    int hole = index;
-    while (hole > 0) {
-      int parent = (hole - 1) >>> 1;
-      Event above = at(parent);
-      if (event.at - above.at >= 0) {
-        break;
-      }
-      place(hole, above);
-      hole = parent;
-    }
-    place(hole, event);
-  }
-
-  @GuardedBy("this")
-  private void siftDown(int index, Event event) {
-    int hole = index;
-    while (true) {
-      int child = 2 * hole + 1;
-      if (child >= size) {
-        break;
-      }
-      if (child + 1 < size && at(child + 1).at - at(child).at < 0) {
-        child++;
-      }
-      Event below = at(child);
-      if (event.at - below.at <= 0) {
-        break;
-      }
-      place(hole, below);
-      hole = child;
-    }
-    place(hole, event);
-  }
-
-  @GuardedBy("this")
-  private void place(int index, Event event) {
-    heap[index] = event;
-    event.index = index;
-  }
-
-  @GuardedBy("this")
-  private Event at(int index) {
-    Event event = heap[index];
-    if (event == null) {
-      throw new IllegalStateException("hole in the heap at " + index);
-    }
+  private Event take(Event event) {
+    events.remove(event);
+    event.scheduled = false;
     return event;
   }
 }

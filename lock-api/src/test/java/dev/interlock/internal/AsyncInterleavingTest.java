@@ -54,7 +54,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease second = get(waiting);
       assertTrue(intercepted.steppedIn());
       assertTrue(second.isHeld());
-      assertTrue(second.fencingToken() - first.fencingToken() >= Turn.TOKENS_PER_TURN);
+      assertTrue(second.fencingToken() - first.fencingToken() >= LeaseState.LEASES_PER_GRANT);
     }
   }
 
@@ -69,7 +69,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());
       assertTrue(second.isHeld());
-      assertTrue(second.fencingToken() - first.fencingToken() >= Turn.TOKENS_PER_TURN);
+      assertTrue(second.fencingToken() - first.fencingToken() >= LeaseState.LEASES_PER_GRANT);
     }
   }
 

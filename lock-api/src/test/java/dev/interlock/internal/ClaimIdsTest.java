@@ -23,6 +23,10 @@ class ClaimIdsTest {
     private int randomness;
     private int draws;
 
+    String next(ClaimIds ids) {
+      return ids.next(millis, nanos);
+    }
+
     void becomeClone(int number) {
       randomness = number;
     }
@@ -73,7 +77,7 @@ class ClaimIdsTest {
   private static ClaimIds snapshot(Machine machine) {
     ClaimIds ids = new ClaimIds(machine);
     for (int i = 0; i < BEFORE; i++) {
-      ids.next();
+      machine.next(ids);
     }
     return ids;
   }
@@ -90,7 +94,7 @@ class ClaimIdsTest {
 
   @Test
   void anIdIs27CharactersThatAnyStoreTakes() {
-    String id = ofFirst.next();
+    String id = first.next(ofFirst);
     assertTrue(id.matches("[A-Za-z0-9_-]{27}"), id);
   }
 
@@ -98,7 +102,7 @@ class ClaimIdsTest {
   void noIdComesTwiceWhileTheClocksStandStill() {
     Set<String> ids = new HashSet<>();
     for (int i = 0; i < 100_000; i++) {
-      assertTrue(ids.add(ofFirst.next()));
+      assertTrue(ids.add(first.next(ofFirst)));
     }
   }
 
@@ -107,7 +111,7 @@ class ClaimIdsTest {
     resume();
     first.millis += 5_000;
     second.millis += 5_000;
-    assertNotEquals(ofFirst.next(), ofSecond.next());
+    assertNotEquals(first.next(ofFirst), second.next(ofSecond));
   }
 
   @Test
@@ -115,7 +119,7 @@ class ClaimIdsTest {
     resume();
     first.nanos -= 1;
     second.nanos -= 1;
-    assertNotEquals(ofFirst.next(), ofSecond.next());
+    assertNotEquals(first.next(ofFirst), second.next(ofSecond));
   }
 
   @Test
@@ -123,7 +127,7 @@ class ClaimIdsTest {
     resume();
     first.nanos += 1_000_000_000;
     second.nanos += 1_000_000_000;
-    assertNotEquals(ofFirst.next(), ofSecond.next());
+    assertNotEquals(first.next(ofFirst), second.next(ofSecond));
   }
 
   @Test
@@ -131,7 +135,7 @@ class ClaimIdsTest {
     resume();
     first.nanos += 1_000;
     second.nanos += 1_001;
-    assertNotEquals(ofFirst.next(), ofSecond.next());
+    assertNotEquals(first.next(ofFirst), second.next(ofSecond));
   }
 
   @Test
@@ -140,7 +144,7 @@ class ClaimIdsTest {
     for (int i = 0; i < 100; i++) {
       first.nanos += 10_000_000;
       first.millis += 10;
-      ofFirst.next();
+      first.next(ofFirst);
     }
     assertEquals(draws + 1, first.draws);
   }

@@ -11,7 +11,6 @@ import dev.interlock.LossReason;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
@@ -130,24 +129,5 @@ class ContestInterleavingTest extends EngineFixture {
     store.delete("a");
     time.advance(RENEWED.lookAgain().multipliedBy(2));
     waiter.get().close();
-  }
-
-  @Test
-  void whoWaitsForTheEndOfAContestLearnsOfItAlsoWhenItHasEndedBefore() throws Exception {
-    Request request = engine.request("a", RENEWED, false, null);
-    Acquisition.Patience patience = Acquisition.Patience.upTo(engine, Duration.ZERO);
-    Contest waitedFor = new Contest(engine, "a");
-    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
-    Background<LeaseState> attempt = inBackground(() -> waitedFor.run(request, patience));
-    gate.awaitArrival();
-    CompletableFuture<?> ended = waitedFor.ended();
-    assertFalse(ended.isDone());
-    gate.open();
-    assertTrue(attempt.get().isHeld());
-    get(ended);
-    attempt.get().release();
-    Contest alone = new Contest(engine, "a");
-    assertTrue(alone.run(request, patience).isHeld());
-    assertTrue(alone.ended().isDone());
   }
 }

@@ -60,7 +60,7 @@ class EdgeTest extends EngineFixture {
       int heads = 0;
       for (int i = 0; i < 400; i++) {
         held += store.holds("n" + i) ? 1 : 0;
-        heads += engine.line().hasHead("n" + i) ? 1 : 0;
+        heads += engine.line().isBusy("n" + i) ? 1 : 0;
       }
       assertEquals(0, heads, () -> "of " + diver.cutOff);
       assertEquals(0, held);
@@ -83,9 +83,7 @@ class EdgeTest extends EngineFixture {
             if (armed[0]
                 && !pause.isEmpty()
                 && StackWalker.getInstance()
-                    .walk(f -> f.limit(6).anyMatch(x -> x.getMethodName().equals("nextAttempt")))
-                && StackWalker.getInstance()
-                    .walk(f -> f.limit(6).anyMatch(x -> x.getMethodName().equals("clockOffset")))) {
+                    .walk(f -> f.limit(6).anyMatch(x -> x.getMethodName().equals("nextAttempt")))) {
               time.pass(pause.remove(0));
             }
             return time.wallMillis();
@@ -119,7 +117,7 @@ class EdgeTest extends EngineFixture {
     assertTrue(got);
     Background<Lease> next = inBackground(() -> acquire(RENEWED));
     time.awaitAsleep(next.thread);
-    state[0].forsaken("of the test");
+    state[0].abandon("of the test");
     var unused = state[0].release();
     Lease lease = next.get();
     for (int i = 0; i < 9; i++) {

@@ -110,7 +110,7 @@ class HandOverTest extends EngineFixture {
     time.advance(TERM.dividedBy(3));
     assertEquals(LossReason.TAKEN, get(first.lost()).reason());
     try (Lease second = get(waiting)) {
-      assertTrue(second.fencingToken() > first.fencingToken() + Turn.TOKENS_PER_TURN - 1);
+      assertTrue(second.fencingToken() > first.fencingToken() + LeaseState.LEASES_PER_GRANT - 1);
     }
   }
 

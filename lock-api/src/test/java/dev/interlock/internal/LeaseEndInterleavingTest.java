@@ -69,7 +69,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     time.advance(INTERVAL);
     gate.awaitArrival();
-    dropped.forsaken("the test dropped it");
+    dropped.abandon("the test dropped it");
     gate.open();
     next(events, LockEvent.Renewed.class);
     time.advance(INTERVAL);
@@ -82,7 +82,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
     LeaseState lease =
         engine.tryAcquire(engine.request("a", options, false, null), held -> held).orElseThrow();
-    lease.forsaken("the test dropped it");
+    lease.abandon("the test dropped it");
     assertEquals(MAX_HOLD, lease.remaining());
   }
 

@@ -97,7 +97,7 @@ class LocalLineLincheckTest {
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // Whoever has just become the head in the line is about to say so.
-      while (line.hasHead(NAME) && !headTold.get()) {
+      while (line.isBusy(NAME) && !headTold.get()) {
         Thread.onSpinWait();
       }
       if (headTold.getAndSet(false)) {

@@ -44,7 +44,7 @@ class LossInterleavingTest {
         EngineFixture.inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "isCertain",
+                  "isHeld",
                   () -> {
                     first.release();
                     time.pass(MAX_HOLD);
@@ -83,7 +83,7 @@ class LossInterleavingTest {
         EngineFixture.inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "isCertain",
+                  "isHeld",
                   () -> {
                     first.release();
                     time.sleepMachine(MAX_HOLD.plusSeconds(1));
