@@ -104,9 +104,10 @@ record Acquisition(Engine engine, Request request, Patience patience) {
     LeaseState lease = null;
     try {
       engine.ensureOpen();
-      Contest contest = engine.line().inherit(name());
+      Contest contest = engine.line().contest(name());
       if (contest == null) {
-        contest = new Contest(engine, request);
+        contest = new Contest(engine, name());
+        engine.line().contest(name(), contest);
       }
       lease = contest.run(request, patience);
     } finally {
@@ -124,7 +125,8 @@ record Acquisition(Engine engine, Request request, Patience patience) {
 
   /** What it comes to when the time has passed behind another thread of this client. */
   @Nullable LeaseState timedOutInLine() {
-    LockUnavailableException trouble = engine.line().trouble(name());
+    Contest contest = engine.line().contest(name());
+    LockUnavailableException trouble = contest == null ? null : contest.trouble();
     if (trouble != null) {
       throw engine.unavailable("the store could not be asked in time", trouble);
     }

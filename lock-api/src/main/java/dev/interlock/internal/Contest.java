@@ -62,16 +62,19 @@ final class Contest {
 
   // --- the store, as the attempts found it ---
 
-  private @Nullable LockUnavailableException trouble;
-  private long troubleSince;
+  /** What it failed with since it answered last; null if it has not. */
+  private @Nullable LockUnavailableException failure;
 
-  private final Backoff backoff;
+  private long failingSince;
+  private @Nullable Backoff backoff;
 
-  Contest(Engine engine, Request request) {
+  /** The same, but for a store that has let us in line since. */
+  private volatile @Nullable LockUnavailableException trouble;
+
+  Contest(Engine engine, String name) {
     this.engine = engine;
-    this.name = request.name();
+    this.name = name;
     this.wakeUp = new WakeUp(engine.time());
-    this.backoff = new Backoff(engine.platform(), request.options().term());
   }
 
   /**
@@ -83,34 +86,36 @@ final class Contest {
    *     the patience is at its end
    */
   @Nullable LeaseState run(Request request, Patience patience) throws InterruptedException {
-    boolean passedOn = false;
+    failure = null;
+    boolean leaves = false;
     try {
       LeaseState lease =
           engine.store() instanceof QueueingBackend queueing
                   && (isOfUse(place, request) || !patience.deadline().hasPassed())
               ? queue(queueing, request, patience)
               : poll(request, patience);
-      passedOn = lease == null && leave();
+      leaves = lease == null;
       return lease;
     } catch (InterruptedException e) {
-      passedOn = leave();
+      leaves = grant == null;
       throw e;
     } finally {
-      if (!passedOn) {
-        end();
+      if (!leaves || place == null) {
+        endAttempt();
       }
     }
-  }
-
-  /** Leaves the place in the server's line to the next in the local one, if there are both. */
-  private boolean leave() {
-    return place != null && grant == null && engine.line().bequeath(name, this);
   }
 
   /** Undoes what is left of it, as nobody goes on with it. */
   void end() {
     endAttempt();
-    leaveEngine();
+    engine.line().contest(name, null);
+    engine.signalEnd();
+  }
+
+  /** The trouble that the store is in, so that those behind can say why they got nothing. */
+  @Nullable LockUnavailableException trouble() {
+    return trouble;
   }
 
   /** The server has taken back what it granted to an attempt. */
@@ -145,7 +150,7 @@ final class Contest {
           pause = lookAgain(((Attempt.Busy) attempt).lookAgain(), request.options().lookAgain());
         } catch (LockUnavailableException e) {
           failed(e, patience);
-          pause = backoff.next();
+          pause = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
           if (!(engine.store() instanceof QueueingBackend)) {
             // What lapses ends by itself, should a refused attempt have left it.
@@ -206,7 +211,7 @@ final class Contest {
           place = current;
         }
         engine.ensureOpen();
-        engine.line().trouble(name, null);
+        trouble = null;
         Attempt attempt = current.await(patience.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
@@ -220,7 +225,7 @@ final class Contest {
           answered();
         }
         failed(e, patience);
-        wakeUp.await(patience.deadline().orIn(backoff.next()));
+        wakeUp.await(patience.deadline().orIn(pauseAfterFailure(request)));
       }
       engine.ensureOpen();
       if (patience.deadline().hasPassed()) {
@@ -266,7 +271,6 @@ final class Contest {
   /** Makes the next attempt's identity. */
   private Claim nextAttempt(Request request) {
     endAttempt();
-    leaveEngine();
     LockOptions options = request.options();
     // The wall clock first: a pause between the two readings must not hide as much sleep.
     long wall = engine.platform().wallMillis();
@@ -279,7 +283,9 @@ final class Contest {
       earlyLoss = null;
     }
     grant = null;
-    engine.enter(next, this);
+    engine.timer().start();
+    // Whoever closes the client has seen this contest, or is seen here.
+    engine.ensureOpen();
     // From here on a request may be on its way.
     settled = false;
     return next;
@@ -287,14 +293,6 @@ final class Contest {
 
   private synchronized @Nullable Claim claim() {
     return claim;
-  }
-
-  // Not before the next attempt: closing the client ends the pause until then as well.
-  private void leaveEngine() {
-    Claim present = claim();
-    if (present != null) {
-      engine.leave(present);
-    }
   }
 
   /** Ends the present attempt; what the store may have of it is undone. */
@@ -343,6 +341,7 @@ final class Contest {
       early = earlyLoss;
     }
     settle();
+    end();
     if (early != null) {
       lease.lose(early.reason(), early.detail());
     }
@@ -361,31 +360,37 @@ final class Contest {
   }
 
   private void answered() {
+    failure = null;
     trouble = null;
-    // Also what an earlier head of the line has left there.
-    engine.line().trouble(name, null);
-    backoff.reset();
+    backoff = null;
   }
 
   private void failed(LockUnavailableException problem, Patience patience) {
     endAttempt();
     engine.ensureOpen();
     long now = engine.time().nanoTime();
-    if (trouble == null) {
-      troubleSince = now;
+    if (failure == null) {
+      failingSince = now;
     }
+    failure = problem;
     trouble = problem;
-    engine.line().trouble(name, problem);
     if (patience.deadline().hasPassed()
-        || now - troubleSince >= patience.withoutStore().toNanos()) {
+        || now - failingSince >= patience.withoutStore().toNanos()) {
       throw problem;
     }
   }
 
   private @Nullable LeaseState giveUp() {
-    if (trouble != null) {
-      throw trouble;
+    if (failure != null) {
+      throw failure;
     }
     return null;
+  }
+
+  private Duration pauseAfterFailure(Request request) {
+    if (backoff == null) {
+      backoff = new Backoff(engine.platform(), request.options().term());
+    }
+    return backoff.next();
   }
 }

@@ -27,16 +27,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,11 +63,6 @@ final class Engine implements LockClient {
   private final ThreadHolds threadHolds = new ThreadHolds();
   private final ClaimIds claimIds;
   private final CallSites callSites;
-
-  /** By their claims' ids. */
-  private final ConcurrentHashMap<String, Contest> contests = new ConcurrentHashMap<>();
-
-  private final ConcurrentHashMap<String, LeaseState> leases = new ConcurrentHashMap<>();
 
   /** For the thread that closes the client: a contest or a lease has ended. */
   private final WakeUp ended;
@@ -230,16 +225,16 @@ final class Engine implements LockClient {
       if (Math.abs(slept) > TOLERANCE) {
         offset = current;
       }
-      if (leases.isEmpty()) {
+      if (line.size() == 0) {
         on.set(false);
-        if (!leases.isEmpty()) {
+        if (line.size() != 0) {
           start();
         }
         return;
       }
       timer.schedule(this, now + PERIOD);
       if (slept > TOLERANCE) {
-        leases.values().forEach(lease -> timer.schedule(lease, now));
+        line.leases().forEach(lease -> timer.schedule(lease, now));
       }
     }
   }
@@ -313,55 +308,38 @@ final class Engine implements LockClient {
   }
 
   void add(LeaseState lease) {
-    replace(lease);
+    line.begin(lease);
     sleepWatch.start();
-  }
-
-  /** From now on this lease has its grant, which another may have had before. */
-  void replace(LeaseState lease) {
-    leases.put(lease.grant().claim().id(), lease);
   }
 
   void remove(LeaseState lease) {
     timer.cancel(lease);
-    leases.remove(lease.grant().claim().id());
+    line.end(lease);
     signalEnd();
   }
 
-  private void signalEnd() {
+  /** Lets the thread that closes the client, if there is one, look again. */
+  void signalEnd() {
     if (closed.get()) {
       ended.signal();
     }
   }
 
-  /** From now on a contest has this claim; not after the client was closed. */
-  void enter(Claim claim, Contest contest) {
-    timer.start();
-    contests.put(claim.id(), contest);
-    ensureOpen();
-  }
-
-  /** The contest no longer has this claim. */
-  void leave(Claim claim) {
-    contests.remove(claim.id());
-    signalEnd();
-  }
-
   void lost(Claim claim, LossReason reason, String detail) {
-    Contest contest = contests.get(claim.id());
+    Contest contest = line.contest(claim.name());
     if (contest != null) {
       // Its lease may begin just now: before the loss was noted here, or after, when it is seen.
       contest.lost(claim, reason, detail);
     }
-    LeaseState lease = leases.get(claim.id());
-    if (lease != null) {
+    LeaseState lease = line.lease(claim.name());
+    if (lease != null && lease.grant().claim().id().equals(claim.id())) {
       lease.lose(reason, detail);
     }
   }
 
-  /** Returns how many attempts, leases and undoings there are; nothing when nobody uses it. */
+  /** Returns for how much there is something to do; nothing when nobody uses it. */
   int residue() {
-    return contests.size() + leases.size() + cleanup.pending() + line.size();
+    return line.size() + cleanup.pending();
   }
 
   // --- releasing ------------------------------------------------------------------------------
@@ -501,16 +479,16 @@ final class Engine implements LockClient {
       Deadline drained = in(drain);
       Deadline contestsEnded = requestDeadline();
       line.drain().forEach(LocalLine.Waiter::onClose);
-      contests.values().forEach(Contest::stop);
-      while (isInterruptedWhileEnding(contests, contestsEnded)) {
+      line.contests().forEach(Contest::stop);
+      while (isInterruptedWhileEnding(line::contests, contestsEnded)) {
         interrupted = true;
       }
       Duration left = requestTimeout().plus(contestsEnded.remaining());
-      interrupted = interrupted || isInterruptedWhileEnding(leases, drained);
+      interrupted = interrupted || isInterruptedWhileEnding(line::leases, drained);
       Deadline deadline = in(left);
       endLeases(deadline);
-      interrupted |= isInterruptedWhileEnding(leases, deadline);
-      if (!leases.isEmpty() || deadline.hasPassed()) {
+      interrupted |= isInterruptedWhileEnding(line::leases, deadline);
+      if (line.leases().findAny().isPresent() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their terms");
       }
       cleanup.finish(deadline);
@@ -537,10 +515,10 @@ final class Engine implements LockClient {
   /**
    * Waits until none is left: once the client is closed none begins that does not end by itself.
    */
-  private boolean isInterruptedWhileEnding(Map<String, ?> those, Deadline deadline) {
+  private boolean isInterruptedWhileEnding(Supplier<Stream<?>> those, Deadline deadline) {
     try {
       boolean signalled = true;
-      while (signalled && !those.isEmpty()) {
+      while (signalled && those.get().findAny().isPresent()) {
         signalled = ended.await(deadline);
       }
       return false;
@@ -552,11 +530,10 @@ final class Engine implements LockClient {
   /** Tells all holders first, and then frees what they held. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
-    for (LeaseState lease : leases.values()) {
-      if (lease.loseHeld(LossReason.CLOSED, "its client was closed while it was held")) {
-        open.add(lease.grant());
-      }
-    }
+    line.leases()
+        .filter(
+            lease -> lease.loseHeld(LossReason.CLOSED, "its client was closed while it was held"))
+        .forEach(lease -> open.add(lease.grant()));
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {

@@ -194,7 +194,7 @@ final class LeaseState extends Timer.Event {
       released(ReleaseOutcome.RELEASED);
       successor = taker;
       taker.begin(now);
-      engine.replace(taker);
+      engine.line().begin(taker);
     }
     return taker;
   }

@@ -1,12 +1,13 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.LockUnavailableException;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,13 +41,13 @@ final class LocalLine {
     void onClose();
   }
 
-  /** Those behind one head. Ends with it: nobody is added to a queue that has ended. */
+  /** A head, and those behind it. Ends with it: nobody is added to a queue that has ended. */
   private static final class Queue {
-    volatile @Nullable LockUnavailableException trouble;
+    /** How the head gets the lock; one that gives up leaves it to the next. */
+    volatile @Nullable Contest contest;
 
-    /** What a head that gave up has left to the next, until that takes it. */
-    @GuardedBy("this")
-    private @Nullable Contest heritage;
+    /** What the head has. */
+    volatile @Nullable LeaseState lease;
 
     /** None until somebody has to wait, as most never have to. Never none again after that. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
@@ -84,21 +85,6 @@ final class LocalLine {
       }
       line.remove(first);
       return first;
-    }
-
-    synchronized boolean bequeath(Contest contest) {
-      LinkedHashSet<Waiter> line = waiters;
-      boolean wanted = line != null && !line.isEmpty();
-      if (wanted) {
-        heritage = contest;
-      }
-      return wanted;
-    }
-
-    synchronized @Nullable Contest inherit() {
-      Contest inherited = heritage;
-      heritage = null;
-      return inherited;
     }
 
     synchronized int size() {
@@ -153,49 +139,26 @@ final class LocalLine {
 
   /** Called by the head, to end its being so. */
   void pass(String name) {
-    // A loop, as there may be more that do not want to than a stack is deep.
-    Waiter next;
-    do {
-      next = next(name);
-    } while (next != null && !next.onHead());
-  }
-
-  private @Nullable Waiter next(String name) {
     Queue queue = queues.get(name);
-    if (queue == null) {
-      return null;
-    }
-    Waiter next;
-    Contest unwanted;
-    synchronized (queue) {
-      next = queue.poll(anybody -> true);
-      unwanted = next == null ? queue.inherit() : null;
-      if (next == null) {
-        queue.ended = true;
-        queues.remove(name, queue);
+    // A loop, as there may be more that do not want to than a stack is deep.
+    while (queue != null) {
+      Waiter next;
+      Contest left;
+      synchronized (queue) {
+        next = queue.poll(anybody -> true);
+        left = next == null ? queue.contest : null;
+        if (next == null && left == null) {
+          queue.ended = true;
+          queues.remove(name, queue);
+          return;
+        }
+      }
+      if (left != null) {
+        left.end();
+      } else if (next != null && next.onHead()) {
+        return;
       }
     }
-    if (unwanted != null) {
-      unwanted.end();
-    }
-    return next;
-  }
-
-  /**
-   * Called by the head before it passes, to leave its contest to the next; if nobody is next then,
-   * the contest ends.
-   *
-   * @return false if nobody stands behind it
-   */
-  boolean bequeath(String name, Contest contest) {
-    Queue queue = queues.get(name);
-    return queue != null && queue.bequeath(contest);
-  }
-
-  /** Called by the head: takes what the one before has left, if it has left anything. */
-  @Nullable Contest inherit(String name) {
-    Queue queue = queues.get(name);
-    return queue == null ? null : queue.inherit();
   }
 
   /**
@@ -209,22 +172,52 @@ final class LocalLine {
     return queue == null ? null : queue.poll(fits);
   }
 
-  /**
-   * Called by the head while it contends: what the server's last answer was, null if a good one.
-   */
-  void trouble(String name, @Nullable LockUnavailableException trouble) {
+  /** The contest of the head, or of one before it that gave up; null if there is none. */
+  @Nullable Contest contest(String name) {
+    Queue queue = queues.get(name);
+    return queue == null ? null : queue.contest;
+  }
+
+  /** Called by the head: says how it gets the lock, or that it need not any more. */
+  void contest(String name, @Nullable Contest contest) {
     Queue queue = queues.get(name);
     if (queue != null) {
-      queue.trouble = trouble;
+      queue.contest = contest;
     }
   }
 
-  /**
-   * The trouble that the name's head is in, so that those behind it can say why they got nothing.
-   */
-  @Nullable LockUnavailableException trouble(String name) {
+  /** What the head has; null if it has nothing yet. */
+  @Nullable LeaseState lease(String name) {
     Queue queue = queues.get(name);
-    return queue == null ? null : queue.trouble;
+    return queue == null ? null : queue.lease;
+  }
+
+  /** Called by the head, or for whoever is the head now. */
+  void begin(LeaseState lease) {
+    Queue queue = queues.get(lease.name());
+    if (queue != null) {
+      queue.lease = lease;
+    }
+  }
+
+  /** The lease has ended. The name may have another by now. */
+  void end(LeaseState lease) {
+    Queue queue = queues.get(lease.name());
+    if (queue != null) {
+      synchronized (queue) {
+        if (queue.lease == lease) {
+          queue.lease = null;
+        }
+      }
+    }
+  }
+
+  Stream<Contest> contests() {
+    return queues.values().stream().map(queue -> queue.contest).filter(Objects::nonNull);
+  }
+
+  Stream<LeaseState> leases() {
+    return queues.values().stream().map(queue -> queue.lease).filter(Objects::nonNull);
   }
 
   /** Takes all waiters out of line; the heads stay. */
@@ -237,7 +230,8 @@ final class LocalLine {
   /** Whether somebody contends for the lock without trouble, or holds it. */
   boolean isBusy(String name) {
     Queue queue = queues.get(name);
-    return queue != null && queue.trouble == null;
+    Contest contest = queue == null ? null : queue.contest;
+    return queue != null && (contest == null || contest.trouble() == null);
   }
 
   /** Whether somebody may stand behind the head; false only if nobody does. */
