@@ -12,32 +12,31 @@ import org.jspecify.annotations.Nullable;
  */
 final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalLine.Waiter {
 
-  private final Acquisition acquisition;
   private final long enteredAt;
 
   private AsyncAcquisition(
-      Acquisition acquisition,
+      Engine engine,
+      Request request,
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
-    super(acquisition.engine(), acquisition.patience(), result, future);
-    this.acquisition = acquisition;
+    super(engine, request, result, future);
     this.enteredAt = engine.time().nanoTime();
   }
 
   static <R> CompletableFuture<R> start(
-      Acquisition acquisition, Function<@Nullable LeaseState, R> result) {
-    return new AsyncAcquisition<>(acquisition, result, new CompletableFuture<>()).start();
+      Engine engine, Request request, Function<@Nullable LeaseState, R> result) {
+    return new AsyncAcquisition<>(engine, request, result, new CompletableFuture<>()).start();
   }
 
   @Override
   void enter() {
-    if (engine.line().enter(acquisition.name(), this)) {
+    if (engine.line().enter(request.name(), this)) {
       if (!onHead()) {
         passOn();
       }
       return;
     }
-    timeOutAt(patience.deadline());
+    timeOutAt(request.deadline());
     engine.ensureLineServed(this);
     if (future.isDone() && leaveLine()) {
       // It was done before it was in line.
@@ -47,7 +46,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   public Request request() {
-    return acquisition.request();
+    return request;
   }
 
   @Override
@@ -57,12 +56,12 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   boolean leaveLine() {
-    return engine.line().leave(acquisition.name(), this);
+    return engine.line().leave(request.name(), this);
   }
 
   @Override
   void passOn() {
-    engine.line().pass(acquisition.name());
+    engine.pass(request.name());
   }
 
   @Override
@@ -84,19 +83,19 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   @Nullable LeaseState work() throws InterruptedException {
-    return acquisition.contend();
+    return engine.contend(request);
   }
 
   @Override
   @Nullable LeaseState timedOutInLine() {
-    return acquisition.timedOutInLine();
+    return engine.timedOutInLine(request);
   }
 
   @Override
   void deliver(@Nullable LeaseState lease) {
     if (lease != null && !lease.isHeld() && !future.isDone()) {
       // It ended on its way here, which counts as not granted.
-      var unused = new AsyncAcquisition<>(acquisition, result, future).start();
+      var unused = new AsyncAcquisition<>(engine, request, result, future).start();
     } else {
       super.deliver(lease);
     }

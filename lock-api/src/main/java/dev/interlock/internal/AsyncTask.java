@@ -1,7 +1,6 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.internal.Acquisition.Patience;
 import dev.interlock.spi.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -27,7 +26,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   }
 
   final Engine engine;
-  final Patience patience;
+  final Request request;
   final Function<@Nullable T, R> result;
   final CompletableFuture<R> future;
 
@@ -44,11 +43,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
    */
   AsyncTask(
       Engine engine,
-      Patience patience,
+      Request request,
       Function<@Nullable T, R> result,
       CompletableFuture<R> future) {
     this.engine = engine;
-    this.patience = patience;
+    this.request = request;
     this.result = result;
     this.future = future;
   }
@@ -119,7 +118,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       return false;
     }
     try {
-      timeOutAt(patience.forThread());
+      timeOutAt(request.forThread());
       threads.execute(this::run);
     } catch (RuntimeException | Error e) {
       // The client was closed, or no thread could be started.

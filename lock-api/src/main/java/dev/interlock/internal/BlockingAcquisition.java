@@ -17,15 +17,15 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     CLOSED
   }
 
-  private final Acquisition acquisition;
   private final Engine engine;
+  private final Request request;
   private final long enteredAt;
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
   private volatile @Nullable LeaseState handedOver;
 
-  private BlockingAcquisition(Acquisition acquisition) {
-    this.acquisition = acquisition;
-    this.engine = acquisition.engine();
+  private BlockingAcquisition(Engine engine, Request request) {
+    this.engine = engine;
+    this.request = request;
     this.enteredAt = engine.time().nanoTime();
   }
 
@@ -35,35 +35,54 @@ final class BlockingAcquisition implements LocalLine.Waiter {
    * @param handle makes what is returned of the lease
    * @return null if the time passed and that is no failure
    */
-  static <R> @Nullable R run(Acquisition acquisition, Function<LeaseState, R> handle)
+  static <R> @Nullable R run(Engine engine, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
     StackRoom.require();
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    Engine engine = acquisition.engine();
     R handed = null;
     while (handed == null) {
       engine.ensureOpen();
       LeaseState lease =
-          engine.line().tryEnter(acquisition.name())
-              ? acquisition.contend()
-              : new BlockingAcquisition(acquisition).awaitTurn();
+          engine.line().tryEnter(request.name())
+              ? engine.contend(request)
+              : new BlockingAcquisition(engine, request).awaitTurn();
       if (lease == null) {
         return null;
       }
-      handed = acquisition.hand(lease, handle);
+      handed = hand(lease, handle);
     }
     return handed;
   }
 
-  private @Nullable LeaseState awaitTurn() throws InterruptedException {
-    Deadline deadline = acquisition.patience().deadline();
-    if (deadline.hasPassed()) {
-      return acquisition.timedOutInLine();
+  /**
+   * Makes what its user gets of a lease. Whatever is thrown between the grant and this method's
+   * return gives the lock up.
+   *
+   * @return null if the lease ended on its way here, which counts as not granted
+   */
+  private static <R> @Nullable R hand(LeaseState lease, Function<LeaseState, R> handle) {
+    R handed = null;
+    try {
+      if (lease.phase() == LeaseState.Phase.HELD) {
+        handed = handle.apply(lease);
+      }
+      return handed;
+    } finally {
+      if (handed == null) {
+        var unused = lease.release();
+      }
     }
-    if (engine.line().enter(acquisition.name(), this)) {
-      return acquisition.contend();
+  }
+
+  private @Nullable LeaseState awaitTurn() throws InterruptedException {
+    Deadline deadline = request.deadline();
+    if (deadline.hasPassed()) {
+      return engine.timedOutInLine(request);
+    }
+    if (engine.line().enter(request.name(), this)) {
+      return engine.contend(request);
     }
     engine.ensureLineServed(this);
     boolean inTime;
@@ -71,17 +90,17 @@ final class BlockingAcquisition implements LocalLine.Waiter {
       inTime = Awaiting.done(engine.time(), decision, deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
       // Whatever ended the wait: a waiter that is left in line would be given the lock some day.
-      if (!engine.line().leave(acquisition.name(), this)) {
+      if (!engine.line().leave(request.name(), this)) {
         refuse(awaitDecision());
       }
       throw e;
     }
-    if (!inTime && engine.line().leave(acquisition.name(), this)) {
-      return acquisition.timedOutInLine();
+    if (!inTime && engine.line().leave(request.name(), this)) {
+      return engine.timedOutInLine(request);
     }
     return switch (awaitDecision()) {
-      case HEAD -> acquisition.contend();
-      case HANDED_OVER -> handedOver;
+      case HEAD -> engine.contend(request);
+      case HANDED_OVER -> handedOver();
       case CLOSED -> throw engine.closed();
     };
   }
@@ -92,10 +111,17 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     return decision.join();
   }
 
+  private @Nullable LeaseState handedOver() {
+    LeaseState lease = handedOver;
+    // It may have ended before this thread went on.
+    var unused = lease != null && lease.isHeld();
+    return lease;
+  }
+
   private void refuse(Decision unwanted) {
     LeaseState lease = handedOver;
     if (unwanted == Decision.HEAD) {
-      engine.line().pass(acquisition.name());
+      engine.pass(request.name());
     } else if (lease != null) {
       lease.release();
     }
@@ -103,7 +129,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
 
   @Override
   public Request request() {
-    return acquisition.request();
+    return request;
   }
 
   @Override

@@ -5,7 +5,6 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
-import dev.interlock.internal.Acquisition.Patience;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -40,8 +39,7 @@ final class Contest {
 
   // --- the present attempt, or else the last ---
 
-  @GuardedBy("this")
-  private @Nullable Claim claim;
+  private volatile @Nullable Claim claim;
 
   /** Told by the server before a lease had begun. */
   @GuardedBy("this")
@@ -85,15 +83,15 @@ final class Contest {
    * @throws LockUnavailableException if the deadline passed and the last answer was a failure, or
    *     the patience is at its end
    */
-  @Nullable LeaseState run(Request request, Patience patience) throws InterruptedException {
+  @Nullable LeaseState run(Request request) throws InterruptedException {
     failure = null;
     boolean leaves = false;
     try {
       LeaseState lease =
           engine.store() instanceof QueueingBackend queueing
-                  && (isOfUse(place, request) || !patience.deadline().hasPassed())
-              ? queue(queueing, request, patience)
-              : poll(request, patience);
+                  && (isOfUse(place, request) || !request.deadline().hasPassed())
+              ? queue(queueing, request)
+              : poll(request);
       leaves = lease == null;
       return lease;
     } catch (InterruptedException e) {
@@ -120,7 +118,8 @@ final class Contest {
 
   /** The server has taken back what it granted to an attempt. */
   synchronized void lost(Claim lost, LossReason reason, String detail) {
-    if (claim != null && claim.id().equals(lost.id())) {
+    Claim present = claim;
+    if (present != null && present.id().equals(lost.id())) {
       earlyLoss = new EarlyLoss(reason, detail);
     }
   }
@@ -133,23 +132,22 @@ final class Contest {
 
   // --- stores without a queue -----------------------------------------------------------------
 
-  private @Nullable LeaseState poll(Request request, Patience patience)
-      throws InterruptedException {
+  private @Nullable LeaseState poll(Request request) throws InterruptedException {
     LockBackend.Watch watch = null;
     try {
       while (true) {
         Duration pause;
         try {
           Claim next = nextAttempt(request);
-          Attempt attempt = engine.store().tryAcquire(next, requestDeadline(patience));
+          Attempt attempt = engine.store().tryAcquire(next, requestDeadline(request));
           if (attempt instanceof Attempt.Granted granted) {
-            return begin(cappedAt(granted.grant(), begunAt), request);
+            return inTime(begin(cappedAt(granted.grant(), begunAt), request), granted.grant());
           }
           settleWithNothingLeft();
           answered();
           pause = lookAgain(((Attempt.Busy) attempt).lookAgain(), request.options().lookAgain());
         } catch (LockUnavailableException e) {
-          failed(e, patience);
+          failed(e, request);
           pause = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
           if (!(engine.store() instanceof QueueingBackend)) {
@@ -158,7 +156,7 @@ final class Contest {
           }
           throw e;
         }
-        if (patience.deadline().hasPassed()) {
+        if (request.deadline().hasPassed()) {
           return giveUp();
         }
         if (watch == null) {
@@ -166,7 +164,7 @@ final class Contest {
           // place, so that a release before that is seen.
           watch = watch();
         }
-        wakeUp.await(patience.deadline().orIn(pause));
+        wakeUp.await(request.deadline().orIn(pause));
         engine.ensureOpen();
       }
     } finally {
@@ -201,21 +199,22 @@ final class Contest {
 
   // --- stores with a queue --------------------------------------------------------------------
 
-  private @Nullable LeaseState queue(QueueingBackend store, Request request, Patience patience)
+  private @Nullable LeaseState queue(QueueingBackend store, Request request)
       throws InterruptedException {
     while (true) {
       try {
         QueueingBackend.Place current = place;
         if (current == null || !isOfUse(current, request)) {
-          current = store.join(nextAttempt(request), requestDeadline(patience));
+          current = store.join(nextAttempt(request), requestDeadline(request));
           place = current;
         }
         engine.ensureOpen();
         trouble = null;
-        Attempt attempt = current.await(patience.deadline());
+        Attempt attempt = current.await(request.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
-          return begin(confirmed(store, granted.grant(), patience), request);
+          LeaseState lease = begin(granted.grant(), request);
+          return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
         }
         answered();
       } catch (LockUnavailableException e) {
@@ -224,38 +223,36 @@ final class Contest {
           // sign that it has recovered.
           answered();
         }
-        failed(e, patience);
-        wakeUp.await(patience.deadline().orIn(pauseAfterFailure(request)));
+        failed(e, request);
+        wakeUp.await(request.deadline().orIn(pauseAfterFailure(request)));
       }
       engine.ensureOpen();
-      if (patience.deadline().hasPassed()) {
+      if (request.deadline().hasPassed()) {
         return giveUp();
       }
     }
   }
 
   /**
-   * If the machine slept in line, that may have been before the grant. Only the store knows whether
-   * it still stands.
+   * If the machine slept in line, that may have been before the grant, which is late by our clocks
+   * alone. Only the store knows whether it still stands.
    */
-  private Grant confirmed(QueueingBackend store, Grant granted, Patience patience)
+  private LeaseState beginConfirmed(QueueingBackend store, Grant granted, Request request)
       throws InterruptedException {
-    grant = granted;
+    LeaseState lease = null;
     long now = engine.time().nanoTime();
-    if (granted.validUntil() - now <= 0
-        || engine.remaining(granted.validUntil(), clockOffset) > 0) {
-      return granted;
+    if (granted.validUntil() - now > 0) {
+      long offset = engine.clockOffset();
+      if (store.renew(granted, requestDeadline(request)) instanceof Renewal.Renewed renewed) {
+        clockOffset = offset;
+        lease = begin(cappedAt(granted.validUntil(renewed.validUntil()), now), request);
+      }
     }
-    long offset = engine.clockOffset();
-    if (store.renew(granted, requestDeadline(patience)) instanceof Renewal.Renewed renewed) {
-      clockOffset = offset;
-      return cappedAt(granted.validUntil(renewed.validUntil()), now);
-    }
-    return granted;
+    return inTime(lease, granted);
   }
 
   private boolean isOfUse(QueueingBackend.@Nullable Place held, Request request) {
-    Claim present = claim();
+    Claim present = claim;
     return held != null
         && present != null
         && present.term().equals(request.options().term())
@@ -264,8 +261,8 @@ final class Contest {
 
   // --- both -----------------------------------------------------------------------------------
 
-  private Deadline requestDeadline(Patience patience) {
-    return patience.forRequest(engine.requestTimeout());
+  private Deadline requestDeadline(Request request) {
+    return request.forStore(engine.requestTimeout());
   }
 
   /** Makes the next attempt's identity. */
@@ -291,13 +288,9 @@ final class Contest {
     return next;
   }
 
-  private synchronized @Nullable Claim claim() {
-    return claim;
-  }
-
   /** Ends the present attempt; what the store may have of it is undone. */
   private void endAttempt() {
-    Claim present = claim();
+    Claim present = claim;
     Grant granted = grant;
     if (settled || present == null) {
       return;
@@ -318,22 +311,29 @@ final class Contest {
 
   private void settleWithNothingLeft() {
     settle();
-    Claim present = claim();
+    Claim present = claim;
     if (present != null) {
       engine.cleanup().forget(present);
     }
   }
 
-  /** From a grant that is in time on, the lease has the claim. */
-  private LeaseState begin(Grant granted, Request request) {
-    grant = granted;
-    LeaseState lease = LeaseState.begin(engine, request, granted, clockOffset);
+  private LeaseState inTime(@Nullable LeaseState lease, Grant granted) {
     if (lease == null) {
       throw engine.unavailable(
           "the lock was granted, but the answer came after its term of "
               + granted.effectiveTerm()
               + " had passed; use a longer term, or find what was so slow",
           null);
+    }
+    return lease;
+  }
+
+  /** From a grant that is in time on, the lease has the claim; null if it is late. */
+  private @Nullable LeaseState begin(Grant granted, Request request) {
+    grant = granted;
+    LeaseState lease = LeaseState.begin(engine, request, granted, clockOffset);
+    if (lease == null) {
+      return null;
     }
     answered();
     EarlyLoss early;
@@ -365,7 +365,7 @@ final class Contest {
     backoff = null;
   }
 
-  private void failed(LockUnavailableException problem, Patience patience) {
+  private void failed(LockUnavailableException problem, Request request) {
     endAttempt();
     engine.ensureOpen();
     long now = engine.time().nanoTime();
@@ -374,8 +374,7 @@ final class Contest {
     }
     failure = problem;
     trouble = problem;
-    if (patience.deadline().hasPassed()
-        || now - failingSince >= patience.withoutStore().toNanos()) {
+    if (request.deadline().hasPassed() || now - failingSince >= request.withoutStore().toNanos()) {
       throw problem;
     }
   }

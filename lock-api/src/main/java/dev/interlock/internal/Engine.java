@@ -11,6 +11,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
+import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLock;
@@ -193,9 +194,14 @@ final class Engine implements LockClient {
    */
   long remaining(long end, long clockOffset) {
     // The wall clock first: a pause between the two readings must not be taken for sleep.
-    long wall = TimeUnit.MILLISECONDS.toNanos(platform.wallMillis());
+    long wall = platform.wallMillis();
     long now = platform.nanoTime();
-    return end - now - Math.max(0, wall - now - clockOffset);
+    return end - now - slept(wall, now, clockOffset);
+  }
+
+  /** For how long the machine has slept, in nanoseconds, since the offset was what is given. */
+  static long slept(long wallMillis, long nanos, long clockOffset) {
+    return Math.max(0, TimeUnit.MILLISECONDS.toNanos(wallMillis) - nanos - clockOffset);
   }
 
   /**
@@ -245,15 +251,9 @@ final class Engine implements LockClient {
 
   // --- acquiring ------------------------------------------------------------------------------
 
-  Request request(String name, LockOptions lockOptions, boolean ofSet, @Nullable Thread owner) {
-    String holder = lockOptions.holder().orElseGet(Labels::ofCurrentThread);
-    return new Request(name, lockOptions, holder, ofSet, owner);
-  }
-
   /** Waits, for as long as it takes or until that is a failure. */
-  <R> R acquire(Request request, Acquisition.Patience patience, Function<LeaseState, R> handle)
-      throws InterruptedException {
-    R acquired = BlockingAcquisition.run(new Acquisition(this, request, patience), handle);
+  <R> R acquire(Request request, Function<LeaseState, R> handle) throws InterruptedException {
+    R acquired = BlockingAcquisition.run(this, request, handle);
     if (acquired == null) {
       throw endedWithNothing();
     }
@@ -264,15 +264,51 @@ final class Engine implements LockClient {
     return new IllegalStateException("an unlimited acquisition ended with nothing");
   }
 
-  <R> Optional<R> tryAcquire(Request request, Duration timeout, Function<LeaseState, R> handle)
+  <R> Optional<R> tryAcquire(Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
-    Acquisition.Patience patience = Acquisition.Patience.upTo(this, timeout);
-    return Optional.ofNullable(
-        BlockingAcquisition.run(new Acquisition(this, request, patience), handle));
+    return Optional.ofNullable(BlockingAcquisition.run(this, request, handle));
   }
 
-  <R> Optional<R> tryAcquire(Request request, Function<LeaseState, R> handle) {
-    return uninterrupted(() -> tryAcquire(request, Duration.ZERO, handle));
+  /** As the head of the local line: gets the lock from the server, or passes on. */
+  @Nullable LeaseState contend(Request request) throws InterruptedException {
+    LeaseState lease = null;
+    try {
+      ensureOpen();
+      Contest contest = line.contest(request.name());
+      if (contest == null) {
+        contest = new Contest(this, request.name());
+        line.contest(request.name(), contest);
+      }
+      lease = contest.run(request);
+    } finally {
+      if (lease == null) {
+        pass(request.name());
+      }
+    }
+    if (lease != null && isClosed()) {
+      // The client may have released its leases before it knew of this one.
+      var unused = lease.release();
+      throw closed();
+    }
+    return lease == null ? timedOut(request) : lease;
+  }
+
+  /** What it comes to when the time has passed behind another thread of this client. */
+  @Nullable LeaseState timedOutInLine(Request request) {
+    Contest contest = line.contest(request.name());
+    LockUnavailableException trouble = contest == null ? null : contest.trouble();
+    if (trouble != null) {
+      throw unavailable("the store could not be asked in time", trouble);
+    }
+    return timedOut(request);
+  }
+
+  private @Nullable LeaseState timedOut(Request request) {
+    if (request.timeoutIsFailure()) {
+      throw new LockTimeoutException(
+          request.name(), Duration.ofNanos(platform.nanoTime() - request.since()));
+    }
+    return null;
   }
 
   /** Whether another thread of this client has the lock, or asks the server for it just now. */
@@ -315,6 +351,12 @@ final class Engine implements LockClient {
   void remove(LeaseState lease) {
     timer.cancel(lease);
     line.end(lease);
+    signalEnd();
+  }
+
+  /** Makes the next in line the head, as the one of now has nothing any more. */
+  void pass(String name) {
+    line.pass(name);
     signalEnd();
   }
 

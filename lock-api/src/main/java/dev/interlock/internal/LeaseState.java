@@ -134,8 +134,7 @@ final class LeaseState extends Timer.Event {
   private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
   /** For those who release it as well while its release is under way. */
-  @GuardedBy("this")
-  private @Nullable CompletableFuture<ReleaseOutcome> release;
+  private volatile @Nullable CompletableFuture<ReleaseOutcome> release;
 
   @GuardedBy("this")
   private @Nullable LossSignal lost;
@@ -147,14 +146,45 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable Consumer<LeaseLostException> onLoss;
 
-  private LeaseState(Engine engine, Request request, Grant grant, int handOvers, long grantedAt) {
+  private LeaseState(
+      Engine engine, Request request, Grant grant, long clockOffset, long now, long slept) {
     this.engine = engine;
     this.request = request;
     this.grant = grant;
-    this.handOvers = handOvers;
-    this.grantedAt = grantedAt;
-    this.maxHoldEnd = grantedAt + NEVER;
-    this.fixedEnd = grantedAt + NEVER;
+    this.handOvers = 0;
+    this.grantedAt = now;
+    this.validUntil = grant.validUntil();
+    this.clockOffset = clockOffset;
+    planRenewal(confirmedAt() + interval());
+    begin(now);
+    reschedule(now, slept);
+  }
+
+  /** The one that a lease is handed over to. Called under that one's monitor. */
+  private LeaseState(LeaseState had, Request next) {
+    this.engine = had.engine;
+    this.request = next;
+    this.grant = had.grant;
+    this.handOvers = had.handOvers + 1;
+    this.grantedAt = had.grantedAt;
+    this.validUntil = had.validUntil;
+    this.clockOffset = had.clockOffset;
+    this.renewAt = had.renewAt;
+    this.round = had.round;
+    this.backoff = had.backoff;
+    this.problem = had.problem;
+    long now = engine.time().nanoTime();
+    begin(now);
+    reschedule(now);
+  }
+
+  @GuardedBy("this")
+  private void begin(long now) {
+    maxHoldEnd = now + NEVER;
+    fixedEnd = now + NEVER;
+    if (!request.ofSet()) {
+      follow(request.options());
+    }
   }
 
   /**
@@ -163,50 +193,25 @@ final class LeaseState extends Timer.Event {
    * @return null if the grant came so late that nothing of it is certain any more
    */
   static @Nullable LeaseState begin(Engine engine, Request request, Grant grant, long clockOffset) {
-    long now = engine.time().nanoTime();
-    LeaseState lease = new LeaseState(engine, request, grant, 0, now);
-    synchronized (lease) {
-      lease.validUntil = grant.validUntil();
-      lease.clockOffset = clockOffset;
-      if (lease.remainingNanos() <= 0) {
-        return null;
-      }
-      lease.planRenewal(lease.confirmedAt() + lease.interval());
-      lease.begin(now);
+    long wall = engine.platform().wallMillis();
+    long now = engine.platform().nanoTime();
+    long slept = Engine.slept(wall, now, clockOffset);
+    if (grant.validUntil() - now - slept <= 0) {
+      return null;
     }
+    LeaseState lease = new LeaseState(engine, request, grant, clockOffset, now, slept);
+    lease.noteAcquired();
     // From here on the server may tell its loss.
     engine.add(lease);
     lease.publish();
     return lease;
   }
 
-  @GuardedBy("this")
-  private LeaseState handOver(Request next) {
-    long now = engine.time().nanoTime();
-    LeaseState taker = new LeaseState(engine, next, grant, handOvers + 1, grantedAt);
-    synchronized (taker) {
-      taker.validUntil = validUntil;
-      taker.clockOffset = clockOffset;
-      taker.renewAt = renewAt;
-      taker.round = round;
-      taker.backoff = backoff;
-      taker.problem = problem;
-      released(ReleaseOutcome.RELEASED);
-      successor = taker;
-      taker.begin(now);
-      engine.line().begin(taker);
-    }
-    return taker;
-  }
-
-  @GuardedBy("this")
-  private void begin(long now) {
-    if (!request.ofSet()) {
-      follow(request.options());
-    }
-    reschedule(now);
+  private void noteAcquired() {
     if (engine.notifier().hasListeners()) {
-      note(new LockEvent.Acquired(name(), token()));
+      synchronized (this) {
+        note(new LockEvent.Acquired(name(), token()));
+      }
     }
   }
 
@@ -360,7 +365,12 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void reschedule(long now) {
-    long end = now + remainingNanos();
+    reschedule(now, Engine.slept(engine.platform().wallMillis(), now, clockOffset));
+  }
+
+  @GuardedBy("this")
+  private void reschedule(long now, long slept) {
+    long end = end() - slept;
     if (!renewalPlanned) {
       due(end);
       return;
@@ -658,7 +668,7 @@ final class LeaseState extends Timer.Event {
       runOnLoss(found);
     } finally {
       if (passes) {
-        engine.line().pass(name());
+        engine.pass(name());
       }
     }
     return true;
@@ -731,9 +741,8 @@ final class LeaseState extends Timer.Event {
     try {
       known = pass(latest);
     } finally {
-      synchronized (this) {
-        other = release;
-      }
+      // Nobody adds one any more.
+      other = release;
       if (other != null) {
         other.complete(known);
       }
@@ -756,7 +765,11 @@ final class LeaseState extends Timer.Event {
       underWay = round;
       gone = phase == Phase.LOST;
       if (!gone && next != null && !engine.isClosed()) {
-        taker = handOver(next.request());
+        released(ReleaseOutcome.RELEASED);
+        taker = new LeaseState(this, next.request());
+        taker.noteAcquired();
+        successor = taker;
+        engine.line().begin(taker);
       } else if (!gone) {
         phase = Phase.RELEASING;
       }
@@ -774,7 +787,7 @@ final class LeaseState extends Timer.Event {
       return releaseOnServer(underWay, latest);
     }
     if (next == null || !next.onHead()) {
-      engine.line().pass(name());
+      engine.pass(name());
     }
     return ReleaseOutcome.ALREADY_LOST;
   }
@@ -826,14 +839,14 @@ final class LeaseState extends Timer.Event {
           lost(found);
         }
       }
-      engine.remove(this);
+      engine.timer().cancel(this);
       try {
         engine.notifier().flush();
         if (found != null) {
           runOnLoss(found);
         }
       } finally {
-        engine.line().pass(name());
+        engine.pass(name());
       }
     }
     return known;

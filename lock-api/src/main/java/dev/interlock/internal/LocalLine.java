@@ -145,6 +145,7 @@ final class LocalLine {
       Waiter next;
       Contest left;
       synchronized (queue) {
+        queue.lease = null;
         next = queue.poll(anybody -> true);
         left = next == null ? queue.contest : null;
         if (next == null && left == null) {

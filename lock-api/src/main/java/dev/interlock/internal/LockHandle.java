@@ -22,8 +22,12 @@ final class LockHandle implements DistributedLock {
     this.options = options;
   }
 
-  private Request request() {
-    return engine.request(name, options, false, null);
+  private Request untilHad() {
+    return Request.untilHad(engine, name, options, null);
+  }
+
+  private Request upTo(Duration timeout) {
+    return Request.upTo(engine, name, options, null, Engine.checkedTimeout(timeout));
   }
 
   @Override
@@ -33,41 +37,37 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public Lease acquire() throws InterruptedException {
-    Request request = request();
-    return engine.acquire(request, Acquisition.Patience.untilHad(engine, options), LeaseHandle::of);
+    return engine.acquire(untilHad(), LeaseHandle::of);
   }
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return engine.isBusy(name) ? Optional.empty() : engine.tryAcquire(request(), LeaseHandle::of);
+    return engine.isBusy(name)
+        ? Optional.empty()
+        : engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
   }
 
   @Override
   public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-    Engine.checkedTimeout(timeout);
-    return engine.tryAcquire(request(), timeout, LeaseHandle::of);
+    return engine.tryAcquire(upTo(timeout), LeaseHandle::of);
   }
 
   @Override
   public CompletableFuture<Lease> acquireAsync() {
-    return async(
-        Acquisition.Patience.untilHad(engine, options),
-        lease -> lease.orElseThrow(Engine::endedWithNothing));
+    return async(untilHad(), lease -> lease.orElseThrow(Engine::endedWithNothing));
   }
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
-    Engine.checkedTimeout(timeout);
-    return async(Acquisition.Patience.upTo(engine, timeout), lease -> lease);
+    return async(upTo(timeout), lease -> lease);
   }
 
-  private <R> CompletableFuture<R> async(
-      Acquisition.Patience patience, Function<Optional<Lease>, R> result) {
+  private <R> CompletableFuture<R> async(Request request, Function<Optional<Lease>, R> result) {
     engine.ensureOpen();
-    Request request = request();
     Object site = engine.callSites().current(name);
     return AsyncAcquisition.start(
-        new Acquisition(engine, request, patience),
+        engine,
+        request,
         lease -> result.apply(Optional.ofNullable(lease).map(had -> LeaseHandle.of(had, site))));
   }
 

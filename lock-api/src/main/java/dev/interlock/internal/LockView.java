@@ -19,8 +19,12 @@ final class LockView implements Lock {
     this.options = options;
   }
 
-  private Request request() {
-    return engine.request(name, options, false, Thread.currentThread());
+  private Request untilHad() {
+    return Request.untilHad(engine, name, options, Thread.currentThread());
+  }
+
+  private Request upTo(Duration timeout) {
+    return Request.upTo(engine, name, options, Thread.currentThread(), timeout);
   }
 
   /** Returns whether the thread held the lock already, and holds it once more now. */
@@ -45,14 +49,13 @@ final class LockView implements Lock {
     if (reentered()) {
       return;
     }
-    Request request = request();
     // Once: what an interrupted try has waited counts. Its place in line is lost, though.
-    Acquisition.Patience patience = Acquisition.Patience.untilHad(engine, options);
+    Request request = untilHad();
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          engine.acquire(request, patience, this::begin);
+          engine.acquire(request, this::begin);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -69,21 +72,25 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      engine.acquire(request(), Acquisition.Patience.untilHad(engine, options), this::begin);
+      engine.acquire(untilHad(), this::begin);
     }
   }
 
   @Override
   public boolean tryLock() {
     return reentered()
-        || (!engine.isBusy(name) && engine.tryAcquire(request(), this::begin).isPresent());
+        || (!engine.isBusy(name) && engine.uninterrupted(() -> tries(Duration.ZERO)));
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     requireUninterrupted();
     Duration timeout = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
-    return reentered() || engine.tryAcquire(request(), timeout, this::begin).isPresent();
+    return reentered() || tries(timeout);
+  }
+
+  private boolean tries(Duration timeout) throws InterruptedException {
+    return engine.tryAcquire(upTo(timeout), this::begin).isPresent();
   }
 
   private static void requireUninterrupted() throws InterruptedException {

@@ -8,7 +8,6 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
-import dev.interlock.internal.Acquisition.Patience;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -40,38 +39,44 @@ final class MultiLockHandle implements MultiLock {
     return names;
   }
 
+  private Request untilHad() {
+    return Request.untilHad(engine, String.join(", ", names), options, null);
+  }
+
+  private Request upTo(Duration timeout) {
+    return Request.upTo(
+        engine, String.join(", ", names), options, null, Engine.checkedTimeout(timeout));
+  }
+
   /**
    * Takes all, or gives up all and returns null. If one is lost while the others are waited for, or
    * cannot be renewed in the end, it begins again, as long as there is time.
    */
-  private @Nullable MultiLease gather(Patience patience, @Nullable Object site)
+  private @Nullable MultiLease gather(Request request, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(engine.platform(), options.term());
     while (true) {
       try {
-        return gatherOnce(patience, site);
+        return gatherOnce(request, site);
       } catch (LeaseLostException e) {
         engine.ensureOpen();
-        if (patience.deadline().hasPassed()) {
+        if (request.deadline().hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
         }
-        new WakeUp(engine.time()).await(patience.deadline().orIn(backoff.next()));
+        new WakeUp(engine.time()).await(request.deadline().orIn(backoff.next()));
       }
     }
   }
 
-  private @Nullable MultiLease gatherOnce(Patience patience, @Nullable Object site)
+  private @Nullable MultiLease gatherOnce(Request request, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
     boolean complete = false;
     try {
       for (String name : names) {
-        requireTime(patience);
-        Request request = engine.request(name, options, true, null);
-        if (BlockingAcquisition.run(
-                new Acquisition(engine, request, patience.forMember()), members::add)
-            == null) {
+        requireTime(request);
+        if (BlockingAcquisition.run(engine, request.member(name), members::add) == null) {
           return null;
         }
       }
@@ -79,7 +84,7 @@ final class MultiLockHandle implements MultiLock {
       // waited for its turn on a session that was confirmed a while ago.
       for (LeaseState member : members) {
         if (member != members.get(members.size() - 1) || !member.isFresh()) {
-          requireTime(patience);
+          requireTime(request);
           renew(member);
         }
       }
@@ -97,8 +102,8 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  private void requireTime(Patience patience) {
-    if (patience.end().hasPassed()) {
+  private void requireTime(Request request) {
+    if (request.end().hasPassed()) {
       throw engine.unavailable("the store was too slow to be asked for all of the set", null);
     }
   }
@@ -124,7 +129,7 @@ final class MultiLockHandle implements MultiLock {
 
   @Override
   public MultiLease acquire() throws InterruptedException {
-    return acquired(gather(Patience.untilHad(engine, options), CallSites.look()));
+    return acquired(gather(untilHad(), CallSites.look()));
   }
 
   private MultiLease acquired(@Nullable MultiLease lease) {
@@ -142,33 +147,31 @@ final class MultiLockHandle implements MultiLock {
 
   @Override
   public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
-    Engine.checkedTimeout(timeout);
-    return Optional.ofNullable(gather(Patience.upTo(engine, timeout), CallSites.look()));
+    return Optional.ofNullable(gather(upTo(timeout), CallSites.look()));
   }
 
   @Override
   public CompletableFuture<MultiLease> acquireAsync() {
-    return async(Patience.untilHad(engine, options), this::acquired);
+    return async(untilHad(), this::acquired);
   }
 
   @Override
   public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
-    Engine.checkedTimeout(timeout);
-    return async(Patience.upTo(engine, timeout), Optional::ofNullable);
+    return async(upTo(timeout), Optional::ofNullable);
   }
 
   private <R> CompletableFuture<R> async(
-      Patience patience, Function<@Nullable MultiLease, R> result) {
+      Request request, Function<@Nullable MultiLease, R> result) {
     engine.ensureOpen();
-    return new Gathering<>(patience, result).start();
+    return new Gathering<>(request, result).start();
   }
 
   /** Gathers on one of the client's threads. */
   private final class Gathering<R> extends AsyncTask<MultiLease, R> {
     private final @Nullable Object site = CallSites.look();
 
-    Gathering(Patience patience, Function<@Nullable MultiLease, R> result) {
-      super(MultiLockHandle.this.engine, patience, result, new CompletableFuture<>());
+    Gathering(Request request, Function<@Nullable MultiLease, R> result) {
+      super(MultiLockHandle.this.engine, request, result, new CompletableFuture<>());
     }
 
     @Override
@@ -178,7 +181,7 @@ final class MultiLockHandle implements MultiLock {
 
     @Override
     @Nullable MultiLease work() throws InterruptedException {
-      return gather(patience, site);
+      return gather(request, site);
     }
 
     @Override

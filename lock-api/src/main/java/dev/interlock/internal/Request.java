@@ -1,20 +1,124 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockOptions;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one acquisition asks for.
+ * What one call that acquires asks for, how long it waits, and what it means when that time has
+ * passed.
  *
- * @param name the lock's name
+ * @param time the clock that it waits by
+ * @param name the lock's name, or those of a set
  * @param options how to take and keep it
  * @param holder the label for {@code inspect}
+ * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
  * @param ofSet whether it is a member of a set, which is renewed until that is complete, whatever
  *     the options say
- * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
+ * @param since when the call began
+ * @param until when to give up waiting
+ * @param withoutStore for how long on end the store may be unavailable
+ * @param timeoutIsFailure whether giving up is an exception
+ * @param leastPerRequest what a request to the store is given even if the end is nearer
  */
 record Request(
-    String name, LockOptions options, String holder, boolean ofSet, @Nullable Thread owner) {
+    TimeSource time,
+    String name,
+    LockOptions options,
+    String holder,
+    @Nullable Thread owner,
+    boolean ofSet,
+    long since,
+    long until,
+    Duration withoutStore,
+    boolean timeoutIsFailure,
+    Duration leastPerRequest) {
+
+  /** Within this a healthy store answers, also one on another continent. */
+  private static final Duration LEAST_PER_REQUEST = Duration.ofMillis(250);
+
+  private static final Duration FOR_EVER = Duration.ofDays(36_500);
+
+  /** For {@code acquire()}. */
+  static Request untilHad(Engine engine, String name, LockOptions options, @Nullable Thread owner) {
+    TimeSource time = engine.time();
+    Duration wait = options.waitTimeout().orElse(FOR_EVER);
+    return of(time, name, options, owner, wait, options.term(), true, LEAST_PER_REQUEST);
+  }
+
+  /**
+   * For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. For {@code
+   * tryAcquire()} that is none, and its one request has all the time that requests have.
+   */
+  static Request upTo(
+      Engine engine, String name, LockOptions options, @Nullable Thread owner, Duration timeout) {
+    Duration least = timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST;
+    return of(engine.time(), name, options, owner, timeout, FOR_EVER, false, least);
+  }
+
+  private static Request of(
+      TimeSource time,
+      String name,
+      LockOptions options,
+      @Nullable Thread owner,
+      Duration wait,
+      Duration withoutStore,
+      boolean timeoutIsFailure,
+      Duration leastPerRequest) {
+    String holder = options.holder().orElseGet(Labels::ofCurrentThread);
+    long now = time.nanoTime();
+    long until = now + (wait.compareTo(FOR_EVER) < 0 ? wait : FOR_EVER).toNanos();
+    return new Request(
+        time,
+        name,
+        options,
+        holder,
+        owner,
+        false,
+        now,
+        until,
+        withoutStore,
+        timeoutIsFailure,
+        leastPerRequest);
+  }
+
+  /** For the next member of a set: what is left for it. */
+  Request member(String member) {
+    Duration left = end().remaining();
+    Duration least = left.compareTo(leastPerRequest) < 0 ? left : leastPerRequest;
+    return new Request(
+        time, member, options, holder, owner, true, since, until, withoutStore, false, least);
+  }
+
+  Deadline deadline() {
+    return Deadline.at(time, until);
+  }
+
+  /** When even a request that was sent at the deadline has had its time. */
+  Deadline end() {
+    return Deadline.at(time, until + leastPerRequest.toNanos());
+  }
+
+  /**
+   * When to give up a request to the store that is sent now: it gets no more time than its caller
+   * has, unless that is too little for any store.
+   */
+  Deadline forStore(Duration requestTimeout) {
+    long now = time.nanoTime();
+    return Deadline.at(time, now + Math.min(requestTimeout.toNanos(), left(now)));
+  }
+
+  /** When to give up waiting for a thread that asks the store. */
+  Deadline forThread() {
+    long now = time.nanoTime();
+    return Deadline.at(time, now + left(now));
+  }
+
+  private long left(long now) {
+    return Math.max(leastPerRequest.toNanos(), until - now);
+  }
 
   /** Whether what was granted for the other request can be handed over to this one. */
   boolean sharesGrantWith(Request other) {

@@ -64,7 +64,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease first = client.lock("a").acquire();
       Background<Lease> waiting = inBackground(() -> client.lock("a").acquire());
       time.awaitAsleep(waiting.thread);
-      intercepted.when("hand", () -> time.pass(TERM));
+      intercepted.when("handedOver", () -> time.pass(TERM));
       first.close();
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());

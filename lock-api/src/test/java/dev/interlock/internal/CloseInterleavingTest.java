@@ -188,7 +188,7 @@ class CloseInterleavingTest extends EngineFixture {
                 return true;
               });
       Waits.until("the client to be closing", engine::isClosed);
-      return engine.request("a", RENEWED, false, null);
+      return Request.untilHad(engine, "a", RENEWED, null);
     }
 
     @Override

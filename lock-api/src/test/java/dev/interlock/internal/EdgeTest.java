@@ -108,8 +108,7 @@ class EdgeTest extends EngineFixture {
     LeaseState[] state = new LeaseState[1];
     Boolean got =
         engine.acquire(
-            engine.request("a", RENEWED, true, null),
-            Acquisition.Patience.untilHad(engine, RENEWED),
+            untilHad(RENEWED),
             lease -> {
               state[0] = lease;
               return true;

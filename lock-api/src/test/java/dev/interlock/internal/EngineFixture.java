@@ -43,6 +43,10 @@ abstract class EngineFixture {
     return other;
   }
 
+  Request untilHad(LockOptions options) {
+    return Request.untilHad(engine, "a", options, null);
+  }
+
   Lease acquire(LockOptions options) throws InterruptedException {
     return engine.lock("a", options).acquire();
   }

@@ -81,8 +81,7 @@ class ForgetTest extends EngineFixture {
 
   @Test
   void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
-    LeaseState lease =
-        engine.tryAcquire(engine.request("a", FIXED, false, null), held -> held).orElseThrow();
+    LeaseState lease = engine.tryAcquire(untilHad(FIXED), held -> held).orElseThrow();
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));

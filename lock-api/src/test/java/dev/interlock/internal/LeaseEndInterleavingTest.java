@@ -62,8 +62,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
 
   @Test
   void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
-    LeaseState dropped =
-        engine.tryAcquire(engine.request("a", RENEWED, false, null), held -> held).orElseThrow();
+    LeaseState dropped = engine.tryAcquire(untilHad(RENEWED), held -> held).orElseThrow();
     Lease other = engine.lock("b").acquire();
     BlockingQueue<LockEvent> events = eventsOf(other);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
@@ -80,8 +79,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void droppingALeaseDoesNotPutItsMaximumHoldOff() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
-    LeaseState lease =
-        engine.tryAcquire(engine.request("a", options, false, null), held -> held).orElseThrow();
+    LeaseState lease = engine.tryAcquire(untilHad(options), held -> held).orElseThrow();
     lease.abandon("the test dropped it");
     assertEquals(MAX_HOLD, lease.remaining());
   }

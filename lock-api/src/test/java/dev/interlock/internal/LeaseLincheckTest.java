@@ -46,8 +46,8 @@ class LeaseLincheckTest {
     /** Acquires the lease. */
     public OneLease() {
       String name = UUID.randomUUID().toString();
-      lease =
-          ENGINE.tryAcquire(ENGINE.request(name, OPTIONS, false, null), held -> held).orElseThrow();
+      Request request = Request.upTo(ENGINE, name, OPTIONS, null, Duration.ZERO);
+      lease = ENGINE.uninterrupted(() -> ENGINE.tryAcquire(request, held -> held)).orElseThrow();
       claim = Objects.requireNonNull(STORE.lastClaim());
     }
 

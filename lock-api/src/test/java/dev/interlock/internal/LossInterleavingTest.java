@@ -132,7 +132,7 @@ class LossInterleavingTest {
     public Request request() {
       asked = true;
       action.run();
-      return engine.request("a", EngineFixture.FIXED, false, null);
+      return Request.untilHad(engine, "a", EngineFixture.FIXED, null);
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.interlock.Lease;
 import dev.interlock.MultiLease;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /** Acquisitions that are cut off by an error. */
@@ -99,16 +100,12 @@ class StackTest extends EngineFixture {
 
   @Test
   void anErrorOnTheWayToTheUserGivesTheLockUp() throws Exception {
-    InterceptedTime intercepted = new InterceptedTime(time);
-    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
-      intercepted.whenCalledHere(
-          "hand",
-          () -> {
-            throw new OutOfMemoryError("of the test");
-          });
-      assertThrows(OutOfMemoryError.class, () -> client.lock("a").acquire());
-      assertTrue(!store.holds("a"));
-      assertEquals(0, client.residue());
-    }
+    Function<LeaseState, Lease> failing =
+        lease -> {
+          throw new OutOfMemoryError("of the test");
+        };
+    assertThrows(OutOfMemoryError.class, () -> engine.acquire(untilHad(RENEWED), failing));
+    assertTrue(!store.holds("a"));
+    assertEquals(0, engine.residue());
   }
 }
