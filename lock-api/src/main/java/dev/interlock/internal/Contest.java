@@ -34,8 +34,8 @@ final class Contest {
   private final Engine engine;
   private final String name;
 
-  /** Ends a pause, when the lock may be free or the client is being closed. */
-  private final WakeUp wakeUp;
+  /** Ends a pause; made before the first. */
+  private volatile @Nullable WakeUp wakeUp;
 
   // --- the present attempt, or else the last ---
 
@@ -72,7 +72,6 @@ final class Contest {
   Contest(Engine engine, String name) {
     this.engine = engine;
     this.name = name;
-    this.wakeUp = new WakeUp(engine.time());
   }
 
   /**
@@ -126,7 +125,10 @@ final class Contest {
 
   /** Ends the waiting, because the client is being closed. Called from another thread. */
   void stop() {
-    wakeUp.signal();
+    WakeUp paused = wakeUp;
+    if (paused != null) {
+      paused.signal();
+    }
     close(place);
   }
 
@@ -164,7 +166,7 @@ final class Contest {
           // place, so that a release before that is seen.
           watch = watch();
         }
-        wakeUp.await(request.deadline().orIn(pause));
+        wakeUp().await(request.deadline().orIn(pause));
         engine.ensureOpen();
       }
     } finally {
@@ -175,7 +177,7 @@ final class Contest {
   /** Null if there can be none at the moment: then the waiter just looks again. */
   private LockBackend.@Nullable Watch watch() {
     try {
-      return engine.store().watch(name, wakeUp);
+      return engine.store().watch(name, wakeUp());
     } catch (LockUnavailableException e) {
       Engine.log.debug("\"{}\" cannot be watched", name, e);
       return null;
@@ -224,7 +226,7 @@ final class Contest {
           answered();
         }
         failed(e, request);
-        wakeUp.await(request.deadline().orIn(pauseAfterFailure(request)));
+        wakeUp().await(request.deadline().orIn(pauseAfterFailure(request)));
       }
       engine.ensureOpen();
       if (request.deadline().hasPassed()) {
@@ -263,6 +265,17 @@ final class Contest {
 
   private Deadline requestDeadline(Request request) {
     return request.forStore(engine.requestTimeout());
+  }
+
+  private WakeUp wakeUp() {
+    WakeUp made = wakeUp;
+    if (made == null) {
+      made = new WakeUp(engine.time());
+      wakeUp = made;
+      // Whoever has closed the client before found none to signal.
+      engine.ensureOpen();
+    }
+    return made;
   }
 
   /** Makes the next attempt's identity. */

@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -49,17 +48,17 @@ final class LocalLine {
     /** What the head has. */
     volatile @Nullable LeaseState lease;
 
+    /** In place of waiters, where there will be none. */
+    private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
+
     /** None until somebody has to wait, as most never have to. Never none again after that. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
-    @GuardedBy("this")
-    private boolean ended;
-
     synchronized boolean add(Waiter waiter) {
-      if (ended) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line == ENDED) {
         return false;
       }
-      LinkedHashSet<Waiter> line = waiters;
       if (line == null) {
         line = new LinkedHashSet<>();
         waiters = line;
@@ -149,7 +148,7 @@ final class LocalLine {
         next = queue.poll(anybody -> true);
         left = next == null ? queue.contest : null;
         if (next == null && left == null) {
-          queue.ended = true;
+          queue.waiters = Queue.ENDED;
           queues.remove(name, queue);
           return;
         }

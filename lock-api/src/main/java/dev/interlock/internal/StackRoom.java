@@ -9,7 +9,7 @@ package dev.interlock.internal;
 final class StackRoom {
 
   /** Some 16 KB: more than what follows needs, also before it is compiled. */
-  private static final int FRAMES = 16;
+  private static final int FRAMES = 8;
 
   private StackRoom() {}
 
@@ -25,8 +25,8 @@ final class StackRoom {
   }
 
   /**
-   * Every frame has to have room for the arguments of the call that only the last one makes: almost
-   * a kilobyte, which costs next to no time, as nothing is written there.
+   * Every frame has to have room for the arguments of the call that only the last one makes: two
+   * kilobytes, which costs next to no time, as nothing is written there.
    */
   // spotless:off
   private static long descend(int frames, long a) {
