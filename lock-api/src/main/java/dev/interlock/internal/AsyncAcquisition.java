@@ -20,7 +20,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
     super(engine, request, result, future);
-    this.enteredAt = engine.time().nanoTime();
+    this.enteredAt = engine.platform.nanoTime();
   }
 
   static <R> CompletableFuture<R> start(
@@ -30,7 +30,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void enter() {
-    if (engine.line().enter(request.name(), this)) {
+    if (engine.line.enter(request.name(), this)) {
       if (!onHead()) {
         passOn();
       }
@@ -56,7 +56,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   boolean leaveLine() {
-    return engine.line().leave(request.name(), this);
+    return engine.line.leave(request.name(), this);
   }
 
   @Override
@@ -66,7 +66,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   public boolean onHead() {
-    return execute(engine.threads().contests());
+    return execute(engine.threads.contests);
   }
 
   @Override

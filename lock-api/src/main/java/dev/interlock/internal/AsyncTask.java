@@ -81,7 +81,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final CompletableFuture<R> start() {
     StackRoom.require();
     // First, as without its thread no answer would be tried again.
-    engine.timer().start();
+    engine.timer.start();
     var unused = future.whenComplete((value, failure) -> cancel());
     try {
       enter();
@@ -95,7 +95,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   /** From here on its time-out holds, until the work begins or there is none to do. */
   final void timeOutAt(Deadline deadline) {
-    engine.timer().schedule(this, deadline.nanos());
+    engine.timer.schedule(this, deadline.nanos());
     synchronized (this) {
       if (wait != Wait.OVER) {
         return;
@@ -109,7 +109,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     synchronized (this) {
       wait = Wait.OVER;
     }
-    engine.timer().cancel(this);
+    engine.timer.cancel(this);
   }
 
   /** Gives it to a thread; false if its work does not begin any more. */
@@ -207,7 +207,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
-      engine.notifier().run(() -> deliver(acquired));
+      engine.notifier.run(() -> deliver(acquired));
       delivering = true;
     } finally {
       if (!delivering && acquired != null) {
@@ -230,6 +230,6 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   }
 
   final void fail(Throwable failure) {
-    engine.notifier().run(() -> future.completeExceptionally(failure));
+    engine.notifier.run(() -> future.completeExceptionally(failure));
   }
 }

@@ -26,7 +26,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
   private BlockingAcquisition(Engine engine, Request request) {
     this.engine = engine;
     this.request = request;
-    this.enteredAt = engine.time().nanoTime();
+    this.enteredAt = engine.platform.nanoTime();
   }
 
   /**
@@ -45,7 +45,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     while (handed == null) {
       engine.ensureOpen();
       LeaseState lease =
-          engine.line().tryEnter(request.name())
+          engine.line.tryEnter(request.name())
               ? engine.contend(request)
               : new BlockingAcquisition(engine, request).awaitTurn();
       if (lease == null) {
@@ -81,21 +81,21 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     if (deadline.hasPassed()) {
       return engine.timedOutInLine(request);
     }
-    if (engine.line().enter(request.name(), this)) {
+    if (engine.line.enter(request.name(), this)) {
       return engine.contend(request);
     }
     engine.ensureLineServed(this);
     boolean inTime;
     try {
-      inTime = Awaiting.done(engine.time(), decision, deadline);
+      inTime = Awaiting.done(engine.platform, decision, deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
       // Whatever ended the wait: a waiter that is left in line would be given the lock some day.
-      if (!engine.line().leave(request.name(), this)) {
+      if (!engine.line.leave(request.name(), this)) {
         refuse(awaitDecision());
       }
       throw e;
     }
-    if (!inTime && engine.line().leave(request.name(), this)) {
+    if (!inTime && engine.line.leave(request.name(), this)) {
       return engine.timedOutInLine(request);
     }
     return switch (awaitDecision()) {
@@ -107,7 +107,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
 
   // Out of line, so the decision has been taken, and is being told by a thread that does not block.
   private Decision awaitDecision() {
-    Awaiting.doneUninterruptibly(engine.time(), decision, Deadline.never(engine.time()));
+    Awaiting.doneUninterruptibly(engine.platform, decision, Deadline.never(engine.platform));
     return decision.join();
   }
 

@@ -139,7 +139,7 @@ final class Cleanup {
 
     private void execute() {
       try {
-        threads.cleanup().execute(this);
+        threads.cleanup.execute(this);
       } catch (RejectedExecutionException e) {
         // The client was closed meanwhile: nobody is left to do it, and the term ends the lock.
         pending.remove(this);

@@ -87,7 +87,7 @@ final class Contest {
     boolean leaves = false;
     try {
       LeaseState lease =
-          engine.store() instanceof QueueingBackend queueing
+          engine.store instanceof QueueingBackend queueing
                   && (isOfUse(place, request) || !request.deadline().hasPassed())
               ? queue(queueing, request)
               : poll(request);
@@ -106,7 +106,7 @@ final class Contest {
   /** Undoes what is left of it, as nobody goes on with it. */
   void end() {
     endAttempt();
-    engine.line().contest(name, null);
+    engine.line.contest(name, null);
     engine.signalEnd();
   }
 
@@ -141,7 +141,7 @@ final class Contest {
         Duration pause;
         try {
           Claim next = nextAttempt(request);
-          Attempt attempt = engine.store().tryAcquire(next, requestDeadline(request));
+          Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
           if (attempt instanceof Attempt.Granted granted) {
             return inTime(begin(cappedAt(granted.grant(), begunAt), request), granted.grant());
           }
@@ -152,7 +152,7 @@ final class Contest {
           failed(e, request);
           pause = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
-          if (!(engine.store() instanceof QueueingBackend)) {
+          if (!(engine.store instanceof QueueingBackend)) {
             // What lapses ends by itself, should a refused attempt have left it.
             settleWithNothingLeft();
           }
@@ -177,7 +177,7 @@ final class Contest {
   /** Null if there can be none at the moment: then the waiter just looks again. */
   private LockBackend.@Nullable Watch watch() {
     try {
-      return engine.store().watch(name, wakeUp());
+      return engine.store.watch(name, wakeUp());
     } catch (LockUnavailableException e) {
       Engine.log.debug("\"{}\" cannot be watched", name, e);
       return null;
@@ -189,7 +189,7 @@ final class Contest {
     long nanos = Math.max(0, (hint.compareTo(most) < 0 ? hint : most).toNanos());
     long spread = Math.min(nanos / 8, Duration.ofMillis(50).toNanos());
     return Duration.ofNanos(
-        nanos + Duration.ofMillis(1).toNanos() + engine.platform().random(spread + 1));
+        nanos + Duration.ofMillis(1).toNanos() + engine.platform.random(spread + 1));
   }
 
   // A backend that counts from the reply is put right: a grant is certain for as long as the store
@@ -242,7 +242,7 @@ final class Contest {
   private LeaseState beginConfirmed(QueueingBackend store, Grant granted, Request request)
       throws InterruptedException {
     LeaseState lease = null;
-    long now = engine.time().nanoTime();
+    long now = engine.platform.nanoTime();
     if (granted.validUntil() - now > 0) {
       long offset = engine.clockOffset();
       if (store.renew(granted, requestDeadline(request)) instanceof Renewal.Renewed renewed) {
@@ -270,7 +270,7 @@ final class Contest {
   private WakeUp wakeUp() {
     WakeUp made = wakeUp;
     if (made == null) {
-      made = new WakeUp(engine.time());
+      made = new WakeUp(engine.platform);
       wakeUp = made;
       // Whoever has closed the client before found none to signal.
       engine.ensureOpen();
@@ -283,17 +283,17 @@ final class Contest {
     endAttempt();
     LockOptions options = request.options();
     // The wall clock first: a pause between the two readings must not hide as much sleep.
-    long wall = engine.platform().wallMillis();
-    begunAt = engine.time().nanoTime();
+    long wall = engine.platform.wallMillis();
+    begunAt = engine.platform.nanoTime();
     clockOffset = Engine.clockOffset(wall, begunAt);
-    String id = engine.claimIds().next(wall, begunAt);
+    String id = engine.claimIds.next(wall, begunAt);
     Claim next = new Claim(name, id, options.term(), options.autoRenew(), request.holder());
     synchronized (this) {
       claim = next;
       earlyLoss = null;
     }
     grant = null;
-    engine.timer().start();
+    engine.timer.start();
     // Whoever closes the client has seen this contest, or is seen here.
     engine.ensureOpen();
     // From here on a request may be on its way.
@@ -310,9 +310,9 @@ final class Contest {
     }
     settle();
     if (granted == null) {
-      engine.cleanup().undo(present);
+      engine.cleanup.undo(present);
     } else {
-      engine.cleanup().undo(granted);
+      engine.cleanup.undo(granted);
     }
   }
 
@@ -326,7 +326,7 @@ final class Contest {
     settle();
     Claim present = claim;
     if (present != null) {
-      engine.cleanup().forget(present);
+      engine.cleanup.forget(present);
     }
   }
 
@@ -381,7 +381,7 @@ final class Contest {
   private void failed(LockUnavailableException problem, Request request) {
     endAttempt();
     engine.ensureOpen();
-    long now = engine.time().nanoTime();
+    long now = engine.platform.nanoTime();
     if (failure == null) {
       failingSince = now;
     }
@@ -401,7 +401,7 @@ final class Contest {
 
   private Duration pauseAfterFailure(Request request) {
     if (backoff == null) {
-      backoff = new Backoff(engine.platform(), request.options().term());
+      backoff = new Backoff(engine.platform, request.options().term());
     }
     return backoff.next();
   }

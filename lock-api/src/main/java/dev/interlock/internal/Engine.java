@@ -51,19 +51,19 @@ final class Engine implements LockClient {
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
 
   private final LockOptions options;
-  private final Platform platform;
-  private final LockBackend store;
+  final Platform platform;
+  final LockBackend store;
   private final BackendInfo info;
-  private final Threads threads;
-  private final Timer timer;
-  private final Renewer renewer;
-  private final Cleanup cleanup;
-  private final Notifier notifier;
-  private final LeaseLog leaseLog;
-  private final LocalLine line = new LocalLine();
-  private final ThreadHolds threadHolds = new ThreadHolds();
-  private final ClaimIds claimIds;
-  private final CallSites callSites;
+  final Threads threads;
+  final Timer timer;
+  final Renewer renewer;
+  final Cleanup cleanup;
+  final Notifier notifier;
+  final LeaseLog leaseLog;
+  final LocalLine line = new LocalLine();
+  final ThreadHolds threadHolds = new ThreadHolds();
+  final ClaimIds claimIds;
+  final CallSites callSites;
 
   /** For the thread that closes the client: a contest or a lease has ended. */
   private final WakeUp ended;
@@ -83,7 +83,7 @@ final class Engine implements LockClient {
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
     this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
-    this.notifier = new Notifier(platform, threads.callbacks(), timer);
+    this.notifier = new Notifier(platform, threads.callbacks, timer);
     this.leaseLog = new LeaseLog(platform, timer, notifier);
   }
 
@@ -104,59 +104,7 @@ final class Engine implements LockClient {
     }
   }
 
-  // --- the parts ------------------------------------------------------------------------------
-
-  Platform platform() {
-    return platform;
-  }
-
-  TimeSource time() {
-    return platform;
-  }
-
-  LockBackend store() {
-    return store;
-  }
-
-  Threads threads() {
-    return threads;
-  }
-
-  Timer timer() {
-    return timer;
-  }
-
-  Renewer renewer() {
-    return renewer;
-  }
-
-  Cleanup cleanup() {
-    return cleanup;
-  }
-
-  Notifier notifier() {
-    return notifier;
-  }
-
-  LeaseLog leaseLog() {
-    return leaseLog;
-  }
-
-  LocalLine line() {
-    return line;
-  }
-
-  CallSites callSites() {
-    return callSites;
-  }
-
-  ThreadHolds threadHolds() {
-    return threadHolds;
-  }
-
-  LockOptions options() {
-    return options;
-  }
+  // --- time -----------------------------------------------------------------------------------
 
   Duration requestTimeout() {
     return options.requestTimeout();
@@ -166,17 +114,6 @@ final class Engine implements LockClient {
     return in(requestTimeout());
   }
 
-  ClaimIds claimIds() {
-    return claimIds;
-  }
-
-  /** The same, of this moment. */
-  long clockOffset() {
-    // The wall clock first: a pause between the two readings must not hide as much sleep.
-    long wall = platform.wallMillis();
-    return clockOffset(wall, platform.nanoTime());
-  }
-
   /**
    * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up:
    * the wall clock is read in whole milliseconds, and its next tick must not look like sleep. So up
@@ -184,6 +121,13 @@ final class Engine implements LockClient {
    */
   static long clockOffset(long wallMillis, long nanos) {
     return TimeUnit.MILLISECONDS.toNanos(wallMillis + 1) - nanos;
+  }
+
+  /** The same, of this moment. */
+  long clockOffset() {
+    // The wall clock first: a pause between the two readings must not hide as much sleep.
+    long wall = platform.wallMillis();
+    return clockOffset(wall, platform.nanoTime());
   }
 
   /**
@@ -579,7 +523,7 @@ final class Engine implements LockClient {
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {
-        ends.add(CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup()));
+        ends.add(CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup));
       } catch (RuntimeException | Error e) {
         log.debug("closing with fewer threads", e);
       }

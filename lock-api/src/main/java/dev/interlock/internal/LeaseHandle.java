@@ -24,7 +24,7 @@ final class LeaseHandle implements Lease {
 
   /** Makes the handle for a lease acquired by the code that is on the stack now. */
   static LeaseHandle of(LeaseState state) {
-    return of(state, state.engine().callSites().current(state.name()));
+    return of(state, state.engine().callSites.current(state.name()));
   }
 
   static LeaseHandle of(LeaseState state, @Nullable Object site) {

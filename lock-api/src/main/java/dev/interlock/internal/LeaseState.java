@@ -173,7 +173,7 @@ final class LeaseState extends Timer.Event {
     this.round = had.round;
     this.backoff = had.backoff;
     this.problem = had.problem;
-    long now = engine.time().nanoTime();
+    long now = engine.platform.nanoTime();
     begin(now);
     reschedule(now);
   }
@@ -193,8 +193,8 @@ final class LeaseState extends Timer.Event {
    * @return null if the grant came so late that nothing of it is certain any more
    */
   static @Nullable LeaseState begin(Engine engine, Request request, Grant grant, long clockOffset) {
-    long wall = engine.platform().wallMillis();
-    long now = engine.platform().nanoTime();
+    long wall = engine.platform.wallMillis();
+    long now = engine.platform.nanoTime();
     long slept = Engine.slept(wall, now, clockOffset);
     if (grant.validUntil() - now - slept <= 0) {
       return null;
@@ -208,7 +208,7 @@ final class LeaseState extends Timer.Event {
   }
 
   private void noteAcquired() {
-    if (engine.notifier().hasListeners()) {
+    if (engine.notifier.hasListeners()) {
       synchronized (this) {
         note(new LockEvent.Acquired(name(), token()));
       }
@@ -222,7 +222,7 @@ final class LeaseState extends Timer.Event {
   void complete() {
     synchronized (this) {
       if (isOpen()) {
-        long now = engine.time().nanoTime();
+        long now = engine.platform.nanoTime();
         follow(request.options());
         reschedule(now);
       }
@@ -233,7 +233,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void follow(LockOptions options) {
     if (options.maxHold().isPresent()) {
-      maxHoldEnd = Deadline.in(engine.time(), options.maxHold().get()).nanos();
+      maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos();
     }
     renewed = options.autoRenew();
     if (!renewed && grant.lapses()) {
@@ -329,7 +329,7 @@ final class LeaseState extends Timer.Event {
 
   /** Whether almost all of what a confirmation promises is still to come. */
   boolean isFresh() {
-    return engine.time().nanoTime() - confirmedAt() < grant.certainFor().toNanos() / 10;
+    return engine.platform.nanoTime() - confirmedAt() < grant.certainFor().toNanos() / 10;
   }
 
   // --- the timer ------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ final class LeaseState extends Timer.Event {
       if (isRenewalDue(now)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
-          engine.renewer().due(this);
+          engine.renewer.due(this);
         }
       }
       if (dropped == null && renewalPlanned && riskAt() - now <= 0) {
@@ -365,7 +365,7 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void reschedule(long now) {
-    reschedule(now, Engine.slept(engine.platform().wallMillis(), now, clockOffset));
+    reschedule(now, Engine.slept(engine.platform.wallMillis(), now, clockOffset));
   }
 
   @GuardedBy("this")
@@ -400,8 +400,8 @@ final class LeaseState extends Timer.Event {
 
   /** Lets the timer and the listeners know of a transition, under no monitor. */
   private void publish() {
-    engine.timer().update(this);
-    engine.notifier().flush();
+    engine.timer.update(this);
+    engine.notifier.flush();
   }
 
   // --- renewal --------------------------------------------------------------------------------
@@ -422,13 +422,13 @@ final class LeaseState extends Timer.Event {
     while ((other = startRenewal(mine, true)) != mine) {
       ensureHeld();
       if (other != null) {
-        var unused = Awaiting.done(engine.time(), other, engine.requestDeadline());
+        var unused = Awaiting.done(engine.platform, other, engine.requestDeadline());
       }
     }
-    long sentAt = engine.time().nanoTime();
+    long sentAt = engine.platform.nanoTime();
     long offset = engine.clockOffset();
     try {
-      answer = engine.store().renew(grant, engine.requestDeadline());
+      answer = engine.store.renew(grant, engine.requestDeadline());
     } catch (LockException e) {
       answer = new Renewal.Failed(e);
     } finally {
@@ -449,7 +449,7 @@ final class LeaseState extends Timer.Event {
    */
   synchronized @Nullable CompletableFuture<Boolean> startRenewal(
       CompletableFuture<Boolean> mine, boolean asked) {
-    boolean wanted = asked || isRenewalDue(engine.time().nanoTime());
+    boolean wanted = asked || isRenewalDue(engine.platform.nanoTime());
     if (phase == Phase.HELD && wanted && round == null) {
       round = mine;
     }
@@ -515,7 +515,7 @@ final class LeaseState extends Timer.Event {
     if (renewalPlanned) {
       planRenewal(sentAt + interval());
     }
-    reschedule(engine.time().nanoTime());
+    reschedule(engine.platform.nanoTime());
     if (phase == Phase.HELD) {
       note(new LockEvent.Renewed(name(), token()));
     }
@@ -523,11 +523,11 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void postpone(LockException failure) {
-    long now = engine.time().nanoTime();
+    long now = engine.platform.nanoTime();
     problem = failure;
     if (renewalPlanned) {
       if (backoff == null) {
-        backoff = new Backoff(engine.platform(), grant.certainFor());
+        backoff = new Backoff(engine.platform, grant.certainFor());
       }
       renewAt = now + backoff.nextNanos();
     }
@@ -548,7 +548,7 @@ final class LeaseState extends Timer.Event {
 
   /** The program holds it through this object; without it, nobody can release it any more. */
   void heldThrough(Object object) {
-    handle = engine.platform().weak(object);
+    handle = engine.platform.weak(object);
   }
 
   /** Remembers where the program acquired it, if that was looked at. */
@@ -576,10 +576,10 @@ final class LeaseState extends Timer.Event {
       renewed = false;
       renewalPlanned = false;
       fixedEnd = earlier(fixedEnd, validUntil);
-      reschedule(engine.time().nanoTime());
+      reschedule(engine.platform.nanoTime());
     }
     publish();
-    engine.callSites().rememberAll(name());
+    engine.callSites.rememberAll(name());
     Object place = site;
     Engine.log.warn(
         "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
@@ -616,7 +616,7 @@ final class LeaseState extends Timer.Event {
     if (phase != Phase.HELD || remaining > 0) {
       return null;
     }
-    long now = engine.time().nanoTime();
+    long now = engine.platform.nanoTime();
     long slept = end - now - remaining;
     if (end - now > 0) {
       return lossToSleep(slept);
@@ -663,7 +663,7 @@ final class LeaseState extends Timer.Event {
     }
     engine.remove(this);
     try {
-      engine.notifier().flush();
+      engine.notifier.flush();
       tidyServer(found.reason());
       runOnLoss(found);
     } finally {
@@ -696,9 +696,9 @@ final class LeaseState extends Timer.Event {
           default -> false;
         };
     if (gone) {
-      engine.cleanup().forget(grant.claim());
+      engine.cleanup.forget(grant.claim());
     } else {
-      engine.cleanup().undo(grant);
+      engine.cleanup.undo(grant);
     }
   }
 
@@ -734,7 +734,7 @@ final class LeaseState extends Timer.Event {
     }
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine.time(), other, Deadline.never(engine.time()));
+      Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));
       return other.join();
     }
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
@@ -769,13 +769,13 @@ final class LeaseState extends Timer.Event {
         taker = new LeaseState(this, next.request());
         taker.noteAcquired();
         successor = taker;
-        engine.line().begin(taker);
+        engine.line.begin(taker);
       } else if (!gone) {
         phase = Phase.RELEASING;
       }
     }
     if (next != null && taker != null) {
-      engine.timer().cancel(this);
+      engine.timer.cancel(this);
       taker.publish();
       next.onHandOver(taker);
       return ReleaseOutcome.RELEASED;
@@ -794,24 +794,22 @@ final class LeaseState extends Timer.Event {
 
   /** Takes the next local waiter, if there is one that fits and the grant has not had its share. */
   private LocalLine.@Nullable Waiter next() {
-    if (!engine.line().mayBeWaitedFor(name()) || !mayHandOver()) {
+    if (!engine.line.mayBeWaitedFor(name()) || !mayHandOver()) {
       return null;
     }
     boolean fifo = engine.backend().has(Capability.FIFO);
-    return engine
-        .line()
-        .takeNext(
-            name(),
-            waiter ->
-                waiter.request().sharesGrantWith(request)
-                    && (!fifo || waiter.enteredAt() - grantedAt <= 0));
+    return engine.line.takeNext(
+        name(),
+        waiter ->
+            waiter.request().sharesGrantWith(request)
+                && (!fifo || waiter.enteredAt() - grantedAt <= 0));
   }
 
   private synchronized boolean mayHandOver() {
     return isOpen()
         && renewed
         && handOvers + 1 < LEASES_PER_GRANT
-        && engine.time().nanoTime() - grantedAt < grant.effectiveTerm().toNanos() / 3
+        && engine.platform.nanoTime() - grantedAt < grant.effectiveTerm().toNanos() / 3
         && engine.remaining(validUntil, clockOffset) > 2 * interval();
   }
 
@@ -824,7 +822,7 @@ final class LeaseState extends Timer.Event {
           latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
       if (underWay != null) {
         // If it is overdue going on is safe: its outcome is guarded by the claim.
-        var unused = Awaiting.doneUninterruptibly(engine.time(), underWay, deadline);
+        var unused = Awaiting.doneUninterruptibly(engine.platform, underWay, deadline);
       }
       known = engine.releaseOnServer(grant, deadline);
     } finally {
@@ -839,9 +837,9 @@ final class LeaseState extends Timer.Event {
           lost(found);
         }
       }
-      engine.timer().cancel(this);
+      engine.timer.cancel(this);
       try {
-        engine.notifier().flush();
+        engine.notifier.flush();
         if (found != null) {
           runOnLoss(found);
         }
@@ -856,7 +854,7 @@ final class LeaseState extends Timer.Event {
   private void released(ReleaseOutcome how) {
     phase = Phase.RELEASED;
     outcome = how;
-    if (subscriptions != null || engine.notifier().hasListeners()) {
+    if (subscriptions != null || engine.notifier.hasListeners()) {
       note(new LockEvent.Released(name(), token(), how));
     }
   }
@@ -872,7 +870,7 @@ final class LeaseState extends Timer.Event {
 
   synchronized CompletableFuture<LeaseLostException> lost() {
     if (lost == null) {
-      lost = new LossSignal(engine.notifier());
+      lost = new LossSignal(engine.notifier);
       if (loss != null) {
         lost.tell(loss);
       }
@@ -881,7 +879,7 @@ final class LeaseState extends Timer.Event {
   }
 
   void onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.Subscription subscription = engine.notifier().subscription(listener);
+    Notifier.Subscription subscription = engine.notifier.subscription(listener);
     synchronized (this) {
       if (loss != null) {
         subscription.note(new LockEvent.Lost(name(), token(), loss));
@@ -892,7 +890,7 @@ final class LeaseState extends Timer.Event {
         subscriptions.add(subscription);
       }
     }
-    engine.notifier().flush();
+    engine.notifier.flush();
   }
 
   /**
@@ -904,9 +902,9 @@ final class LeaseState extends Timer.Event {
     if (subscriptions != null) {
       subscriptions.forEach(subscription -> subscription.note(event));
     }
-    engine.notifier().noteAll(event);
+    engine.notifier.noteAll(event);
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine.leaseLog().note(event);
+      engine.leaseLog.note(event);
     }
   }
 

@@ -54,6 +54,7 @@ final class LocalLine {
     /** None until somebody has to wait, as most never have to. Never none again after that. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
+    @SuppressWarnings("ReferenceEquality")
     synchronized boolean add(Waiter waiter) {
       LinkedHashSet<Waiter> line = waiters;
       if (line == ENDED) {

@@ -64,7 +64,7 @@ final class LockHandle implements DistributedLock {
 
   private <R> CompletableFuture<R> async(Request request, Function<Optional<Lease>, R> result) {
     engine.ensureOpen();
-    Object site = engine.callSites().current(name);
+    Object site = engine.callSites.current(name);
     return AsyncAcquisition.start(
         engine,
         request,

@@ -30,7 +30,7 @@ final class LockView implements Lock {
   /** Returns whether the thread held the lock already, and holds it once more now. */
   private boolean reentered() {
     engine.ensureOpen();
-    ThreadHolds.Hold hold = engine.threadHolds().current(name);
+    ThreadHolds.Hold hold = engine.threadHolds.current(name);
     if (hold == null) {
       return false;
     }
@@ -39,8 +39,8 @@ final class LockView implements Lock {
   }
 
   private boolean begin(LeaseState lease) {
-    lease.site(engine.callSites().current(name));
-    engine.threadHolds().begin(lease);
+    lease.site(engine.callSites.current(name));
+    engine.threadHolds.begin(lease);
     return true;
   }
 
@@ -101,7 +101,7 @@ final class LockView implements Lock {
 
   @Override
   public void unlock() {
-    engine.threadHolds().leave(name);
+    engine.threadHolds.leave(name);
   }
 
   @Override

@@ -49,7 +49,7 @@ final class MultiLeaseHandle implements MultiLease {
     State(Engine engine, ImmutableList<LeaseState> members) {
       this.engine = engine;
       this.members = members;
-      this.lost = new LossSignal(engine.notifier());
+      this.lost = new LossSignal(engine.notifier);
       this.name = String.join(", ", members.stream().map(LeaseState::name).toList());
     }
 
@@ -79,7 +79,7 @@ final class MultiLeaseHandle implements MultiLease {
       lost.note(mine);
       LockEvent event = new LockEvent.Lost(name, 0, mine);
       List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
-      engine.notifier().flush();
+      engine.notifier.flush();
     }
 
     /** Returns whether this call is the one that ends the set. */
@@ -196,7 +196,7 @@ final class MultiLeaseHandle implements MultiLease {
     if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
       LockEvent event = new LockEvent.Released(state.name, 0, outcome);
       List.copyOf(state.subscriptions).forEach(subscription -> subscription.note(event));
-      state.engine.notifier().flush();
+      state.engine.notifier.flush();
     }
     return outcome;
   }
@@ -214,7 +214,7 @@ final class MultiLeaseHandle implements MultiLease {
   @Override
   public void onEvent(Consumer<? super LockEvent> listener) {
     requireNonNull(listener, "listener");
-    Notifier.Subscription subscription = state.engine.notifier().subscription(listener);
+    Notifier.Subscription subscription = state.engine.notifier.subscription(listener);
     LeaseLostException already;
     synchronized (state) {
       already = state.loss;
@@ -224,7 +224,7 @@ final class MultiLeaseHandle implements MultiLease {
     }
     if (already != null) {
       subscription.note(new LockEvent.Lost(name(), 0, already));
-      state.engine.notifier().flush();
+      state.engine.notifier.flush();
     }
   }
 

@@ -54,7 +54,7 @@ final class MultiLockHandle implements MultiLock {
    */
   private @Nullable MultiLease gather(Request request, @Nullable Object site)
       throws InterruptedException {
-    Backoff backoff = new Backoff(engine.platform(), options.term());
+    Backoff backoff = new Backoff(engine.platform, options.term());
     while (true) {
       try {
         return gatherOnce(request, site);
@@ -63,7 +63,7 @@ final class MultiLockHandle implements MultiLock {
         if (request.deadline().hasPassed()) {
           throw engine.unavailable("one of the set was lost before all were had", e);
         }
-        new WakeUp(engine.time()).await(request.deadline().orIn(backoff.next()));
+        new WakeUp(engine.platform).await(request.deadline().orIn(backoff.next()));
       }
     }
   }
@@ -176,7 +176,7 @@ final class MultiLockHandle implements MultiLock {
 
     @Override
     void enter() {
-      var unused = execute(engine.threads().gatherings());
+      var unused = execute(engine.threads.gatherings);
     }
 
     @Override

@@ -59,7 +59,7 @@ final class Renewer {
 
   private void start(List<LeaseState> batch, Duration patience) {
     try {
-      engine.threads().renewal().execute(() -> renew(batch, patience));
+      engine.threads.renewal.execute(() -> renew(batch, patience));
     } catch (RuntimeException | Error e) {
       // The client was closed, or has no thread for it. Each lease asks again until it has ended.
       Engine.log.debug("{} renewals have to wait", batch.size(), e);
@@ -72,7 +72,7 @@ final class Renewer {
     List<Grant> grants = new ArrayList<>(batch.size());
     List<Renewal> outcomes = List.of();
     LockException problem = engine.unavailable("the renewal was broken off", null);
-    long sentAt = engine.time().nanoTime();
+    long sentAt = engine.platform.nanoTime();
     long offset = engine.clockOffset();
     try {
       for (LeaseState lease : batch) {
@@ -84,7 +84,7 @@ final class Renewer {
       if (leases.isEmpty()) {
         return;
       }
-      outcomes = engine.store().renewAll(grants, Deadline.in(engine.time(), patience));
+      outcomes = engine.store.renewAll(grants, Deadline.in(engine.platform, patience));
     } catch (LockException e) {
       problem = e;
     } catch (InterruptedException e) {

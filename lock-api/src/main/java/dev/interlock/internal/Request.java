@@ -43,7 +43,7 @@ record Request(
 
   /** For {@code acquire()}. */
   static Request untilHad(Engine engine, String name, LockOptions options, @Nullable Thread owner) {
-    TimeSource time = engine.time();
+    TimeSource time = engine.platform;
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
     return of(time, name, options, owner, wait, options.term(), true, LEAST_PER_REQUEST);
   }
@@ -55,7 +55,7 @@ record Request(
   static Request upTo(
       Engine engine, String name, LockOptions options, @Nullable Thread owner, Duration timeout) {
     Duration least = timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST;
-    return of(engine.time(), name, options, owner, timeout, FOR_EVER, false, least);
+    return of(engine.platform, name, options, owner, timeout, FOR_EVER, false, least);
   }
 
   private static Request of(

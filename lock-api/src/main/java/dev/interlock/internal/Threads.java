@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 
 /**
@@ -17,11 +16,11 @@ final class Threads implements AutoCloseable {
   private static final int MOST_CLEANERS = 8;
   private static final int RENEWERS = 2;
 
-  private final ExecutorService contests;
-  private final ExecutorService gatherings;
-  private final ExecutorService cleanup;
-  private final ExecutorService renewal;
-  private final ExecutorService callbacks;
+  final ExecutorService contests;
+  final ExecutorService gatherings;
+  final ExecutorService cleanup;
+  final ExecutorService renewal;
+  final ExecutorService callbacks;
 
   Threads(Platform platform, String backend) {
     contests = platform.pool(backend + "-async", MOST_CONTESTS, true);
@@ -30,26 +29,6 @@ final class Threads implements AutoCloseable {
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
     callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
-  }
-
-  Executor contests() {
-    return contests;
-  }
-
-  Executor gatherings() {
-    return gatherings;
-  }
-
-  Executor cleanup() {
-    return cleanup;
-  }
-
-  Executor renewal() {
-    return renewal;
-  }
-
-  Executor callbacks() {
-    return callbacks;
   }
 
   /** Ends the threads when they have done what they were given; does not wait for them. */

@@ -58,7 +58,7 @@ class CloseInterleavingTest extends EngineFixture {
   void aReleaseThatHandsOverMeanwhileEndsOnTheServer() throws Exception {
     Lease lease = acquire(RENEWED);
     Waiting waiter = new Waiting();
-    engine.line().enter("a", waiter);
+    engine.line.enter("a", waiter);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     waiter.closing.get();
     assertFalse(store.holds("a"));
@@ -118,7 +118,7 @@ class CloseInterleavingTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     store.down(true);
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
-    Waits.until("the first try in the background", () -> engine.timer().size() == 2);
+    Waits.until("the first try in the background", () -> engine.timer.size() == 2);
     store.down(false);
     store.next(
         FakeStore.Op.RELEASE,

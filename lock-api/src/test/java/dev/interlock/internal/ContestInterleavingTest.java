@@ -50,7 +50,7 @@ class ContestInterleavingTest extends EngineFixture {
     }
     Waits.until("nothing to be left", () -> engine.residue() == 0);
     time.advance(Duration.ofSeconds(1));
-    assertEquals(0, engine.timer().size());
+    assertEquals(0, engine.timer.size());
   }
 
   @Test

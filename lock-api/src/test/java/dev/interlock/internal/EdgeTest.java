@@ -60,7 +60,7 @@ class EdgeTest extends EngineFixture {
       int heads = 0;
       for (int i = 0; i < 400; i++) {
         held += store.holds("n" + i) ? 1 : 0;
-        heads += engine.line().isBusy("n" + i) ? 1 : 0;
+        heads += engine.line.isBusy("n" + i) ? 1 : 0;
       }
       assertEquals(0, heads, () -> "of " + diver.cutOff);
       assertEquals(0, held);

@@ -134,6 +134,6 @@ class HandOverTest extends EngineFixture {
               return 0;
             })
         .get(30, java.util.concurrent.TimeUnit.SECONDS);
-    Waits.until("the end", () -> engine.line().size() == 0 && !store.holds("a"));
+    Waits.until("the end", () -> engine.line.size() == 0 && !store.holds("a"));
   }
 }

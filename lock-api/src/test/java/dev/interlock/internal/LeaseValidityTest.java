@@ -113,7 +113,7 @@ class LeaseValidityTest extends EngineFixture {
   void theTimerHasNothingToDoWhenNothingIsHeld() throws Exception {
     acquire(RENEWED).close();
     time.advance(Duration.ofSeconds(1));
-    assertEquals(0, engine.timer().size());
+    assertEquals(0, engine.timer.size());
   }
 
   @Test

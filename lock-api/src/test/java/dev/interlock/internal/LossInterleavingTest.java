@@ -101,22 +101,22 @@ class LossInterleavingTest {
     Lease lease = acquire(BRIEF);
     CompletableFuture<?> lost = lease.lost();
     Bystander bystander = new Bystander(() -> time.advance(MAX_HOLD));
-    engine.line().enter("a", bystander);
+    engine.line.enter("a", bystander);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertTrue(bystander.asked);
     assertFalse(store.holds("a"));
     assertFalse(lost.isDone());
-    assertEquals(0, engine.line().size());
+    assertEquals(0, engine.line.size());
   }
 
   @Test
   void aLossWhileTheLeaseIsBeingReleasedIsToldWithItsOwnReason() throws Exception {
     Lease lease = acquire(BRIEF);
     Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
-    engine.line().enter("a", bystander);
+    engine.line.enter("a", bystander);
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.lost()).reason());
-    assertEquals(0, engine.line().size());
+    assertEquals(0, engine.line.size());
   }
 
   /** Stands in line so as to step in when a lease that is being released looks for a successor. */
@@ -142,7 +142,7 @@ class LossInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.line().pass("a");
+      engine.line.pass("a");
       return true;
     }
 

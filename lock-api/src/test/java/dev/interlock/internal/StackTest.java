@@ -74,7 +74,7 @@ class StackTest extends EngineFixture {
   private long held(int tries) {
     int held = 0;
     for (int i = 1; i <= tries; i++) {
-      held += store.holds("n" + i) || engine.line().isBusy("n" + i) ? 1 : 0;
+      held += store.holds("n" + i) || engine.line.isBusy("n" + i) ? 1 : 0;
     }
     return held;
   }

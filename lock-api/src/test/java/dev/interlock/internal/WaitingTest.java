@@ -77,7 +77,7 @@ class WaitingTest extends EngineFixture {
     time.advance(Duration.ofMillis(1));
     assertEquals(Optional.empty(), waiter.get());
     assertEquals(0, store.watchers());
-    assertEquals(0, engine.line().size());
+    assertEquals(0, engine.line.size());
   }
 
   @Test
@@ -161,7 +161,7 @@ class WaitingTest extends EngineFixture {
     contender.thread.interrupt();
     assertInterrupted(contender);
     assertEquals(0, store.watchers());
-    assertEquals(0, engine.line().size());
+    assertEquals(0, engine.line.size());
   }
 
   @Test
@@ -195,7 +195,7 @@ class WaitingTest extends EngineFixture {
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     assertTrue(future.cancel(false));
-    Waits.until("the end of the contest", () -> engine.line().size() == 0);
+    Waits.until("the end of the contest", () -> engine.line.size() == 0);
     assertEquals(0, store.watchers());
     store.free("a");
     assertFalse(store.holds("a"));
@@ -208,7 +208,7 @@ class WaitingTest extends EngineFixture {
     gate.awaitArrival();
     gate.open();
     if (future.cancel(false)) {
-      Waits.until("the lock to be free", () -> !store.holds("a") && engine.line().size() == 0);
+      Waits.until("the lock to be free", () -> !store.holds("a") && engine.line.size() == 0);
     } else {
       get(future).close();
     }
@@ -223,7 +223,7 @@ class WaitingTest extends EngineFixture {
       assertEquals(Optional.empty(), get(future));
       assertTrue(lease.isHeld());
     }
-    assertEquals(0, engine.line().size());
+    assertEquals(0, engine.line.size());
   }
 
   @Test
