@@ -8,6 +8,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +74,8 @@ final class LeaseHandle implements Lease {
   @Override
   public void renew() throws InterruptedException {
     try {
-      state.renew();
+      state.ensureHeld();
+      state.engine().renewer.renewNow(List.of(state), state.engine().requestDeadline());
     } finally {
       Reference.reachabilityFence(this);
     }

@@ -413,32 +413,17 @@ final class LeaseState extends Timer.Event {
     return share.compareTo(most) < 0 ? share : most;
   }
 
-  void renew() throws InterruptedException {
-    StackRoom.require();
-    ensureHeld();
-    Renewal answer = new Renewal.Failed(engine.unavailable("the renewal was broken off", null));
-    CompletableFuture<Boolean> mine = new CompletableFuture<>();
+  /** Claims it for a renewal that its program asks for, after any that is under way. */
+  boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
+      throws InterruptedException {
     CompletableFuture<Boolean> other;
     while ((other = startRenewal(mine, true)) != mine) {
       ensureHeld();
-      if (other != null) {
-        var unused = Awaiting.done(engine.platform, other, engine.requestDeadline());
+      if (other != null && !Awaiting.done(engine.platform, other, deadline)) {
+        throw engine.unavailable("another renewal has not been answered", null);
       }
     }
-    long sentAt = engine.platform.nanoTime();
-    long offset = engine.clockOffset();
-    try {
-      answer = engine.store.renew(grant, engine.requestDeadline());
-    } catch (LockException e) {
-      answer = new Renewal.Failed(e);
-    } finally {
-      finishRenewal(mine, answer, sentAt, offset, true);
-      mine.complete(true);
-    }
-    if (answer instanceof Renewal.Failed failed) {
-      throw failed.problem();
-    }
-    ensureHeld();
+    return true;
   }
 
   /**

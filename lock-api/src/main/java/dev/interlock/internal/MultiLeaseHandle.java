@@ -165,9 +165,7 @@ final class MultiLeaseHandle implements MultiLease {
   public void renew() throws InterruptedException {
     try {
       ensureHeld();
-      for (LeaseState member : state.members) {
-        member.renew();
-      }
+      state.engine.renewer.renewNow(state.members, state.engine.requestDeadline());
     } finally {
       Reference.reachabilityFence(this);
     }

@@ -80,18 +80,8 @@ final class MultiLockHandle implements MultiLock {
           return null;
         }
       }
-      // Once more before the grant, so that the validity is whole. The last one is fresh, unless it
-      // waited for its turn on a session that was confirmed a while ago.
-      for (LeaseState member : members) {
-        if (member != members.get(members.size() - 1) || !member.isFresh()) {
-          requireTime(request);
-          renew(member);
-        }
-      }
-      for (LeaseState member : members) {
-        member.ensureHeld();
-        member.complete();
-      }
+      renew(members, request);
+      members.forEach(LeaseState::complete);
       MultiLease lease = new MultiLeaseHandle(engine, members, site);
       complete = true;
       return lease;
@@ -108,14 +98,25 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  /** A member whose renewal is not answered counts as lost: to ask again would let others age. */
-  private static void renew(LeaseState member) throws InterruptedException {
+  /**
+   * Once more before the grant, so that the validity is whole. The last one is fresh, unless it
+   * waited for its turn on a session that was confirmed a while ago. If this is not answered, they
+   * count as lost: to ask again would let them age.
+   */
+  private void renew(List<LeaseState> members, Request request) throws InterruptedException {
+    int last = members.size() - 1;
+    List<LeaseState> old = members.get(last).isFresh() ? members.subList(0, last) : members;
+    if (old.isEmpty()) {
+      return;
+    }
+    requireTime(request);
     try {
-      member.renew();
+      engine.renewer.renewNow(old, request.forStore(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       throw new LeaseLostException(
-          member.name(), LossReason.EXPIRED, "its renewal was not answered", e);
+          request.name(), LossReason.EXPIRED, "its renewal was not answered", e);
     }
+    members.get(last).ensureHeld();
   }
 
   /** Releases all. A store that hangs is waited for no longer than for one request. */

@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import com.google.common.collect.Lists;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
@@ -51,54 +52,85 @@ final class Renewer {
     }
     equals.forEach(
         (patience, leases) -> {
-          for (int from = 0; from < leases.size(); from += BATCH) {
-            start(leases.subList(from, Math.min(leases.size(), from + BATCH)), patience);
+          for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
+            start(batch, patience);
           }
         });
   }
 
   private void start(List<LeaseState> batch, Duration patience) {
     try {
-      engine.threads.renewal.execute(() -> renew(batch, patience));
+      engine.threads.renewal.execute(() -> renewDue(batch, patience));
     } catch (RuntimeException | Error e) {
       // The client was closed, or has no thread for it. Each lease asks again until it has ended.
       Engine.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
 
-  private void renew(List<LeaseState> batch, Duration patience) {
+  private void renewDue(List<LeaseState> batch, Duration patience) {
+    try {
+      var unused = renew(batch, Deadline.in(engine.platform, patience), false);
+    } catch (InterruptedException e) {
+      // Nobody interrupts these threads but a JVM that is going down.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * Renews what a program asks for, with one request if it is not more than fits into one.
+   *
+   * @throws LockException if not all are confirmed
+   */
+  void renewNow(List<LeaseState> leases, Deadline deadline) throws InterruptedException {
+    StackRoom.require();
+    for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
+      for (Renewal outcome : renew(batch, deadline, true)) {
+        if (outcome instanceof Renewal.Failed failed) {
+          throw failed.problem();
+        }
+      }
+    }
+    leases.forEach(LeaseState::ensureHeld);
+  }
+
+  /** Renews with one request those that it can claim, and lets them know of the outcome. */
+  private List<Renewal> renew(List<LeaseState> wanted, Deadline deadline, boolean asked)
+      throws InterruptedException {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
-    List<LeaseState> leases = new ArrayList<>(batch.size());
-    List<Grant> grants = new ArrayList<>(batch.size());
-    List<Renewal> outcomes = List.of();
+    List<LeaseState> leases = new ArrayList<>(wanted.size());
+    List<Renewal> outcomes = new ArrayList<>(wanted.size());
     LockException problem = engine.unavailable("the renewal was broken off", null);
     long sentAt = engine.platform.nanoTime();
     long offset = engine.clockOffset();
     try {
-      for (LeaseState lease : batch) {
-        if (lease.startRenewal(round, false) == round) {
+      for (LeaseState lease : wanted) {
+        if (asked
+            ? lease.awaitRenewal(round, deadline)
+            : lease.startRenewal(round, false) == round) {
           leases.add(lease);
-          grants.add(lease.grant());
         }
       }
-      if (leases.isEmpty()) {
-        return;
+      if (!leases.isEmpty()) {
+        sentAt = engine.platform.nanoTime();
+        offset = engine.clockOffset();
+        List<Grant> grants = leases.stream().map(LeaseState::grant).toList();
+        outcomes.addAll(engine.store.renewAll(grants, deadline));
       }
-      outcomes = engine.store.renewAll(grants, Deadline.in(engine.platform, patience));
     } catch (LockException e) {
       problem = e;
-    } catch (InterruptedException e) {
-      // Nobody interrupts these threads but a JVM that is going down.
-      Thread.currentThread().interrupt();
     } catch (RuntimeException | Error e) {
-      Engine.log.error("the backend failed to renew {} leases", grants.size(), e);
+      problem = engine.unavailable("the renewal was broken off", e);
+      Engine.log.error("the backend failed to renew {} leases", leases.size(), e);
     } finally {
+      while (outcomes.size() < leases.size()) {
+        outcomes.add(new Renewal.Failed(problem));
+      }
       for (int i = 0; i < leases.size(); i++) {
-        Renewal outcome = i < outcomes.size() ? outcomes.get(i) : new Renewal.Failed(problem);
-        finish(leases.get(i), round, outcome, sentAt, offset);
+        finish(leases.get(i), round, outcomes.get(i), sentAt, offset, asked);
       }
       round.complete(true);
     }
+    return outcomes;
   }
 
   /** What fails for one of them is not held against the others. */
@@ -107,9 +139,10 @@ final class Renewer {
       CompletableFuture<Boolean> round,
       Renewal outcome,
       long sentAt,
-      long offset) {
+      long offset,
+      boolean asked) {
     try {
-      lease.finishRenewal(round, outcome, sentAt, offset, false);
+      lease.finishRenewal(round, outcome, sentAt, offset, asked);
     } catch (RuntimeException | Error e) {
       Engine.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
     }

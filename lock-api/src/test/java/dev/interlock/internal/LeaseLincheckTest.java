@@ -7,6 +7,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
@@ -80,7 +81,7 @@ class LeaseLincheckTest {
     @Operation
     public boolean renew() throws InterruptedException {
       try {
-        lease.renew();
+        ENGINE.renewer.renewNow(List.of(lease), ENGINE.requestDeadline());
         return true;
       } catch (LeaseLostException | IllegalStateException e) {
         return false;

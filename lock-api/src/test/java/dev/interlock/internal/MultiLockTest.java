@@ -94,23 +94,29 @@ class MultiLockTest extends EngineFixture {
         () -> Duration.ofNanos(waited).toString());
   }
 
-  /** The first of three is renewed, then nothing is answered any more. */
+  /** All three are had, and from their renewal on nothing is answered any more. */
   private Background<MultiLease> acquireWithTheStoreDownBeforeTheGrant() {
     store.next(
         FakeStore.Op.RENEW,
-        new FakeStore.Fate() {
-          @Override
-          public void before() {}
-
-          @Override
-          public void after() {
-            store.down(true);
-          }
+        () -> {
+          store.down(true);
+          throw FakeStore.noAnswer();
         });
     Background<MultiLease> waiter =
         inBackground(() -> engine.lockAll(List.of("a", "b", "c"), FIXED).acquire());
-    Waits.until("the second renewal", () -> store.calls(FakeStore.Op.RENEW) > 1);
+    Waits.until("the renewal", () -> store.calls(FakeStore.Op.RENEW) > 0);
     return waiter;
+  }
+
+  @Test
+  void aSetTakesOneRequestForEachNameAndOneForAll() throws Exception {
+    try (MultiLease lease = engine.lockAll(List.of("a", "b", "c")).tryAcquire().orElseThrow()) {
+      assertEquals(3, store.calls(FakeStore.Op.ACQUIRE));
+      assertEquals(1, store.calls(FakeStore.Op.RENEW));
+      assertEquals(List.of(2), store.batches());
+      lease.renew();
+      assertEquals(List.of(2, 3), store.batches());
+    }
   }
 
   @Test
