@@ -105,9 +105,12 @@ final class Contest {
 
   /** Undoes what is left of it, as nobody goes on with it. */
   void end() {
-    endAttempt();
-    engine.line.contest(name, null);
-    engine.signalEnd();
+    try {
+      endAttempt();
+    } finally {
+      engine.line.contest(name, null);
+      engine.signalEnd();
+    }
   }
 
   /** The trouble that the store is in, so that those behind can say why they got nothing. */

@@ -302,6 +302,7 @@ final class LeaseState extends Timer.Event {
   /** Whether it is certain at this moment. If it has come to its end it is lost now. */
   boolean isHeld() {
     if (phase == Phase.HELD && remainingNanos() <= 0) {
+      StackRoom.require();
       // If it has not ended after all, it was renewed between the two looks.
       lose(this::endLoss);
     }
@@ -636,7 +637,6 @@ final class LeaseState extends Timer.Event {
   private boolean lose(Supplier<@Nullable LeaseLostException> verdict) {
     LeaseLostException found;
     boolean passes;
-    StackRoom.require();
     synchronized (this) {
       found = isOpen() ? verdict.get() : null;
       if (found == null) {

@@ -4,8 +4,8 @@
  * <p>{@link dev.interlock.internal.Engine} is the client. An acquisition goes through {@link
  * dev.interlock.internal.LocalLine} (one contender per name and client), {@link
  * dev.interlock.internal.Contest} (the attempts on the server) and ends as a {@link
- * dev.interlock.internal.Turn} (one server acquisition), which a {@link
- * dev.interlock.internal.LeaseHandle} shows to the user.
+ * dev.interlock.internal.LeaseState} (what the server granted, and the states that a lease goes
+ * through), which a {@link dev.interlock.internal.LeaseHandle} shows to the user.
  */
 @NullMarked
 package dev.interlock.internal;
