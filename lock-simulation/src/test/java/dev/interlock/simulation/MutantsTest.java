@@ -1,5 +1,6 @@
 package dev.interlock.simulation;
 
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.spi.ClientsOnAClock;
@@ -64,6 +65,7 @@ class MutantsTest {
     for (long seed = 1; seed <= MOST_WORLDS; seed++) {
       Failure failure = failure(mutant, seed);
       if (failure != null) {
+        assertNotEquals("hang", failure.rule(), "it waits by other clocks than the world's");
         System.out.println(
             mutant.name() + " | " + seed + " | " + failure.toString().split("\n", 2)[0]);
         return;

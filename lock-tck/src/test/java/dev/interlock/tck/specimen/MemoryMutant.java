@@ -19,6 +19,7 @@ import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
@@ -55,10 +56,22 @@ class MemoryMutant implements Harness {
         (context, right) -> fault.apply(right.apply(context)), UnaryOperator.identity());
   }
 
+  /** The same of one that waits, or looks at the time: by the client's clocks. */
+  static MemoryMutant ofBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
+    return new MemoryMutant(
+        (context, right) -> fault.apply(right.apply(context), context.time()),
+        UnaryOperator.identity());
+  }
+
   /** A fault of a store that tells nobody when it takes a lock away. */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
+    return ofSilentBackend((right, time) -> fault.apply(right));
+  }
+
+  /** The same of one that waits. */
+  static MemoryMutant ofSilentBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
     return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(new Silent(context))),
+        (context, right) -> fault.apply(right.apply(new Silent(context)), context.time()),
         UnaryOperator.identity());
   }
 

@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** Faults of the store, or of the talk with it. */
@@ -115,7 +114,7 @@ final class StoreMutants {
             .harness(
                 () -> {
                   LastFirst.Lines lines = new LastFirst.Lines();
-                  return MemoryMutant.ofBackend(right -> new LastFirst(right, lines));
+                  return MemoryMutant.ofBackend((right, time) -> new LastFirst(right, lines, time));
                 })
             .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]")
             .build(),
@@ -126,7 +125,8 @@ final class StoreMutants {
             .harness(
                 () -> {
                   Map<String, LockBackend> first = new ConcurrentHashMap<>();
-                  return MemoryMutant.ofBackend(right -> new CountedFromReply(right, first));
+                  return MemoryMutant.ofBackend(
+                      (right, time) -> new CountedFromReply(right, first, time));
                 })
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
@@ -172,6 +172,10 @@ final class StoreMutants {
             .build());
   }
 
+  private static void pause(TimeSource time, Duration duration) throws InterruptedException {
+    boolean unused = new WakeUp(time).await(Deadline.in(time, duration));
+  }
+
   private static final class ExpiryIgnored extends AlteredClaims {
     ExpiryIgnored(QueueingBackend right) {
       super(right);
@@ -207,8 +211,11 @@ final class StoreMutants {
   }
 
   private static final class CheckThenSet extends ForwardingBackend {
-    CheckThenSet(QueueingBackend right) {
+    private final TimeSource time;
+
+    CheckThenSet(QueueingBackend right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
@@ -229,7 +236,7 @@ final class StoreMutants {
       if (state.isHeld()) {
         return new Attempt.Busy(Duration.ofMillis(2));
       }
-      LockSupport.parkNanos(2_000_000);
+      pause(time, Duration.ofMillis(2));
       // What somebody else has set meanwhile is overwritten.
       boolean unused = forceRelease(claim.name(), deadline);
       return super.tryAcquire(claim, deadline);
@@ -284,15 +291,16 @@ final class StoreMutants {
   private static final class WaiterNotWoken extends ForwardingQueue {
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(15);
     private final AtomicBoolean woken = new AtomicBoolean();
+    private final TimeSource time;
 
-    WaiterNotWoken(QueueingBackend right) {
+    WaiterNotWoken(QueueingBackend right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
     public Place join(Claim claim, Deadline deadline) throws InterruptedException {
       Place right = super.join(claim, deadline);
-      TimeSource time = TimeSource.system();
       WakeUp closed = new WakeUp(time);
       return new Place() {
         @Override
@@ -326,6 +334,7 @@ final class StoreMutants {
   /** A stack where a queue is promised. */
   private static final class LastFirst extends ForwardingQueue {
     private final Lines lines;
+    private final TimeSource time;
 
     /** What all clients see. */
     static final class Lines {
@@ -355,15 +364,15 @@ final class StoreMutants {
       }
     }
 
-    LastFirst(QueueingBackend right, Lines lines) {
+    LastFirst(QueueingBackend right, Lines lines, TimeSource time) {
       super(right);
       this.lines = lines;
+      this.time = time;
     }
 
     @Override
     public Place join(Claim claim, Deadline deadline) {
       lines.enter(claim);
-      TimeSource time = TimeSource.system();
       WakeUp closed = new WakeUp(time);
       return new Place() {
         private volatile boolean left;
@@ -415,10 +424,12 @@ final class StoreMutants {
 
   private static final class CountedFromReply extends ForwardingQueue {
     private final Map<String, LockBackend> first;
+    private final TimeSource time;
 
-    CountedFromReply(QueueingBackend right, Map<String, LockBackend> first) {
+    CountedFromReply(QueueingBackend right, Map<String, LockBackend> first, TimeSource time) {
       super(right);
       this.first = first;
+      this.time = time;
     }
 
     @Override
@@ -430,10 +441,9 @@ final class StoreMutants {
         public Attempt await(Deadline until) throws InterruptedException {
           Attempt attempt = right.await(until);
           if (slow && attempt instanceof Attempt.Granted granted) {
-            Thread.sleep(300);
+            pause(time, Duration.ofMillis(300));
             Grant grant = granted.grant();
-            return new Attempt.Granted(
-                Grant.forTerm(claim, grant.token(), TimeSource.system().nanoTime()));
+            return new Attempt.Granted(Grant.forTerm(claim, grant.token(), time.nanoTime()));
           }
           return attempt;
         }
@@ -447,13 +457,16 @@ final class StoreMutants {
   }
 
   private static final class RenewalNotSent extends ForwardingQueue {
-    RenewalNotSent(QueueingBackend right) {
+    private final TimeSource time;
+
+    RenewalNotSent(QueueingBackend right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
     public Renewal renew(Grant grant, Deadline deadline) {
-      return new Renewal.Renewed(TimeSource.system().nanoTime() + grant.effectiveTerm().toNanos());
+      return new Renewal.Renewed(time.nanoTime() + grant.effectiveTerm().toNanos());
     }
   }
 
