@@ -25,6 +25,9 @@ abstract class EngineFixture {
       LockOptions.builder().term(TERM).requestTimeout(REQUEST_TIMEOUT).build();
   static final LockOptions FIXED = RENEWED.toBuilder().autoRenew(false).build();
 
+  /** How often to look at what nobody waits for by the clock. */
+  private static final Duration STEP = Duration.ofMillis(100);
+
   final ManualTime time = new ManualTime();
   final FakeStore store = new FakeStore(time);
   final Engine engine = new Engine(store::open, RENEWED, time);
@@ -53,10 +56,16 @@ abstract class EngineFixture {
 
   /** Lets time pass until something holds. */
   void advanceUntil(String what, BooleanSupplier condition) {
+    advanceUntil(time, what, condition);
+  }
+
+  static void advanceUntil(ManualTime time, String what, BooleanSupplier condition) {
     Waits.until(
         what,
         () -> {
-          time.advance(Duration.ofMillis(10));
+          if (!condition.getAsBoolean()) {
+            time.advanceToNext(STEP);
+          }
           return condition.getAsBoolean();
         });
   }

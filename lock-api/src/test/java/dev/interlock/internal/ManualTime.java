@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class ManualTime implements TimeSource {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   @GuardedBy("this")
   private final Map<Thread, Long> sleepers = new HashMap<>();
@@ -76,6 +77,52 @@ final class ManualTime implements TimeSource {
   synchronized void advance(Duration duration) {
     pass(duration);
     await(this::timersAsleep);
+  }
+
+  /**
+   * Lets both clocks go on to the next time that anybody waits for, but by no more than the given
+   * duration. Whoever is busy is waited for before, so that the clocks do not run away from threads
+   * that the machine has no time for.
+   */
+  synchronized void advanceToNext(Duration most) {
+    awaitRest();
+    long step = most.toNanos();
+    for (long until : sleepers.values()) {
+      step = Math.min(step, Math.max(1, until - now));
+    }
+    advance(Duration.ofNanos(step));
+  }
+
+  /** Whoever does not come to rest, as it has no reason to, is left alone after a moment. */
+  @GuardedBy("this")
+  private void awaitRest() {
+    long giveUpAt = System.nanoTime() + MOMENT_NANOS;
+    while (isAnybodyBusy() && System.nanoTime() - giveUpAt < 0) {
+      try {
+        wait(1);
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+
+  @GuardedBy("this")
+  private boolean isAnybodyBusy() {
+    for (long until : sleepers.values()) {
+      if (until - now <= 0) {
+        return true; // has been woken, and has not run yet
+      }
+    }
+    Thread[] threads = new Thread[Thread.activeCount() + 16];
+    int count = Thread.enumerate(threads);
+    for (int i = 0; i < count; i++) {
+      Thread.State state = threads[i].getState();
+      if ((state == Thread.State.RUNNABLE || state == Thread.State.BLOCKED)
+          && threads[i].getName().matches("background|interlock-(fake|memory)-.*")) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Lets both clocks go on from within a call of the engine's, without waiting for anything. */

@@ -37,12 +37,7 @@ class ThreadStartTest {
   }
 
   private void advanceUntil(String what, java.util.function.BooleanSupplier condition) {
-    Waits.until(
-        what,
-        () -> {
-          time.advance(Duration.ofMillis(10));
-          return condition.getAsBoolean();
-        });
+    EngineFixture.advanceUntil(time, what, condition);
   }
 
   @Test
