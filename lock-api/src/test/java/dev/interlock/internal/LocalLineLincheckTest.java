@@ -153,6 +153,7 @@ class LocalLineLincheckTest {
                 .invocationsPerIteration(200)
                 .threads(2)
                 .actorsPerThread(4)
+                .minimizeFailedScenario(false)
                 .check(LineWithADoublePass.class));
   }
 }
