@@ -12,7 +12,6 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -201,27 +200,6 @@ class MultiLockTest extends EngineFixture {
     assertFalse(lease.isHeld());
     Waits.until("the rest to be free", () -> !store.holds("a") && !store.holds("c"));
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-  }
-
-  @Test
-  void overlappingSetsNeverDeadlock() throws Exception {
-    CompletableFuture<?>[] workers = new CompletableFuture<?>[4];
-    for (int i = 0; i < workers.length; i++) {
-      Engine client = i % 2 == 0 ? engine : anotherClient();
-      List<String> names = i < 2 ? List.of("x", "y", "z") : List.of("z", "y", "w");
-      workers[i] =
-          inBackground(
-                  () -> {
-                    for (int round = 0; round < 50; round++) {
-                      client.lockAll(names).acquire().close();
-                    }
-                    return null;
-                  })
-              .result;
-    }
-    CompletableFuture<Void> all = CompletableFuture.allOf(workers);
-    advanceUntil("all to be done", all::isDone);
-    get(all);
   }
 
   @Test

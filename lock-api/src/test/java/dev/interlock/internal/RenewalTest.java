@@ -23,20 +23,6 @@ class RenewalTest extends EngineFixture {
   private static final Duration INTERVAL = TERM.dividedBy(3);
 
   @Test
-  void anAutoRenewedLeaseOutlivesItsTermManyTimes() throws Exception {
-    try (Lease lease = acquire(RENEWED)) {
-      BlockingQueue<LockEvent> events = eventsOf(lease);
-      for (int i = 0; i < 60; i++) {
-        time.advance(INTERVAL);
-        next(events, LockEvent.Renewed.class);
-        assertTrue(lease.isHeld());
-        assertTrue(store.holds("a"));
-      }
-    }
-    assertFalse(store.holds("a"));
-  }
-
-  @Test
   void aServerThatIsDownPutsTheLeaseAtRiskAndThenLosesItAtTheEndOfItsValidity() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);

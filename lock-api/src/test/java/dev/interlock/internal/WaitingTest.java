@@ -180,16 +180,6 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void cancellingAFutureLeavesTheLine() throws Exception {
-    Lease lease = acquire(RENEWED);
-    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
-    CompletableFuture<Lease> third = engine.lock("a").acquireAsync();
-    assertTrue(second.cancel(false));
-    lease.close();
-    assertTrue(get(third).isHeld());
-  }
-
-  @Test
   void cancellingAFutureThatContendsEndsTheContest() throws Exception {
     store.occupy("a", LONG);
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();

@@ -12,9 +12,7 @@ import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -25,30 +23,6 @@ class MemoryStoreTest {
 
   private static final LockOptions FIXED =
       LockOptions.builder().term(Duration.ofMillis(200)).autoRenew(false).build();
-
-  @Test
-  void clientsAreServedInTheOrderInWhichTheyCame() throws Exception {
-    List<LockClient> clients = new ArrayList<>();
-    try {
-      for (int i = 0; i < 5; i++) {
-        clients.add(LockClient.open("memory:fifo"));
-      }
-      Lease lease = clients.get(0).lock("a").acquire();
-      List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-      for (int i = 1; i < clients.size(); i++) {
-        waiters.add(clients.get(i).lock("a").acquireAsync());
-        int inLine = i;
-        awaitWaiters(clients.get(0), inLine);
-      }
-      for (CompletableFuture<Lease> waiter : waiters) {
-        lease.close();
-        lease = waiter.get(30, TimeUnit.SECONDS);
-      }
-      lease.close();
-    } finally {
-      clients.forEach(LockClient::close);
-    }
-  }
 
   private static void awaitWaiters(LockClient client, int count) {
     while (client.inspect("a").waiters().size() < count) {
@@ -75,18 +49,6 @@ class MemoryStoreTest {
   }
 
   @Test
-  void theNextInLineGetsALeaseThatLapsed() throws Exception {
-    try (LockClient one = LockClient.open("memory:lapse");
-        LockClient two = LockClient.open("memory:lapse")) {
-      Lease first = one.lock("a", FIXED).acquire();
-      try (Lease second = two.lock("a").acquire()) {
-        assertFalse(first.isHeld());
-        assertTrue(second.fencingToken() > first.fencingToken());
-      }
-    }
-  }
-
-  @Test
   void aForcedReleaseTellsTheHolderAtOnce() throws Exception {
     try (LockClient one = LockClient.open("memory:forced");
         LockClient two = LockClient.open("memory:forced")) {
@@ -98,22 +60,6 @@ class MemoryStoreTest {
       assertTrue(event instanceof LockEvent.Lost, () -> "" + event);
       assertEquals(LossReason.TAKEN, lease.lost().get(30, TimeUnit.SECONDS).reason());
       assertFalse(two.forceRelease("a"));
-    }
-  }
-
-  @Test
-  void aRevokedLeaseKeepsEverybodyOutUntilItsTermIsOver() throws Exception {
-    LockOptions options = LockOptions.builder().term(Duration.ofSeconds(4)).build();
-    try (LockClient one = LockClient.open("memory:revoked", options);
-        LockClient two = LockClient.open("memory:revoked")) {
-      Lease lease = one.lock("a").acquire();
-      assertTrue(two.revoke("a"));
-      Optional<Lease> tooEarly = two.lock("a").tryAcquire();
-      assertTrue(tooEarly.isEmpty() || !lease.isHeld());
-      try (Lease next = two.lock("a").acquire()) {
-        assertFalse(lease.isHeld());
-        assertTrue(next.isHeld());
-      }
     }
   }
 
