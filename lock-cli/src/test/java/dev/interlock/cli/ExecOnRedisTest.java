@@ -191,19 +191,23 @@ class ExecOnRedisTest {
   }
 
   @Test
-  void aLockThatIsDeletedBehindItsBackEndsTheChildWith76() throws Exception {
+  void aLockThatIsDeletedBehindItsBackEndsTheChildWith76WhenItHasCleanedUp() throws Exception {
     Run holder =
         interlock.start(
             exec(
-                "trap 'echo asked; exit 0' TERM; echo in; while :; do sleep 0.1; done",
+                "trap 'echo cleaning; read go; sleep 0.1; echo cleaned; exit 0' TERM; echo in;"
+                    + " while :; do sleep 0.1; done",
                 "--term",
                 "6s"));
     holder.out().await("in");
     assertEquals(1L, redis.call("DEL", lockKey()));
     holder.err().await("SIGTERM now");
+    holder.out().await("cleaning");
+    holder.type("go");
     Result result = holder.await();
     assertEquals(76, result.exitCode());
-    assertTrue(result.out().endsWith("asked"), result::out);
+    assertTrue(result.out().endsWith("cleaned"), result::out);
+    assertFalse(result.err().contains("killed"), result::err);
     assertTrue(result.err().contains("lease of \"" + name + "\" lost (TAKEN)"), result::err);
   }
 

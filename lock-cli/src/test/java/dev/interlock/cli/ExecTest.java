@@ -7,14 +7,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
-import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -211,48 +209,6 @@ class ExecTest {
     assertTrue(result.err().contains("lease of \"job\" lost (MAX_HOLD)"), result::err);
     assertTrue(result.err().contains("SIGTERM now, SIGKILL in 10.0 s"), result::err);
     assertFalse(result.err().contains("killed"), result::err);
-  }
-
-  @Test
-  void givesTheChildTimeToCleanUpWhenTheLeaseIsLost() throws Exception {
-    Run run =
-        interlock.start(
-            "exec",
-            URI + "?maxHold=8s",
-            "job",
-            "--",
-            "sh",
-            "-c",
-            "trap 'echo cleaning; read go; sleep 0.1; echo cleaned; exit 0' TERM;"
-                + " while :; do sleep 0.1; done");
-    run.err().await("SIGTERM now");
-    run.out().await("cleaning");
-    run.type("go");
-    Result result = run.await();
-    assertEquals(76, result.exitCode());
-    assertTrue(result.out().endsWith("cleaned"), result::out);
-    assertFalse(result.err().contains("killed"), result::err);
-  }
-
-  @Test
-  void killsAChildThatIgnoresTheEndOfItsLease() throws Exception {
-    Result result =
-        interlock.run(
-            "exec",
-            "--grace",
-            "1s",
-            URI + "?maxHold=8s",
-            "job",
-            "--",
-            "sh",
-            "-c",
-            "trap '' TERM; while :; do sleep 0.1; done");
-    assertEquals(76, result.exitCode());
-    Matcher killed =
-        Pattern.compile("process (\\d+) did not end in time and was killed").matcher(result.err());
-    assertTrue(killed.find(), result::err);
-    long child = Long.parseLong(killed.group(1));
-    Eventually.holds("reaped", () -> ProcessHandle.of(child).isEmpty());
   }
 
   @Test
