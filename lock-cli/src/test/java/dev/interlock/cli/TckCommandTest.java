@@ -32,10 +32,10 @@ class TckCommandTest {
     Path reports = directory.resolve("reports");
     Result result =
         interlock.run(
-            "tck", "memory:x", "--rules", "EXCL-06,FENCE-0*", "--report", reports.toString());
+            "tck", "memory:x", "--rules", "EXCL-06,API-0*", "--report", reports.toString());
     assertEquals(0, result.exitCode(), result::toString);
     assertEquals("", result.err());
-    for (String rule : new String[] {"EXCL-06", "FENCE-01", "FENCE-05"}) {
+    for (String rule : new String[] {"EXCL-06", "API-01", "API-05"}) {
       assertTrue(result.out().contains(rule), result::out);
     }
     assertTrue(
