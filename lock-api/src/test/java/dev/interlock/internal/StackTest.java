@@ -18,12 +18,18 @@ class StackTest extends EngineFixture {
     Object acquire(String name) throws Exception;
   }
 
-  /** Goes down to the end of the stack, and acquires at every depth near it. */
+  /**
+   * Goes down to the end of the stack, and acquires at every depth near it, until there is so much
+   * room that none is cut off any more.
+   */
   private static final class Diver implements Runnable {
+    private static final int ENOUGH = 50;
+
     private final Acquiring acquiring;
     private final List<Object> leases = new ArrayList<>(2_000);
     private int tries;
     private int cutOff;
+    private int lastCutOff;
 
     Diver(Acquiring acquiring) {
       this.acquiring = acquiring;
@@ -37,12 +43,13 @@ class StackTest extends EngineFixture {
       } catch (StackOverflowError e) {
         // From here up there is more and more room.
       }
-      if (tries < 1_000) {
+      if (tries < 1_000 && tries - lastCutOff < ENOUGH) {
         tries++;
         try {
           leases.add(acquiring.acquire("n" + tries));
         } catch (StackOverflowError e) {
           cutOff++;
+          lastCutOff = tries;
         } catch (Exception e) {
           throw new AssertionError(e);
         }
