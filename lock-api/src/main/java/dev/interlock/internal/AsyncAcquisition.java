@@ -95,6 +95,10 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   void deliver(@Nullable LeaseState lease) {
     if (lease != null && !lease.isHeld() && !future.isDone()) {
       // It ended on its way here, which counts as not granted.
+      if (request.end().hasPassed()) {
+        timeOut();
+        return;
+      }
       var unused = new AsyncAcquisition<>(engine, request, result, future).start();
     } else {
       super.deliver(lease);

@@ -79,11 +79,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   /** Begins, unless the future is done. */
   final CompletableFuture<R> start() {
-    StackRoom.require();
-    // First, as without its thread no answer would be tried again.
-    engine.timer.start();
-    var unused = future.whenComplete((value, failure) -> cancel());
     try {
+      StackRoom.require();
+      // First, as without its thread no answer would be tried again.
+      engine.timer.start();
+      var unused = future.whenComplete((value, failure) -> cancel());
       enter();
     } catch (RuntimeException | Error e) {
       // The caller gets no future: whatever has been begun ends with it.
@@ -166,14 +166,18 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @Override
   final void fire(long now) {
     if (leaveLine()) {
-      try {
-        succeed(timedOutInLine());
-      } catch (RuntimeException | Error e) {
-        fail(e);
-      }
+      timeOut();
     } else if (withdraw()) {
       passOn();
       fail(engine.unavailable("no thread was free in time to ask the store", null));
+    }
+  }
+
+  final void timeOut() {
+    try {
+      succeed(timedOutInLine());
+    } catch (RuntimeException | Error e) {
+      fail(e);
     }
   }
 

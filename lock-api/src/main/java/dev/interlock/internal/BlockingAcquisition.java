@@ -52,6 +52,10 @@ final class BlockingAcquisition implements LocalLine.Waiter {
         return null;
       }
       handed = hand(lease, handle);
+      if (handed == null && request.end().hasPassed()) {
+        engine.timedOutInLine(request);
+        return null;
+      }
     }
     return handed;
   }

@@ -103,12 +103,16 @@ final class Contest {
     }
   }
 
+  String name() {
+    return name;
+  }
+
   /** Undoes what is left of it, as nobody goes on with it. */
   void end() {
     try {
       endAttempt();
     } finally {
-      engine.line.contest(name, null);
+      engine.line.end(this);
       engine.signalEnd();
     }
   }
@@ -347,17 +351,19 @@ final class Contest {
   /** From a grant that is in time on, the lease has the claim; null if it is late. */
   private @Nullable LeaseState begin(Grant granted, Request request) {
     grant = granted;
-    LeaseState lease = LeaseState.begin(engine, request, granted, clockOffset);
+    LeaseState lease = LeaseState.of(engine, request, granted, clockOffset);
     if (lease == null) {
       return null;
     }
     answered();
+    // Before anybody can lose the lease, and pass the name on to a head that would go on here.
+    settle();
+    lease.begin();
+    engine.signalEnd();
     EarlyLoss early;
     synchronized (this) {
       early = earlyLoss;
     }
-    settle();
-    end();
     if (early != null) {
       lease.lose(early.reason(), early.detail());
     }

@@ -149,42 +149,29 @@ final class Engine implements LockClient {
   }
 
   /**
-   * Looks once a second, while something is held, whether the machine has slept: the monotonic
-   * clock by which the timer waits did not go on meanwhile (LOSS-02).
+   * Looks once a second, while something is held, whether a lease has ended in the sleep of the
+   * machine: the monotonic clock by which the timer waits did not go on meanwhile (LOSS-02).
    */
   private final class SleepWatch extends Timer.Event {
     private static final long PERIOD = 1_000_000_000;
 
-    // What is less is told with the end by the monotonic clock, that much later.
-    private static final long TOLERANCE = 10_000_000;
-
     private final AtomicBoolean on = new AtomicBoolean();
-    private volatile long offset;
 
     void start() {
       if (on.compareAndSet(false, true)) {
-        offset = clockOffset();
         timer.schedule(this, platform.nanoTime() + PERIOD);
       }
     }
 
     @Override
     void fire(long now) {
-      long current = clockOffset();
-      long slept = current - offset;
-      if (Math.abs(slept) > TOLERANCE) {
-        offset = current;
-      }
-      if (line.size() == 0) {
-        on.set(false);
-        if (line.size() != 0) {
-          start();
-        }
-        return;
-      }
-      timer.schedule(this, now + PERIOD);
-      if (slept > TOLERANCE) {
-        line.leases().forEach(lease -> timer.schedule(lease, now));
+      long wall = platform.wallMillis();
+      line.leases()
+          .filter(lease -> lease.mayHaveEnded(wall, now))
+          .forEach(lease -> timer.schedule(lease, now));
+      on.set(false);
+      if (line.size() != 0) {
+        start();
       }
     }
   }
@@ -221,7 +208,7 @@ final class Engine implements LockClient {
       Contest contest = line.contest(request.name());
       if (contest == null) {
         contest = new Contest(this, request.name());
-        line.contest(request.name(), contest);
+        line.begin(contest);
       }
       lease = contest.run(request);
     } finally {
@@ -516,10 +503,7 @@ final class Engine implements LockClient {
   /** Tells all holders first, and then frees what they held. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
-    line.leases()
-        .filter(
-            lease -> lease.loseHeld(LossReason.CLOSED, "its client was closed while it was held"))
-        .forEach(lease -> open.add(lease.grant()));
+    line.leases().filter(LeaseState::loseToClose).forEach(lease -> open.add(lease.grant()));
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {

@@ -83,6 +83,7 @@ final class LeaseHandle implements Lease {
 
   @Override
   public ReleaseOutcome release() {
+    StackRoom.require();
     return state.release();
   }
 

@@ -156,7 +156,7 @@ final class LeaseState extends Timer.Event {
     this.validUntil = grant.validUntil();
     this.clockOffset = clockOffset;
     planRenewal(confirmedAt() + interval());
-    begin(now);
+    limit(now);
     reschedule(now, slept);
   }
 
@@ -174,12 +174,12 @@ final class LeaseState extends Timer.Event {
     this.backoff = had.backoff;
     this.problem = had.problem;
     long now = engine.platform.nanoTime();
-    begin(now);
+    limit(now);
     reschedule(now);
   }
 
   @GuardedBy("this")
-  private void begin(long now) {
+  private void limit(long now) {
     maxHoldEnd = now + NEVER;
     fixedEnd = now + NEVER;
     if (!request.ofSet()) {
@@ -188,23 +188,25 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Begins a lease that the store has granted. The caller is the head of the name's local line.
+   * Makes the lease of what the store has granted; it {@linkplain #begin begins} later.
    *
    * @return null if the grant came so late that nothing of it is certain any more
    */
-  static @Nullable LeaseState begin(Engine engine, Request request, Grant grant, long clockOffset) {
+  static @Nullable LeaseState of(Engine engine, Request request, Grant grant, long clockOffset) {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     long slept = Engine.slept(wall, now, clockOffset);
     if (grant.validUntil() - now - slept <= 0) {
       return null;
     }
-    LeaseState lease = new LeaseState(engine, request, grant, clockOffset, now, slept);
-    lease.noteAcquired();
-    // From here on the server may tell its loss.
-    engine.add(lease);
-    lease.publish();
-    return lease;
+    return new LeaseState(engine, request, grant, clockOffset, now, slept);
+  }
+
+  /** From here on it may be lost. The caller is the head of the name's local line. */
+  void begin() {
+    noteAcquired();
+    engine.add(this);
+    publish();
   }
 
   private void noteAcquired() {
@@ -301,12 +303,21 @@ final class LeaseState extends Timer.Event {
 
   /** Whether it is certain at this moment. If it has come to its end it is lost now. */
   boolean isHeld() {
-    if (phase == Phase.HELD && remainingNanos() <= 0) {
+    if (hasEnded()) {
       StackRoom.require();
       // If it has not ended after all, it was renewed between the two looks.
       lose(this::endLoss);
     }
     return phase == Phase.HELD;
+  }
+
+  private boolean hasEnded() {
+    return phase == Phase.HELD && remainingNanos() <= 0;
+  }
+
+  /** Whether it may have ended because the machine slept. */
+  boolean mayHaveEnded(long wallMillis, long now) {
+    return end() - now - Engine.slept(wallMillis, now, clockOffset) <= 0;
   }
 
   Duration remaining() {
@@ -488,7 +499,12 @@ final class LeaseState extends Timer.Event {
   private void extend(long promised, long sentAt, long offset, boolean asked) {
     // Never more than was said at the grant, whatever the backend says now.
     long until = earlier(promised, sentAt + grant.certainFor().toNanos());
-    if (until - validUntil > 0) {
+    long wall = engine.platform.wallMillis();
+    long now = engine.platform.nanoTime();
+    long endBefore = validUntil - Engine.slept(wall, now, clockOffset);
+    // By both clocks: what its program was told must not be taken back because the offset was read
+    // with a pause between the clocks, which looks like sleep.
+    if (until - Engine.slept(wall, now, offset) - endBefore > 0) {
       validUntil = until;
       clockOffset = offset;
     }
@@ -501,7 +517,7 @@ final class LeaseState extends Timer.Event {
     if (renewalPlanned) {
       planRenewal(sentAt + interval());
     }
-    reschedule(engine.platform.nanoTime());
+    reschedule(now);
     if (phase == Phase.HELD) {
       note(new LockEvent.Renewed(name(), token()));
     }
@@ -589,6 +605,15 @@ final class LeaseState extends Timer.Event {
   /** Loses it if its program still has it, and says whether it had. */
   boolean loseHeld(LossReason reason, String detail) {
     return lose(() -> phase == Phase.HELD ? lossOf(reason, detail) : null);
+  }
+
+  /** Loses it, or that which has its grant meanwhile, and says whether a program had it. */
+  boolean loseToClose() {
+    boolean lost = false;
+    for (LeaseState had = this; had != null && !lost; had = had.successor) {
+      lost = had.loseHeld(LossReason.CLOSED, "its client was closed while it was held");
+    }
+    return lost;
   }
 
   private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
@@ -699,9 +724,9 @@ final class LeaseState extends Timer.Event {
    * @param latest until when to ask the server; at most for a request time-out
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
-    StackRoom.require();
-    // If it has come to its end unnoticed it is lost now.
-    var unused = isHeld();
+    if (hasEnded()) {
+      lose(this::endLoss);
+    }
     CompletableFuture<ReleaseOutcome> other = null;
     synchronized (this) {
       if (phase == Phase.HELD) {
@@ -750,11 +775,11 @@ final class LeaseState extends Timer.Event {
       underWay = round;
       gone = phase == Phase.LOST;
       if (!gone && next != null && !engine.isClosed()) {
-        released(ReleaseOutcome.RELEASED);
         taker = new LeaseState(this, next.request());
+        released(ReleaseOutcome.RELEASED);
         taker.noteAcquired();
-        successor = taker;
         engine.line.begin(taker);
+        successor = taker;
       } else if (!gone) {
         phase = Phase.RELEASING;
       }
@@ -767,7 +792,7 @@ final class LeaseState extends Timer.Event {
     }
     if (!gone) {
       if (next != null) {
-        next.onClose();
+        Timer.survive("a waiter", next::onClose);
       }
       return releaseOnServer(underWay, latest);
     }

@@ -155,7 +155,7 @@ final class LocalLine {
         }
       }
       if (left != null) {
-        left.end();
+        Timer.survive("the end of a contest", left::end);
       } else if (next != null && next.onHead()) {
         return;
       }
@@ -179,11 +179,23 @@ final class LocalLine {
     return queue == null ? null : queue.contest;
   }
 
-  /** Called by the head: says how it gets the lock, or that it need not any more. */
-  void contest(String name, @Nullable Contest contest) {
-    Queue queue = queues.get(name);
+  /** Called by the head: this is how it gets the lock. */
+  void begin(Contest contest) {
+    Queue queue = queues.get(contest.name());
     if (queue != null) {
       queue.contest = contest;
+    }
+  }
+
+  /** The contest has ended. The name may have another by now. */
+  void end(Contest contest) {
+    Queue queue = queues.get(contest.name());
+    if (queue != null) {
+      synchronized (queue) {
+        if (queue.contest == contest) {
+          queue.contest = null;
+        }
+      }
     }
   }
 
@@ -193,11 +205,14 @@ final class LocalLine {
     return queue == null ? null : queue.lease;
   }
 
-  /** Called by the head, or for whoever is the head now. */
+  /** Called by the head, or for whoever is the head now. This ends the contest. */
   void begin(LeaseState lease) {
     Queue queue = queues.get(lease.name());
     if (queue != null) {
-      queue.lease = lease;
+      synchronized (queue) {
+        queue.lease = lease;
+        queue.contest = null;
+      }
     }
   }
 

@@ -70,15 +70,16 @@ final class MultiLeaseHandle implements MultiLease {
         ended = true;
         loss = mine;
       }
+      // First, as whatever fails for a sibling must not keep it back.
+      lost.note(mine);
+      LockEvent event = new LockEvent.Lost(name, 0, mine);
+      List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
           var unused = member.loseHeld(LossReason.SIBLING_LOST, detail);
         }
       }
-      lost.note(mine);
-      LockEvent event = new LockEvent.Lost(name, 0, mine);
-      List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
       engine.notifier.flush();
     }
 

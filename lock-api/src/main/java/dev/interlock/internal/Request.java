@@ -117,7 +117,8 @@ record Request(
   }
 
   private long left(long now) {
-    return Math.max(leastPerRequest.toNanos(), until - now);
+    long least = leastPerRequest.toNanos();
+    return Math.min(Math.max(least, until - now), until + least - now);
   }
 
   /** Whether what was granted for the other request can be handed over to this one. */

@@ -52,7 +52,7 @@ final class InterceptedTime implements TimeSource {
             frames ->
                 // What is made out of the time is not a step that a test could come before.
                 frames
-                    .limit(7)
+                    .limit(8)
                     .takeWhile(frame -> !frame.getClassName().equals(ClaimIds.class.getName()))
                     .anyMatch(frame -> frame.getMethodName().equals(method)));
   }

@@ -1,0 +1,260 @@
+package dev.interlock.internal;
+
+import static dev.interlock.internal.EngineFixture.FIXED;
+import static dev.interlock.internal.EngineFixture.RENEWED;
+import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.get;
+import static dev.interlock.internal.EngineFixture.inBackground;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
+import dev.interlock.internal.EngineFixture.Background;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What the next head meets when a lease ends while the head before it still begins it. */
+class NextHeadTest {
+
+  private final ManualTime time = new ManualTime();
+  private final InterceptedTime intercepted = new InterceptedTime(time);
+  private final FakeStore store = new FakeStore(time);
+  private final Engine engine = new Engine(store::open, RENEWED, intercepted);
+
+  @AfterEach
+  void close() {
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              engine.close();
+              return true;
+            });
+    Waits.until(
+        "the client to be closed",
+        () -> {
+          time.pass(Duration.ofMillis(10));
+          return closing.result.isDone();
+        });
+  }
+
+  /** Stops a call before it arrives, and does something before its reply does. */
+  private static final class Stop implements FakeStore.Fate {
+    final FakeStore.Gate gate = new FakeStore.Gate();
+    private final Runnable beforeReply;
+
+    Stop(Runnable beforeReply) {
+      this.beforeReply = beforeReply;
+    }
+
+    @Override
+    public void before() throws InterruptedException {
+      gate.before();
+    }
+
+    @Override
+    public void after() {
+      beforeReply.run();
+    }
+  }
+
+  private Background<Boolean> acquiresAndReleases(Runnable first) {
+    return inBackground(
+        () -> {
+          first.run();
+          engine.lock("a").acquire().close();
+          return true;
+        });
+  }
+
+  /**
+   * The first head's lease is lost between LeaseState.begin's engine.add and Contest.begin's end():
+   * the second is the head already, and contends, when the first goes on.
+   */
+  private Background<Lease> secondHeadWhileTheFirstBegins(boolean inLine, Runnable beforeReply)
+      throws Exception {
+    FakeStore.Gate first = store.gate(FakeStore.Op.ACQUIRE);
+    Stop stop = new Stop(beforeReply);
+    CompletableFuture<Background<Lease>> second = new CompletableFuture<>();
+    Runnable startSecond = () -> second.complete(inBackground(() -> engine.lock("a").acquire()));
+    Background<Boolean> one =
+        acquiresAndReleases(
+            () ->
+                intercepted.whenCalledHere(
+                    "add",
+                    () -> {
+                      store.next(FakeStore.Op.ACQUIRE, stop);
+                      store.tellLoss("a", LossReason.TAKEN);
+                      if (!inLine) {
+                        startSecond.run();
+                      }
+                      try {
+                        stop.gate.awaitArrival();
+                      } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                      }
+                    }));
+    first.awaitArrival();
+    if (inLine) {
+      startSecond.run();
+      time.awaitAsleep(get(second).thread);
+    }
+    first.open();
+    stop.gate.awaitArrival();
+    // It has gone on, and is in line again.
+    time.awaitAsleep(one.thread);
+    assertTrue(intercepted.steppedIn());
+    stop.gate.open();
+    return get(second);
+  }
+
+  private void assertAnEarlyLossIsNotForgotten(boolean inLine) throws Exception {
+    Background<Lease> second =
+        secondHeadWhileTheFirstBegins(inLine, () -> store.tellLoss("a", LossReason.SESSION_ENDED));
+    Lease lease = second.get();
+    assertTrue(store.holds("a"), "the lease that was lost before its grant arrived is held");
+    assertTrue(lease.isHeld());
+    lease.close();
+  }
+
+  @Test
+  void anEarlyLossOfTheNextHeadIsNotForgotten() throws Exception {
+    assertAnEarlyLossIsNotForgotten(true);
+  }
+
+  @Test
+  void anEarlyLossOfAHeadThatCameLaterIsNotForgotten() throws Exception {
+    assertAnEarlyLossIsNotForgotten(false);
+  }
+
+  @Test
+  void aLostReplyToTheNextHeadIsUndone() throws Exception {
+    Background<Lease> second =
+        secondHeadWhileTheFirstBegins(
+            true,
+            () -> {
+              throw FakeStore.noAnswer();
+            });
+    Waits.until("the undoing", () -> store.calls(FakeStore.Op.RELEASE) > 0);
+    Waits.until(
+        "the end",
+        () -> {
+          time.pass(Duration.ofMillis(10));
+          return second.result.isDone();
+        });
+    second.get().close();
+  }
+
+  @Test
+  void aCloseThatMeetsAHandOverTellsTheOneItIsHandedOverTo() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(second.thread);
+    CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
+    Background<Object> releasing =
+        inBackground(
+            () -> {
+              intercepted.whenCalledHere(
+                  "<init>",
+                  () -> {
+                    Background<Boolean> closer =
+                        inBackground(
+                            () -> {
+                              engine.close();
+                              return true;
+                            });
+                    closing.complete(closer);
+                    Waits.until(
+                        "the closing thread to come to the lease",
+                        () -> closer.thread.getState() == Thread.State.BLOCKED);
+                  });
+              return first.release();
+            });
+    releasing.get();
+    assertTrue(intercepted.steppedIn());
+    Background<Boolean> closer = get(closing);
+    long before = time.nanoTime();
+    Waits.until(
+        "the client to be closed",
+        () -> {
+          time.pass(Duration.ofMillis(10));
+          return closer.result.isDone();
+        });
+    Duration took = Duration.ofNanos(time.nanoTime() - before);
+    Lease lease = second.result.handle((had, failure) -> had).get(30, TimeUnit.SECONDS);
+    if (lease != null) {
+      assertFalse(lease.isHeld(), "held after its client was closed, which took " + took);
+      assertEquals(LossReason.CLOSED, get(lease.lost()).reason());
+    }
+    assertFalse(store.holds("a"), "still on the server; closing took " + took);
+  }
+
+  @Test
+  void aSleepBetweenTheGrantAndTheFirstLookOfTheWatchIsTold() throws Exception {
+    intercepted.whenCalledHere("begin", () -> time.sleepMachine(TERM.plusSeconds(1)));
+    Lease lease = engine.lock("a", FIXED).acquire();
+    assertTrue(intercepted.steppedIn());
+    CompletableFuture<?> lost = lease.lost();
+    time.advance(Duration.ofMillis(1_100));
+    get(lost);
+  }
+
+  /** Goes down to the end of the stack, and looks at a set at every depth near it. */
+  private static final class Diver implements Runnable {
+    final List<MultiLease> sets;
+    final List<MultiLease> cutOff = new ArrayList<>();
+    int tries;
+
+    Diver(List<MultiLease> sets) {
+      this.sets = sets;
+    }
+
+    @Override
+    @SuppressWarnings("InfiniteRecursion")
+    public void run() {
+      try {
+        run();
+      } catch (StackOverflowError e) {
+        // From here up there is more and more room.
+      }
+      if (tries < sets.size()) {
+        MultiLease set = sets.get(tries++);
+        try {
+          set.isHeld();
+        } catch (StackOverflowError | InternalError e) {
+          cutOff.add(set);
+        }
+      }
+    }
+  }
+
+  @Test
+  void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
+    List<MultiLease> sets = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      sets.add(engine.lockAll(List.of("x" + i, "y" + i), FIXED).acquire());
+    }
+    MultiLease warm = engine.lockAll(List.of("p", "q"), FIXED).acquire();
+    var unused = warm.lost();
+    store.tellLoss("p", LossReason.TAKEN);
+    MultiLease warmer = engine.lockAll(List.of("s", "t"), FIXED).acquire();
+    time.sleepMachine(TERM.multipliedBy(2));
+    assertFalse(warmer.isHeld());
+    Diver diver = new Diver(sets);
+    Thread thread = new Thread(null, diver, "diver", 512 << 10);
+    thread.start();
+    thread.join();
+    assertFalse(diver.cutOff.isEmpty());
+    for (MultiLease set : sets) {
+      assertFalse(set.isHeld());
+      get(set.lost());
+    }
+  }
+}
