@@ -4,20 +4,29 @@ import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** What happened in a world, as its programs saw it, and the decision whether that may be. */
 final class Journal {
 
   private static final long MS = 1_000_000;
+  static final long TOKENS_PER_TURN = 64;
+  static final long NEVER = Long.MAX_VALUE;
+
+  /** How late a thread may come to send the request that it may send at the end of its time. */
+  private static final long ASKED_LATE = 50 * MS;
 
   /** How late anything may be that does not depend on the store. */
   static final long BOUND = 400 * MS;
@@ -31,8 +40,18 @@ final class Journal {
     final boolean isView;
     final boolean isOfSet;
     long validUntil;
-    long releaseCalledAt = Long.MAX_VALUE;
+
+    /** It may have been valid until then: a stop while it was looked at comes on top. */
+    long validAtMost;
+
+    long releaseCalledAt = NEVER;
     @Nullable String outcome;
+
+    /** How long it was valid when it was granted. */
+    long leftAtFirst;
+
+    boolean renews;
+    @Nullable Long atRiskSince;
     int lossesSignalled;
     int releasesReported;
     long toldAt;
@@ -54,8 +73,28 @@ final class Journal {
       long left = lease.remainingValidity().toNanos();
       if (left > 0) {
         extend(before + machine.trueNanos(left));
+        validAtMost = Math.max(validAtMost, scheduler.now() + machine.trueNanos(left));
+        requireKept(before + machine.trueNanos(left));
       }
       return left > 0;
+    }
+
+    /** It must not be seen to be valid for longer than the store keeps it, or after its loss. */
+    private void requireKept(long until) {
+      long kept = Math.max(scheduler.now(), keptUntil.applyAsLong(this));
+      if (until - kept > MS) {
+        scheduler.fail(
+            "LEASE-03",
+            this + ": valid for " + (until - kept) / MS + " ms longer than the store keeps it");
+      }
+      long since = toldByBackendAt();
+      if (since != NEVER && lateness(machine, since, scheduler.now()) > bound(machine)) {
+        scheduler.fail("LOSS-02", this + ": valid, though the backend has said that it is lost");
+      }
+    }
+
+    private long toldByBackendAt() {
+      return toldByBackend.getOrDefault(machine.name() + name + token / TOKENS_PER_TURN, NEVER);
     }
 
     /** It was observed to be valid until then. */
@@ -66,7 +105,7 @@ final class Journal {
     }
 
     void releasing() {
-      if (releaseCalledAt == Long.MAX_VALUE) {
+      if (releaseCalledAt == NEVER) {
         hasNoMore(machine, name);
       }
       releaseCalledAt = Math.min(releaseCalledAt, scheduler.now());
@@ -86,7 +125,11 @@ final class Journal {
       lease.onEvent(
           event -> {
             if (event instanceof LockEvent.Renewed) {
+              atRiskSince = null;
               look(lease);
+            } else if (event instanceof LockEvent.AtRisk) {
+              atRiskSince = scheduler.now();
+              note(machine, id + " " + event);
             } else if (event instanceof LockEvent.Lost lost) {
               lossesSignalled++;
               toldAt = scheduler.now();
@@ -95,8 +138,6 @@ final class Journal {
               note(machine, id + " lost: " + lost.loss().getMessage());
             } else if (event instanceof LockEvent.Released) {
               releasesReported++;
-            } else {
-              note(machine, id + " " + event);
             }
           });
       if (behaviour == 1) {
@@ -128,11 +169,20 @@ final class Journal {
   private final List<Event> events = new ArrayList<>();
   private final List<Held> leases = new ArrayList<>();
   private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
+  private final Map<String, Call> calls = new HashMap<>();
+  private final Map<String, Long> toldByBackend = new HashMap<>();
+  private final ToLongFunction<Held> keptUntil;
   private final List<String> lines = new ArrayList<>();
   private final long start;
 
-  Journal(Scheduler scheduler, boolean traced) {
+  /**
+   * Makes an empty journal.
+   *
+   * @param keptUntil until when the store keeps a lease as things stand
+   */
+  Journal(Scheduler scheduler, ToLongFunction<Held> keptUntil, boolean traced) {
     this.scheduler = scheduler;
+    this.keptUntil = keptUntil;
     this.traced = traced;
     this.start = scheduler.now();
   }
@@ -164,7 +214,14 @@ final class Journal {
     String id = machine.name() + "/" + (leases.size() + 1);
     Held held = new Held(id, name, token, machine, lease == null, lease instanceof MultiLease);
     held.validUntil = before + machine.trueNanos(left);
+    held.validAtMost = scheduler.now() + machine.trueNanos(left);
+    held.leftAtFirst = left;
     leases.add(held);
+    if (lease != null) {
+      if (left > 0) {
+        held.requireKept(held.validUntil);
+      }
+    }
     has(machine, name);
     events.add(
         new Event.Granted(
@@ -188,6 +245,80 @@ final class Journal {
         events.add(new Event.Ended(held.id, scheduler.now()));
       }
     }
+  }
+
+  // --- what the store is asked -------------------------------------------------------------------
+
+  /** An operation that acquires, as the store knows it: by its holder's label. */
+  private static final class Call {
+    final long since;
+    final long latest;
+    long endedAt = NEVER;
+    long lateSince;
+    int lateGrants;
+
+    Call(long since, long latest) {
+      this.since = since;
+      this.latest = latest;
+    }
+  }
+
+  /**
+   * An operation begins.
+   *
+   * @param latest when its last request must have ended, by the machine's clock; or never
+   */
+  void begins(String label, long latest) {
+    calls.put(label, new Call(scheduler.now(), latest));
+  }
+
+  /** It has returned, or its future was completed. */
+  void ends(String label) {
+    Call call = calls.get(label);
+    if (call != null && call.endedAt == NEVER) {
+      call.endedAt = scheduler.now();
+    }
+  }
+
+  /** A client asks the store for a lock. */
+  void asks(Machine machine, Claim claim, Deadline deadline) {
+    Call call = calls.get(claim.holder());
+    if (call == null) {
+      return;
+    }
+    long now = scheduler.now();
+    if (call.latest != NEVER) {
+      long beyond = deadline.nanos() - call.latest - machine.stopped(call.since, now);
+      if (beyond > ASKED_LATE) {
+        scheduler.fail(
+            "WAIT-02",
+            claim + ": may be asked for " + beyond / MS + " ms longer than its caller has");
+      }
+    }
+    if (call.endedAt != NEVER && lateness(machine, call.endedAt, now) > bound(machine)) {
+      scheduler.fail("WAIT-08", claim + ": asked for after its end");
+    }
+  }
+
+  /** What a client was granted has ended before it arrived: it must ask less and less often. */
+  void grantedLate(Claim claim) {
+    Call call = calls.get(claim.holder());
+    if (call == null) {
+      return;
+    }
+    if (call.lateGrants++ == 0) {
+      call.lateSince = scheduler.now();
+    }
+    long pause = Math.min(2_000 * MS, claim.term().toNanos() / 10) / 2;
+    if (call.lateGrants > 15 + (scheduler.now() - call.lateSince) / pause) {
+      scheduler.fail("backoff", claim + ": asked for again and again, " + call.lateGrants);
+    }
+  }
+
+  /** A backend tells a client of a loss. */
+  void tellsLoss(Machine machine, Claim claim, long number) {
+    toldByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
+    note(machine, claim + " is told to be lost");
   }
 
   // --- who waits -------------------------------------------------------------------------------
@@ -251,13 +382,9 @@ final class Journal {
             });
   }
 
-  /** For how much of the given time the machine was stopped or asleep. */
-  static long stopped(Machine machine, long from, long until) {
-    long sum = 0;
-    for (Machine.Stop stop : machine.stops()) {
-      sum += Math.max(0, Math.min(stop.until(), until) - Math.max(stop.from(), from));
-    }
-    return sum;
+  /** How long something takes, without the time in which the machine could not do it. */
+  static long lateness(Machine machine, long from, long until) {
+    return until - from - machine.stopped(from, until) - machine.shortOfThreads(from, until);
   }
 
   /** How late the signal of a loss may be: a sleep is noticed within a second. */
@@ -268,7 +395,7 @@ final class Journal {
   /** Fails if a call took longer than the bound, not counting stops of the machine. */
   void took(Machine machine, String rule, String what, long from, long bound) {
     long until = scheduler.now();
-    long took = until - from - stopped(machine, from, until);
+    long took = until - from - machine.stopped(from, until);
     // After a stop several threads go on, one after the other.
     if (took > machine.trueNanos(bound) + bound(machine)) {
       scheduler.fail(
@@ -296,6 +423,17 @@ final class Journal {
     }
   }
 
+  /** A lease that nobody could renew in time was at risk before, for about a third of its term. */
+  private void checkWarning(Held held) {
+    long due = held.validAtMost - held.leftAtFirst / 3;
+    long at = held.atRiskSince == null ? held.toldAt : held.atRiskSince;
+    long from = held.validUntil - held.leftAtFirst;
+    boolean disturbed = lateness(held.machine, from, held.toldAt) != held.toldAt - from;
+    if (!disturbed && at - due > BOUND) {
+      scheduler.fail("LOSS-02", held + ": lost without a warning in time");
+    }
+  }
+
   private void checkTelling(Held held, boolean calm) {
     if (held.lossesSignalled > 1) {
       scheduler.fail(
@@ -320,14 +458,18 @@ final class Journal {
     if ("ALREADY_LOST".equals(held.outcome) && held.lossesSignalled == 0) {
       scheduler.fail("LOSS-01", held + ": release said ALREADY_LOST, but no loss was signalled");
     }
-    if (held.lossesSignalled > 0 && !held.machine.ranOutOfThreads()) {
-      long due = Math.min(held.validUntil, held.releaseCalledAt);
-      long late = held.toldAt - due - stopped(held.machine, due, held.toldAt);
+    if (held.lossesSignalled > 0) {
       // A set does not report its renewals, so its last validity may not have been observed.
-      if (!held.isOfSet && held.releaseCalledAt > held.validUntil && late > bound(held.machine)) {
+      long due = Math.min(held.isOfSet ? NEVER : held.validAtMost, held.toldByBackendAt());
+      if (held.releaseCalledAt > due
+          && lateness(held.machine, due, held.toldAt) > bound(held.machine)) {
+        long late = lateness(held.machine, due, held.toldAt);
         scheduler.fail(
             "LOSS-02",
             held + ": its loss (" + held.reason + ") was signalled " + late / MS + " ms late");
+      }
+      if (held.reason.equals("EXPIRED") && held.renews && !held.isOfSet) {
+        checkWarning(held);
       }
       if (calm && held.reason.matches("SUSPENDED|SESSION_ENDED")) {
         scheduler.fail("LOSS-03", held + ": lost in a calm world: " + held.reason);

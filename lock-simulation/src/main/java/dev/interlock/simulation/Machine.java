@@ -36,6 +36,7 @@ final class Machine implements Platform {
   private final boolean virtualThreads;
   private final int mostOfAPool;
   private final List<Stop> stops = new ArrayList<>();
+  private final List<Stop> shortages = new ArrayList<>();
   private final List<Reference<Object>> weak = new ArrayList<>();
 
   private long asleepSoFar;
@@ -44,13 +45,14 @@ final class Machine implements Platform {
   private int stopped;
   private boolean dead;
   private boolean noMoreThreads;
-  private boolean ranOutOfThreads;
+  private long noMoreThreadsSince;
+  private boolean late;
   private @Nullable SimThread stoppedInside;
   private double stopChance;
   private long longestStop;
   private int pooled;
 
-  /** A time in which nothing ran here. */
+  /** A time in which nothing ran here, or no thread could be started. */
   record Stop(long from, long until) {}
 
   Machine(
@@ -235,13 +237,46 @@ final class Machine implements Platform {
   }
 
   void refuseThreads(boolean refuse) {
+    if (refuse && !noMoreThreads) {
+      noMoreThreadsSince = scheduler.now();
+    } else if (noMoreThreads && !refuse) {
+      shortages.add(new Stop(noMoreThreadsSince, scheduler.now()));
+    }
     noMoreThreads = refuse;
-    ranOutOfThreads |= refuse;
   }
 
   /** Whether it was ever short of threads. */
   boolean ranOutOfThreads() {
-    return ranOutOfThreads;
+    return noMoreThreads || !shortages.isEmpty();
+  }
+
+  /** For how much of the given time no thread could be started. */
+  long shortOfThreads(long from, long until) {
+    return within(shortages, from, until)
+        + (noMoreThreads ? Math.max(0, until - Math.max(from, noMoreThreadsSince)) : 0);
+  }
+
+  /** For how much of the given time nothing ran. */
+  long stopped(long from, long until) {
+    return within(stops, from, until);
+  }
+
+  private static long within(List<Stop> stops, long from, long until) {
+    long sum = 0;
+    for (Stop stop : stops) {
+      sum += Math.max(0, Math.min(stop.until(), until) - Math.max(stop.from(), from));
+    }
+    return sum;
+  }
+
+  /** For a while all that the store grants arrives when it has ended. */
+  void beLate(long nanos) {
+    late = true;
+    scheduler.after(nanos, () -> late = false);
+  }
+
+  boolean isLate() {
+    return late;
   }
 
   /** All its threads end where they are; nothing that it does from now on has any effect. */
@@ -279,7 +314,8 @@ final class Machine implements Platform {
   public ExecutorService pool(String poolName, int most, boolean virtual) {
     boolean unlimited = most == Integer.MAX_VALUE || (virtual && virtualThreads);
     return new Pool(
-        poolName, unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(2, mostOfAPool)));
+        poolName,
+        unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(virtual ? 1 : 2, mostOfAPool)));
   }
 
   @Override

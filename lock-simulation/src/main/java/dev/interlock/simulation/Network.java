@@ -20,6 +20,7 @@ final class Network {
   private final long usualDelay;
   private final Map<String, Way> ways = new HashMap<>();
   private long extraDelay;
+  private boolean steady;
 
   Network(Scheduler scheduler, long usualDelay) {
     this.scheduler = scheduler;
@@ -35,7 +36,7 @@ final class Network {
     if (scheduler.random(50) == 0) {
       delay += scheduler.random(Math.min(usualDelay * 20, 40_000_000));
     }
-    return delay + (extraDelay == 0 ? 0 : scheduler.random(extraDelay));
+    return delay + (steady || extraDelay == 0 ? extraDelay : scheduler.random(extraDelay));
   }
 
   boolean holdsRequests(Machine machine, Server server) {
@@ -50,9 +51,16 @@ final class Network {
     way(machine, server).whenHealed.add(action);
   }
 
-  void slow(long extra, long nanos) {
+  /** Each message takes so much longer, or up to so much. */
+  void slow(long extra, boolean always, long nanos) {
     extraDelay = extra;
-    scheduler.after(nanos, () -> extraDelay = 0);
+    steady = always;
+    scheduler.after(
+        nanos,
+        () -> {
+          extraDelay = 0;
+          steady = false;
+        });
   }
 
   /** Holds everything in the given directions until the fault ends, and then delivers all of it. */

@@ -96,6 +96,8 @@ record Plan(
       long patience,
       long hold,
       boolean renews,
+      boolean
+          looks, // whether it asks the lease whether it is held, or waits to be told of its loss
       int listener, // 1 throws, 2 blocks
       long pause) {
     @Override
@@ -121,6 +123,7 @@ record Plan(
     HOLD_REPLIES,
     SILENCE,
     SLOW,
+    LATE,
     SERVER_STOP,
     SERVER_RESTART,
     SERVER_EMPTY,
@@ -177,20 +180,22 @@ record Plan(
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
     // The model of a majority has tokens only while nobody takes a lock from a holder.
     boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
-    long term = (1_500 + random.nextInt(6_500)) * MS;
+    // With some terms a request that is not answered costs the lease.
+    boolean tight = random.nextInt(5) == 0;
+    long term = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
         new Setting(
             1 + random.nextInt(3),
             term,
-            (random.nextInt(3) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
+            (tight || random.nextInt(4) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
             (3_000 + random.nextInt(5_000)) * MS,
             (100 + random.nextInt(random.nextInt(4) == 0 ? 10_000 : 1_000)) * 1_000L,
             random.nextBoolean(),
-            2 + random.nextInt(4),
+            1 + random.nextInt(5),
             outside,
             queueing,
             store == Store.MEMORY,
-            (40_000 + random.nextInt(80_000)) * MS);
+            (60_000 + random.nextInt(120_000)) * MS);
     int clients = 2 + random.nextInt(3);
     // Some worlds mostly repeat one kind of operation, so that it races with itself.
     Kind favourite = random.nextInt(3) == 0 ? Kind.values()[random.nextInt(13)] : null;
@@ -200,7 +205,7 @@ record Plan(
       int count = 1 + random.nextInt(random.nextInt(5) == 0 ? 9 : 4);
       for (int thread = 0; thread < count; thread++) {
         List<Op> ops = new ArrayList<>();
-        int length = 6 + random.nextInt(24);
+        int length = 12 + random.nextInt(48);
         for (int i = 0; i < length; i++) {
           ops.add(op(random, setting, favourite));
         }
@@ -210,7 +215,7 @@ record Plan(
     }
     List<Blow> blows = new ArrayList<>();
     if (!calm) {
-      int count = 3 + random.nextInt(15);
+      int count = 4 + random.nextInt(20);
       for (int i = 0; i < count; i++) {
         blows.add(blow(random, setting, store, programs));
       }
@@ -258,7 +263,7 @@ record Plan(
             : end < 3 ? Ending.ELSEWHERE : end == 3 ? Ending.TWICE : Ending.RELEASE;
     long hold =
         switch (random.nextInt(10)) {
-          case 0 -> upTo(random, 2 * setting.term);
+          case 0 -> upTo(random, 3 * setting.term);
           case 1, 2 -> upTo(random, 800 * MS);
           default -> upTo(random, 50 * MS);
         };
@@ -272,7 +277,8 @@ record Plan(
         ending,
         patience,
         hold,
-        random.nextInt(3) == 0,
+        random.nextInt(2) == 0,
+        random.nextInt(3) != 0,
         random.nextInt(12) == 0 ? 1 + random.nextInt(2) : 0,
         upTo(random, random.nextInt(4) == 0 ? 3_000 * MS : 100 * MS));
   }
@@ -283,20 +289,22 @@ record Plan(
     Harm harm = harms[random.nextInt(harms.length)];
     while ((store == Store.MEMORY && !ON_MEMORY.contains(harm))
         || (harm == Harm.SERVER_EMPTY && !setting.outside)
-        || (harm == Harm.LEADER && store != Store.QUEUE)
+        || ((harm == Harm.LEADER || harm == Harm.LATE) && store != Store.QUEUE)
         || (harm == Harm.DIE && random.nextInt(3) != 0)) {
       harm = harms[random.nextInt(harms.length)];
     }
     int client = random.nextInt(programs.size());
     long lasting =
-        switch (random.nextInt(4)) {
+        switch (random.nextInt(3)) {
           case 0 -> upTo(random, 200 * MS);
           case 1 -> upTo(random, 3 * setting.term);
           default -> upTo(random, setting.term);
         };
+    // A client that finds no thread from its beginning on has none to fall back on.
+    boolean fromTheStart = harm == Harm.NO_THREADS && random.nextInt(4) == 0;
     return new Blow(
         harm,
-        upTo(random, setting.length),
+        fromTheStart ? 1 : upTo(random, setting.length),
         client,
         random.nextInt(programs.get(client).size()),
         store == Store.MAJORITY ? random.nextInt(3) : 0,

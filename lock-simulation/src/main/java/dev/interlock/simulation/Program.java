@@ -29,12 +29,15 @@ import org.jspecify.annotations.Nullable;
 final class Program implements Runnable {
 
   private static final long MS = 1_000_000;
+  private static final long LEAST_PER_REQUEST = 250 * MS;
 
   private final World world;
   private final Machine machine;
   private final Clients clients;
   private final List<Op> ops;
   private @Nullable Op current;
+  private String label = "";
+  private int begun;
   private boolean done;
 
   /** The client that a machine has at the moment. */
@@ -68,13 +71,17 @@ final class Program implements Runnable {
           break;
         }
         world.journal().note(machine, Thread.currentThread().getName() + ": " + op);
-        perform(op, client);
+        try {
+          perform(op, client);
+        } finally {
+          world.journal().ends(label);
+        }
         machine.pause(op.pause());
       } catch (InterruptedException e) {
         world.journal().note(machine, Thread.currentThread().getName() + " interrupted");
       } catch (LockTimeoutException | LockUnavailableException | LeaseLostException e) {
         world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
-        world.unavailable(e);
+        world.unavailable(op, e);
       } catch (LockException e) {
         world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
       } catch (IllegalStateException e) {
@@ -93,8 +100,11 @@ final class Program implements Runnable {
 
   private LockOptions options(Op op) {
     Plan.Setting setting = world.plan().setting();
+    label = Thread.currentThread().getName() + "#" + ++begun;
+    world.journal().begins(label, latest(op));
     LockOptions.Builder builder =
         LockOptions.builder()
+            .holder(label)
             .term(Duration.ofNanos(setting.term()))
             .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
     switch (op.keeping()) {
@@ -104,6 +114,19 @@ final class Program implements Runnable {
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
     }
     return builder.build();
+  }
+
+  /** When the last request of an acquisition must have ended; a request gets a quarter second. */
+  private long latest(Op op) {
+    return switch (op.kind()) {
+      case TRY, VIEW_TRY, SET_TRY -> machine.monotonic() + timeout();
+      case TIMED, ASYNC_TIMED, VIEW_TIMED, SET_TIMED, SET_ASYNC_TIMED ->
+          machine.monotonic() + op.patience() + LEAST_PER_REQUEST;
+      default ->
+          op.keeping() == Plan.Keeping.IMPATIENT
+              ? machine.monotonic() + Math.max(MS, op.patience()) + LEAST_PER_REQUEST
+              : Journal.NEVER;
+    };
   }
 
   private static String name(int number) {
@@ -173,7 +196,7 @@ final class Program implements Runnable {
     boolean isSet = op.kind().name().startsWith("SET");
     // A request gets a quarter of a second even if less time is left. A set has to renew what
     // it has, and to release its members if it fails.
-    long beyond = 250 * MS + (isSet ? 2 * timeout() : 0);
+    long beyond = LEAST_PER_REQUEST + (isSet ? 2 * timeout() : 0);
     L lease = null;
     switch (op.kind()) {
       case ACQUIRE, SET -> {
@@ -212,12 +235,12 @@ final class Program implements Runnable {
       case ASYNC, SET_ASYNC -> lease = future(op, lock.acquireAsync());
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
-        if (!machine.ranOutOfThreads()) {
-          took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond);
-        }
+        long shortage = machine.shortOfThreads(from, world.now());
+        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + shortage);
         lease = had == null ? null : had.orElse(null);
       }
     }
+    world.journal().ends(label);
     if (lease != null) {
       use(op, lease, from);
     }
@@ -240,6 +263,7 @@ final class Program implements Runnable {
           case COMPLETE -> future.complete(null);
           case FAIL -> future.completeExceptionally(new IllegalArgumentException("outside"));
         }
+        world.journal().ends(label);
       }
       return future.join();
     } catch (InterruptedException e) {
@@ -296,7 +320,15 @@ final class Program implements Runnable {
     if (world.plan().setting().queueing()) {
       world.journal().checkFairness(held.get(0), 50 * MS + 50 * world.plan().setting().delay());
     }
-    held.forEach(one -> one.listen(lease, op.listener()));
+    boolean async = op.kind().name().contains("ASYNC");
+    for (Journal.Held one : held) {
+      one.renews = op.keeping() != Plan.Keeping.FIXED;
+      // A future's lease may end before its program goes on.
+      if (one.leftAtFirst == 0 && !async && machine.stopped(requestedAt, world.now()) == 0) {
+        world.fail("EXCL-04", one + ": lost when it was granted");
+      }
+      one.listen(lease, op.listener());
+    }
     try {
       hold(op, lease, held);
     } finally {
@@ -308,21 +340,25 @@ final class Program implements Runnable {
     long until = machine.monotonic() + op.hold();
     long step = Math.max(5 * MS, op.hold() / 12);
     while (until - machine.monotonic() > 0) {
-      boolean isHeld = true;
+      boolean isHeld = op.looks() || !lease.lost().isDone();
       for (Journal.Held one : held) {
-        isHeld &= one.look(lease);
+        isHeld &= !op.looks() || one.look(lease);
       }
       if (!isHeld) {
         awaitSignal(lease, held.get(0));
         return;
       }
       if (op.renews()) {
+        long from = world.now();
         try {
           lease.renew();
         } catch (LockException e) {
           // The next check finds it.
         } catch (IllegalStateException e) {
           // The client was closed meanwhile, which has released it.
+        } finally {
+          // One may have to wait for the schedule's own.
+          took("WAIT-01", "renew()", from, held.size() * 2 * timeout());
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
@@ -333,9 +369,9 @@ final class Program implements Runnable {
   private void awaitSignal(Lease lease, Journal.Held held) throws InterruptedException {
     long from = world.now();
     long bound = Journal.bound(machine);
-    while (!lease.lost().isDone() && !machine.ranOutOfThreads()) {
+    while (!lease.lost().isDone()) {
       machine.pause(50 * MS);
-      if (world.now() - from - Journal.stopped(machine, from, world.now()) > bound) {
+      if (Journal.lateness(machine, from, world.now()) > bound) {
         world.fail("LOSS-02", held + ": not held, but no loss was signalled");
         return;
       }

@@ -41,9 +41,10 @@ final class QueueBackend implements QueueingBackend {
   private final Network network;
   private final QueueServer server;
   private final BackendContext context;
+  private final Journal journal;
   private final long timeout;
   private final Set<Place> places = new LinkedHashSet<>();
-  private final Map<String, Claim> granted = new LinkedHashMap<>();
+  private final Map<String, Grant> granted = new LinkedHashMap<>();
 
   private @Nullable Connection connection;
   private long session;
@@ -52,8 +53,14 @@ final class QueueBackend implements QueueingBackend {
   private int epoch;
 
   QueueBackend(
-      Machine machine, Network network, QueueServer server, BackendContext context, long timeout)
+      Machine machine,
+      Network network,
+      QueueServer server,
+      BackendContext context,
+      Journal journal,
+      long timeout)
       throws InterruptedException {
+    this.journal = journal;
     this.machine = machine;
     this.network = network;
     this.server = server;
@@ -177,11 +184,30 @@ final class QueueBackend implements QueueingBackend {
     }
     session = 0;
     epoch++;
-    List<Claim> gone = new ArrayList<>(granted.values());
+    List<Grant> gone = new ArrayList<>(granted.values());
     granted.clear();
     wakeAll();
-    for (Claim claim : gone) {
-      context.lost(claim, LossReason.SESSION_ENDED, "the session has ended");
+    for (Grant grant : gone) {
+      lost(grant, LossReason.SESSION_ENDED, "the session has ended");
+    }
+  }
+
+  private void lost(Grant grant, LossReason reason, String detail) {
+    journal.tellsLoss(machine, grant.claim(), grant.token());
+    context.lost(grant.claim(), reason, detail);
+  }
+
+  /** Somebody has removed a node of ours, says the server. */
+  private void nodeGone(Claim claim) {
+    if (granted.containsKey(claim.id()) && !machine.isDead()) {
+      machine.run(
+          "event",
+          () -> {
+            Grant taken = granted.remove(claim.id());
+            if (taken != null) {
+              lost(taken, LossReason.TAKEN, "the node is gone");
+            }
+          });
     }
   }
 
@@ -218,15 +244,22 @@ final class QueueBackend implements QueueingBackend {
 
   // --- the locks ------------------------------------------------------------------------------
 
-  private Grant grant(Claim claim, long number, long asOf) {
+  private Grant grant(Claim claim, long number) {
+    long asOf = confirmedAt;
+    if (machine.isLate()) {
+      asOf -= timeout;
+      journal.grantedLate(claim);
+    }
     return Grant.onSession(
         claim, number, asOf, Duration.ofNanos(certain()), Duration.ofNanos(timeout));
   }
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    journal.asks(machine, claim, deadline);
     int before = epoch;
     long mine = session;
+    Connection watched = connected();
     long number =
         ask(
             () -> {
@@ -238,6 +271,7 @@ final class QueueBackend implements QueueingBackend {
               if (node == null) {
                 throw new Expired();
               }
+              server.watch(node.number, watched, () -> nodeGone(claim));
               return node.number;
             },
             deadline);
@@ -252,16 +286,22 @@ final class QueueBackend implements QueueingBackend {
     return known != 0 ? known : session;
   }
 
-  private Attempt granted(Claim claim, long number, int before) {
+  private Attempt granted(Claim claim, long number, int before) throws InterruptedException {
     if (epoch != before) {
       throw new LockUnavailableException("model", server.name, "the session has ended", null);
     }
-    granted.put(claim.id(), claim);
-    return new Attempt.Granted(grant(claim, number, confirmedAt));
+    Grant grant = grant(claim, number);
+    granted.put(claim.id(), grant);
+    if (machine.random(8) == 0) {
+      // On its way from the driver's thread to this one; a loss may overtake it.
+      machine.pause(machine.random(30_000_000));
+    }
+    return new Attempt.Granted(grant);
   }
 
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
+    journal.asks(machine, claim, deadline);
     long mine = session;
     if (mine == 0) {
       ask(() -> true, deadline);
@@ -339,9 +379,10 @@ final class QueueBackend implements QueueingBackend {
             QueueServer.Node before = null;
             for (QueueServer.Node node : server.line(claim.name())) {
               if (node.number == number) {
-                if (before != null) {
-                  server.watch(before.number, watched, news::signal);
-                }
+                server.watch(
+                    before == null ? number : before.number,
+                    watched,
+                    before == null ? () -> nodeGone(claim) : news::signal);
                 return before == null;
               }
               before = node;
@@ -357,6 +398,14 @@ final class QueueBackend implements QueueingBackend {
       left = true;
       places.remove(this);
       news.signal();
+      failAtTimes(machine);
+    }
+  }
+
+  /** As backends may that leave a line in which they no longer stand. */
+  static void failAtTimes(Machine machine) {
+    if (machine.random(30) == 0) {
+      throw new IllegalStateException("a wait could not be ended");
     }
   }
 
@@ -375,9 +424,9 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    boolean held = ask(() -> server.release(claim.name(), claim.id()), deadline);
+    // The server tells of the node's end before it answers.
     granted.remove(claim.id());
-    return held;
+    return ask(() -> server.release(claim.name(), claim.id()), deadline);
   }
 
   @Override

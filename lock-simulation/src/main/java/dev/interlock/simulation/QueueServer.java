@@ -223,6 +223,13 @@ final class QueueServer extends Server {
     return true;
   }
 
+  /** Until when the node lives if its session is not heard of again; 0 if it does not. */
+  long keptUntil(long number) {
+    Node node = nodes.get(number);
+    Session session = node == null ? null : sessions.get(node.session);
+    return session == null ? 0 : session.heardOf + session.timeout;
+  }
+
   boolean has(long number) {
     return nodes.containsKey(number);
   }

@@ -1,6 +1,9 @@
 package dev.interlock.simulation;
 
 import dev.interlock.spi.ClientsOnAClock;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Runs worlds, and reports failures so that they can be reproduced. */
@@ -23,8 +26,16 @@ final class Simulation {
     World.Result shown = World.run(small, opening, true);
     StringBuilder text = new StringBuilder();
     text.append("seed ").append(plan.seed()).append(": ").append(failure);
-    text.append("\nrepeat: ./verify --only SimulationTest#freshSeedsForAMinute -Dinterlock.seed=");
-    text.append(plan.seed()).append("\nsmaller, ").append(small.operations());
+    text.append("\nrepeat: ./verify --only ");
+    text.append(
+        plan.store() == Plan.Store.MEMORY
+            ? "MutantsTest#theReferenceItselfIsWell"
+            : "SimulationTest#freshSeedsForAMinute");
+    text.append(" -Dinterlock.seed=")
+        .append(plan.seed())
+        .append(commit())
+        .append("\nsmaller, ")
+        .append(small.operations());
     text.append(" operations and ").append(small.blows().size()).append(" faults on ");
     text.append(small.store()).append(": ").append(shown.failure()).append('\n');
     int from = Math.max(0, shown.lines().size() - MOST_LINES);
@@ -34,14 +45,29 @@ final class Simulation {
     return text.toString();
   }
 
-  private static World.Opening onMemory(long seed) {
+  /** Of the sources that failed; nothing outside of a checkout. */
+  private static String commit() {
+    try {
+      Process git =
+          new ProcessBuilder("git", "describe", "--always", "--dirty", "--exclude=*")
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      String said = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      return said.isEmpty() ? "" : " # at commit " + said;
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  static World.Opening onMemory(long seed) {
     return (options, time) -> ClientsOnAClock.open("memory:world-" + seed, options, time);
   }
 
   /**
-   * Command line: {@code FIRST COUNT [shrink|trace]}.
+   * Command line: {@code FIRST COUNT [shrink|trace|first]}.
    *
-   * @param args the first seed, how many, and what to show of those that fail
+   * @param args the first seed, how many, and what to show of those that fail, or to end with the
+   *     first of them
    */
   public static void main(String[] args) {
     long first = Long.parseLong(args[0]);
@@ -50,6 +76,9 @@ final class Simulation {
     long start = System.nanoTime();
     int failed = 0;
     long leases = 0;
+    long operations = 0;
+    long faults = 0;
+    long nanos = 0;
     long steps = 0;
     for (long seed = first; seed < first + count; seed++) {
       World.Result result =
@@ -58,6 +87,9 @@ final class Simulation {
               : World.run(Plan.of(seed), how.equals("trace"));
       result.lines().forEach(System.out::println);
       leases += result.leases();
+      operations += result.plan().operations();
+      faults += result.plan().blows().size();
+      nanos += result.nanos();
       steps += result.steps();
       Failure failure = result.failure();
       if (failure != null) {
@@ -67,13 +99,21 @@ final class Simulation {
                 ? report(
                     result.plan(), failure, Boolean.getBoolean("memory") ? onMemory(seed) : null)
                 : seed + " " + result.plan().store() + " " + failure.toString().split("\n", 2)[0]);
+        if (how.equals("first")) {
+          System.out.println("found in world " + (seed - first + 1));
+          return;
+        }
       }
     }
     System.out.printf(
-        "%d worlds, %d failed, %d leases, %d steps, %d ms, %s of a processor%n",
+        "%d worlds, %d failed, on average %d operations, %d faults, %d leases, %d simulated s; %d"
+            + " steps, %d ms, %s of a processor%n",
         count,
         failed,
-        leases,
+        operations / count,
+        faults / count,
+        leases / count,
+        TimeUnit.NANOSECONDS.toSeconds(nanos / count),
         steps,
         (System.nanoTime() - start) / 1_000_000,
         ProcessHandle.current().info().totalCpuDuration().orElseThrow());

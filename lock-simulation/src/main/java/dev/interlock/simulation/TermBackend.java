@@ -48,6 +48,7 @@ final class TermBackend implements LockBackend {
   private final Machine machine;
   private final Network network;
   private final List<TermServer> servers;
+  private final Journal journal;
   private final int majority;
   private final List<Deque<Connection>> idle = new ArrayList<>();
   private final List<@Nullable Connection> subscriptions = new ArrayList<>();
@@ -55,7 +56,8 @@ final class TermBackend implements LockBackend {
   private final Set<Integer> subscribing = new TreeSet<>();
   private boolean closed;
 
-  TermBackend(Machine machine, Network network, List<TermServer> servers) {
+  TermBackend(Machine machine, Network network, List<TermServer> servers, Journal journal) {
+    this.journal = journal;
     this.machine = machine;
     this.network = network;
     this.servers = servers;
@@ -173,6 +175,7 @@ final class TermBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    journal.asks(machine, claim, deadline);
     long sentAt = machine.nanoTime();
     List<TermServer.Answer> answers =
         askAll(
@@ -283,6 +286,7 @@ final class TermBackend implements LockBackend {
           unsubscribe(i, name);
         }
       }
+      QueueBackend.failAtTimes(machine);
     };
   }
 

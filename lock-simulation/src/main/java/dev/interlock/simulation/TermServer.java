@@ -57,6 +57,12 @@ final class TermServer extends Server {
     }
   }
 
+  /** Until when an entry is kept if nothing happens to it; 0 if it is not. */
+  long keptUntil(String name, long token) {
+    Entry entry = live(name);
+    return entry == null || entry.token != token ? 0 : entry.expiresAt;
+  }
+
   private @Nullable Entry live(String name) {
     Entry entry = entries.get(name);
     if (entry != null && entry.expiresAt - scheduler.now() <= 0) {

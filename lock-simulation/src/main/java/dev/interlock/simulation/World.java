@@ -34,6 +34,7 @@ final class World {
       int steps,
       int leases,
       long requests,
+      long nanos,
       List<String> lines) {}
 
   /** Opens a client of something else than the model stores. */
@@ -50,14 +51,16 @@ final class World {
   private final List<Machine> machines = new ArrayList<>();
   private final List<Host> hosts = new ArrayList<>();
   private final Machine heaven;
+  private final long began;
 
   private World(Plan plan, @Nullable Opening opening, boolean traced) {
     this.plan = plan;
     this.opening = opening;
     SplittableRandom random = new SplittableRandom(plan.seed());
     this.scheduler = new Scheduler(random.split(), MOST_TIME);
+    this.began = scheduler.now();
     this.network = new Network(scheduler, plan.setting().delay());
-    this.journal = new Journal(scheduler, traced);
+    this.journal = new Journal(scheduler, this::keptUntil, traced);
     this.heaven = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
     for (int i = 0; i < plan.servers(); i++) {
       servers.add(
@@ -97,6 +100,7 @@ final class World {
         world.scheduler.steps(),
         world.journal.leases(),
         requests,
+        world.scheduler.now() - world.began,
         world.journal.lines());
   }
 
@@ -131,8 +135,24 @@ final class World {
     scheduler.fail(rule, what);
   }
 
-  void unavailable(LockException e) {
-    if (plan.blows().isEmpty()
+  /** Until when the store keeps a lease as things stand; for ever if that is not to be seen. */
+  private long keptUntil(Journal.Held held) {
+    if (servers.size() != 1 || held.token == 0) {
+      return Journal.NEVER;
+    }
+    long number = held.token / Journal.TOKENS_PER_TURN;
+    long until =
+        servers.get(0) instanceof QueueServer queue
+            ? queue.keptUntil(number)
+            : ((TermServer) servers.get(0)).keptUntil(held.name, number);
+    return until == 0 && plan.setting().outside() ? Journal.NEVER : until;
+  }
+
+  void unavailable(Op op, LockException e) {
+    // What waits for a thread may be left with too little time for any store.
+    boolean late = op.kind().name().contains("ASYNC") && !plan.setting().virtualThreads();
+    if (!late
+        && plan.blows().isEmpty()
         && !plan.takesAway()
         && e instanceof LockUnavailableException
         && !String.valueOf(e.getMessage()).matches(".*(no thread was free|split vote).*")) {
@@ -144,11 +164,12 @@ final class World {
 
   private LockBackend backend(Machine machine, BackendContext context) throws InterruptedException {
     if (servers.get(0) instanceof QueueServer queue) {
-      return new QueueBackend(machine, network, queue, context, plan.setting().sessionTimeout());
+      return new QueueBackend(
+          machine, network, queue, context, journal, plan.setting().sessionTimeout());
     }
     List<TermServer> terms = new ArrayList<>();
     servers.forEach(server -> terms.add((TermServer) server));
-    return new TermBackend(machine, network, terms);
+    return new TermBackend(machine, network, terms, journal);
   }
 
   /** A machine with its programs, and the client that they share. */
@@ -238,9 +259,8 @@ final class World {
       journal.closing(machine);
       old.close();
       journal.note(machine, "closed");
-      if (!machine.ranOutOfThreads()) {
-        journal.took(machine, "REL-05", "close()", from, 2 * plan.setting().requestTimeout());
-      }
+      long bound = 2 * plan.setting().requestTimeout() + machine.shortOfThreads(from, now());
+      journal.took(machine, "REL-05", "close()", from, bound);
     }
   }
 
@@ -459,6 +479,7 @@ final class World {
         scheduler.after(10 * lasting, () -> machine.stopAtRandom(0, 1));
       }
       case SLEEP -> machine.sleep(lasting);
+      case LATE -> machine.beLate(lasting);
       case DIE -> {
         machine.die();
         network.hangUp(machine, servers);
@@ -488,7 +509,12 @@ final class World {
       case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
       case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
       case SILENCE -> network.hold(machine, server, true, true, lasting);
-      case SLOW -> network.slow(plan.setting().requestTimeout() / 2, lasting);
+      case SLOW -> {
+        // Some requests take too long, or every one almost.
+        boolean steady = lasting % 2 == 0;
+        long most = plan.setting().requestTimeout() / (server instanceof QueueServer ? 4 : 2);
+        network.slow(steady ? most - most / 8 : most, steady, lasting);
+      }
       case SERVER_STOP -> server.stop(lasting);
       case SERVER_RESTART -> server.restart(lasting, false);
       case SERVER_EMPTY -> server.restart(lasting, true);
