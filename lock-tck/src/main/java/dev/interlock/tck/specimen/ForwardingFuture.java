@@ -4,7 +4,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
 
-/** Completes as another future does; unlike a dependent one it passes a cancellation on to it. */
+/**
+ * Completes as another future does. Unlike a dependent one it ends the other one when it is
+ * cancelled, or completed by somebody else.
+ */
 final class ForwardingFuture<T> extends CompletableFuture<T> {
   private final CompletableFuture<T> right;
 
@@ -19,6 +22,7 @@ final class ForwardingFuture<T> extends CompletableFuture<T> {
                 complete(alteration.apply(value));
               }
             });
+    var ended = whenComplete((value, failure) -> right.cancel(true));
   }
 
   private static Throwable cause(Throwable failure) {

@@ -56,7 +56,7 @@ class MemoryMutant implements Harness {
         (context, right) -> fault.apply(right.apply(context)), UnaryOperator.identity());
   }
 
-  /** The same of one that waits, or looks at the time: by the client's clocks. */
+  /** The same, for a fault that takes the client's time. */
   static MemoryMutant ofBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
     return new MemoryMutant(
         (context, right) -> fault.apply(right.apply(context), context.time()),
@@ -65,13 +65,8 @@ class MemoryMutant implements Harness {
 
   /** A fault of a store that tells nobody when it takes a lock away. */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
-    return ofSilentBackend((right, time) -> fault.apply(right));
-  }
-
-  /** The same of one that waits. */
-  static MemoryMutant ofSilentBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
     return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(new Silent(context)), context.time()),
+        (context, right) -> fault.apply(right.apply(new Silent(context))),
         UnaryOperator.identity());
   }
 

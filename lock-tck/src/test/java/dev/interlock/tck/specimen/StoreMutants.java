@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** Faults of the store, or of the talk with it. */
@@ -114,7 +115,7 @@ final class StoreMutants {
             .harness(
                 () -> {
                   LastFirst.Lines lines = new LastFirst.Lines();
-                  return MemoryMutant.ofBackend((right, time) -> new LastFirst(right, lines, time));
+                  return MemoryMutant.ofBackend((right, time) -> new LastFirst(right, time, lines));
                 })
             .refusedBy("FAIR-01", "[4, 3, 2, 1, 0]")
             .build(),
@@ -126,7 +127,7 @@ final class StoreMutants {
                 () -> {
                   Map<String, LockBackend> first = new ConcurrentHashMap<>();
                   return MemoryMutant.ofBackend(
-                      (right, time) -> new CountedFromReply(right, first, time));
+                      (right, time) -> new CountedFromReply(right, time, first));
                 })
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
@@ -172,10 +173,6 @@ final class StoreMutants {
             .build());
   }
 
-  private static void pause(TimeSource time, Duration duration) throws InterruptedException {
-    boolean unused = new WakeUp(time).await(Deadline.in(time, duration));
-  }
-
   private static final class ExpiryIgnored extends AlteredClaims {
     ExpiryIgnored(QueueingBackend right) {
       super(right);
@@ -211,11 +208,8 @@ final class StoreMutants {
   }
 
   private static final class CheckThenSet extends ForwardingBackend {
-    private final TimeSource time;
-
-    CheckThenSet(QueueingBackend right, TimeSource time) {
+    CheckThenSet(QueueingBackend right) {
       super(right);
-      this.time = time;
     }
 
     @Override
@@ -236,7 +230,7 @@ final class StoreMutants {
       if (state.isHeld()) {
         return new Attempt.Busy(Duration.ofMillis(2));
       }
-      pause(time, Duration.ofMillis(2));
+      LockSupport.parkNanos(2_000_000);
       // What somebody else has set meanwhile is overwritten.
       boolean unused = forceRelease(claim.name(), deadline);
       return super.tryAcquire(claim, deadline);
@@ -291,6 +285,7 @@ final class StoreMutants {
   private static final class WaiterNotWoken extends ForwardingQueue {
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(15);
     private final AtomicBoolean woken = new AtomicBoolean();
+
     private final TimeSource time;
 
     WaiterNotWoken(QueueingBackend right, TimeSource time) {
@@ -364,10 +359,10 @@ final class StoreMutants {
       }
     }
 
-    LastFirst(QueueingBackend right, Lines lines, TimeSource time) {
+    LastFirst(QueueingBackend right, TimeSource time, Lines lines) {
       super(right);
-      this.lines = lines;
       this.time = time;
+      this.lines = lines;
     }
 
     @Override
@@ -426,10 +421,10 @@ final class StoreMutants {
     private final Map<String, LockBackend> first;
     private final TimeSource time;
 
-    CountedFromReply(QueueingBackend right, Map<String, LockBackend> first, TimeSource time) {
+    CountedFromReply(QueueingBackend right, TimeSource time, Map<String, LockBackend> first) {
       super(right);
-      this.first = first;
       this.time = time;
+      this.first = first;
     }
 
     @Override
@@ -441,7 +436,7 @@ final class StoreMutants {
         public Attempt await(Deadline until) throws InterruptedException {
           Attempt attempt = right.await(until);
           if (slow && attempt instanceof Attempt.Granted granted) {
-            pause(time, Duration.ofMillis(300));
+            new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
             Grant grant = granted.grant();
             return new Attempt.Granted(Grant.forTerm(claim, grant.token(), time.nanoTime()));
           }
