@@ -2,6 +2,7 @@ package dev.interlock.simulation;
 
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
+import dev.interlock.LockState;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
@@ -23,13 +24,14 @@ final class Journal {
 
   private static final long MS = 1_000_000;
   static final long TOKENS_PER_TURN = 64;
+  private static final String UNFOUNDED = "SUSPENDED|SESSION_ENDED|TAKEN";
   static final long NEVER = Long.MAX_VALUE;
 
   /** How late a thread may come to send the request that it may send at the end of its time. */
   private static final long ASKED_LATE = 50 * MS;
 
   /** How late anything may be that does not depend on the store. */
-  static final long BOUND = 400 * MS;
+  static final long BOUND = 200 * MS;
 
   /** A lease, and what was seen of it. */
   final class Held {
@@ -44,6 +46,9 @@ final class Journal {
     /** It may have been valid until then: a stop while it was looked at comes on top. */
     long validAtMost;
 
+    final long grantedAt = scheduler.now();
+    long mustEndBy = NEVER;
+    long closedAt = NEVER;
     long releaseCalledAt = NEVER;
     @Nullable String outcome;
 
@@ -54,7 +59,7 @@ final class Journal {
     @Nullable Long atRiskSince;
     int lossesSignalled;
     int releasesReported;
-    long toldAt;
+    long toldAt = NEVER;
     String reason = "";
 
     private Held(
@@ -81,6 +86,10 @@ final class Journal {
 
     /** It must not be seen to be valid for longer than the store keeps it, or after its loss. */
     private void requireKept(long until) {
+      // The longest hold does not count what the machine slept.
+      if (until - mustEndBy - machine.stopped(grantedAt, scheduler.now()) > bound(machine)) {
+        scheduler.fail("LEASE-04", this + ": went on after its lock was taken away or its time");
+      }
       long kept = Math.max(scheduler.now(), keptUntil.applyAsLong(this));
       if (until - kept > MS) {
         scheduler.fail(
@@ -102,6 +111,10 @@ final class Journal {
       validUntil = Math.max(validUntil, until);
       note(machine, id + " seen to be valid until " + (until - start) / MS + " ms");
       events.add(new Event.Extended(id, scheduler.now(), until));
+    }
+
+    private boolean isOpen() {
+      return releaseCalledAt == NEVER && closedAt == NEVER && lossesSignalled == 0;
     }
 
     void releasing() {
@@ -243,7 +256,52 @@ final class Journal {
     for (Held held : leases) {
       if (held.machine == machine && held.outcome == null && held.lossesSignalled == 0) {
         events.add(new Event.Ended(held.id, scheduler.now()));
+        held.closedAt = Math.min(held.closedAt, scheduler.now());
       }
+    }
+  }
+
+  // --- what others see of it ---------------------------------------------------------------------
+
+  private List<Held> heldSince(String name, long from) {
+    return leases.stream()
+        .filter(held -> held.name.equals(name) && held.grantedAt <= from && held.isOpen())
+        .toList();
+  }
+
+  /** What is held, and certain to be, is seen by everybody. */
+  void inspected(LockState state, long from) {
+    for (Held held : heldSince(state.name(), from)) {
+      if (held.validUntil > scheduler.now() && !held.isView && !held.isOfSet && !state.isHeld()) {
+        scheduler.fail("ADMIN-01", held + ": held, but not to be seen");
+      }
+    }
+  }
+
+  /** Whoever held it may have been promised so much just before, but goes on no longer. */
+  void forced(String name, long from, long most) {
+    for (Held held : heldSince(name, from)) {
+      held.mustEndBy = Math.min(held.mustEndBy, scheduler.now() + most);
+    }
+  }
+
+  /** A waiter got nothing, where all holders are known. */
+  void requireHolder(Machine machine, String name, long from) {
+    long free = from;
+    for (Held held : leases) {
+      if (held.name.equals(name)) {
+        free = Math.max(free, held.isOpen() ? NEVER : Math.min(held.releaseCalledAt, held.toldAt));
+      }
+    }
+    if (free != NEVER && scheduler.now() - free > 500 * MS) {
+      scheduler.fail(
+          "WAIT-03",
+          machine.name()
+              + " got no \""
+              + name
+              + "\", which nobody held for "
+              + (scheduler.now() - free) / MS
+              + " ms");
     }
   }
 
@@ -288,10 +346,16 @@ final class Journal {
     }
     long now = scheduler.now();
     if (call.latest != NEVER) {
-      long beyond = deadline.nanos() - call.latest - machine.stopped(call.since, now);
+      long allowed = call.latest + machine.stopped(call.since, now);
+      long over = machine.monotonic() - allowed;
+      if (over > ASKED_LATE) {
+        scheduler.fail(
+            "WAIT-02", claim + ": asked for " + over / MS + " ms after its caller's time was over");
+      }
+      long beyond = deadline.nanos() - allowed;
       if (beyond > ASKED_LATE) {
         scheduler.fail(
-            "WAIT-02",
+            "budget",
             claim + ": may be asked for " + beyond / MS + " ms longer than its caller has");
       }
     }
@@ -387,9 +451,12 @@ final class Journal {
     return until - from - machine.stopped(from, until) - machine.shortOfThreads(from, until);
   }
 
-  /** How late the signal of a loss may be: a sleep is noticed within a second. */
+  /**
+   * How late the signal of a loss may be: a sleep is noticed within a second, and after a stop
+   * several threads go on, one after the other.
+   */
   static long bound(Machine machine) {
-    return machine.stops().isEmpty() ? BOUND : BOUND + 1_000 * MS;
+    return BOUND + (machine.hasSlept() ? 1_000 * MS : machine.stops().isEmpty() ? 0 : BOUND);
   }
 
   /** Fails if a call took longer than the bound, not counting stops of the machine. */
@@ -471,7 +538,7 @@ final class Journal {
       if (held.reason.equals("EXPIRED") && held.renews && !held.isOfSet) {
         checkWarning(held);
       }
-      if (calm && held.reason.matches("SUSPENDED|SESSION_ENDED")) {
+      if (calm && held.reason.matches(held.renews ? UNFOUNDED + "|EXPIRED" : UNFOUNDED)) {
         scheduler.fail("LOSS-03", held + ": lost in a calm world: " + held.reason);
       }
     }

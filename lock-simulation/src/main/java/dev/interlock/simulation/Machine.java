@@ -1,5 +1,7 @@
 package dev.interlock.simulation;
 
+import dev.interlock.Lease;
+import dev.interlock.MultiLease;
 import dev.interlock.internal.Platform;
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
@@ -175,6 +177,10 @@ final class Machine implements Platform {
     return stoppedInside != null;
   }
 
+  boolean hasSlept() {
+    return asleepSoFar > 0;
+  }
+
   boolean isDead() {
     return dead;
   }
@@ -330,15 +336,24 @@ final class Machine implements Platform {
    *
    * @return false if nobody would notice
    */
-  boolean forget(Object object) {
+  boolean forget(Lease lease) {
     boolean noticed = false;
     for (Reference<Object> reference : weak) {
-      if (reference.get() == object) {
+      if (reference.get() instanceof Lease other && isBehind(other, lease)) {
         reference.clear();
         noticed = true;
       }
     }
     return noticed;
+  }
+
+  /** Whether it is the other lease, perhaps in a wrapper. */
+  private static boolean isBehind(Lease lease, Lease seen) {
+    return lease == seen
+        || (!(lease instanceof MultiLease)
+            && !(seen instanceof MultiLease)
+            && lease.name().equals(seen.name())
+            && lease.fencingToken() == seen.fencingToken());
   }
 
   @Override

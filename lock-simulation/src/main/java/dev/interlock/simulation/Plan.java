@@ -38,7 +38,6 @@ record Plan(
       int pool,
       boolean outside,
       boolean queueing,
-      boolean wrapped, // a mutant's futures and leases may be others than the engine's
       long length) {}
 
   /** An operation: a way to acquire a lock, or something else. */
@@ -194,7 +193,6 @@ record Plan(
             1 + random.nextInt(5),
             outside,
             queueing,
-            store == Store.MEMORY,
             (60_000 + random.nextInt(120_000)) * MS);
     int clients = 2 + random.nextInt(3);
     // Some worlds mostly repeat one kind of operation, so that it races with itself.
@@ -235,7 +233,7 @@ record Plan(
     if (setting.queueing) {
       kind = random.nextInt(3) == 0 ? Kind.ACQUIRE : Kind.TIMED;
     }
-    int rare = random.nextInt(60);
+    int rare = random.nextInt(40);
     if (setting.queueing) {
       rare = 59;
     }
@@ -253,7 +251,7 @@ record Plan(
             ? Keeping.RENEWED
             : how < 17 ? Keeping.FIXED : how < 18 ? Keeping.MAX_HOLD : Keeping.IMPATIENT;
     Treatment treatment =
-        random.nextInt(2) == 0 || setting.wrapped
+        random.nextInt(2) == 0
             ? Treatment.AWAIT
             : Treatment.values()[random.nextInt(Treatment.values().length)];
     int end = random.nextInt(30);

@@ -1,11 +1,13 @@
 package dev.interlock.simulation;
 
 import dev.interlock.Acquirable;
+import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
@@ -38,6 +40,8 @@ final class Program implements Runnable {
   private @Nullable Op current;
   private String label = "";
   private int begun;
+  private boolean waits;
+  private boolean fenced;
   private boolean done;
 
   /** The client that a machine has at the moment. */
@@ -61,6 +65,11 @@ final class Program implements Runnable {
     return current;
   }
 
+  /** Tells the waits that an interrupt ends from each other; 0 if there is none. */
+  int waiting() {
+    return waits ? begun : 0;
+  }
+
   @Override
   public void run() {
     for (Op op : ops) {
@@ -71,9 +80,12 @@ final class Program implements Runnable {
           break;
         }
         world.journal().note(machine, Thread.currentThread().getName() + ": " + op);
+        fenced = client.backend().has(Capability.FENCING);
+        waits = op.kind().name().matches("ACQUIRE|TIMED|SET|SET_TIMED");
         try {
           perform(op, client);
         } finally {
+          waits = false;
           world.journal().ends(label);
         }
         machine.pause(op.pause());
@@ -85,7 +97,7 @@ final class Program implements Runnable {
       } catch (LockException e) {
         world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
       } catch (IllegalStateException e) {
-        if (!String.valueOf(e.getMessage()).contains("closed")) {
+        if (!String.valueOf(e.getMessage()).contains("is closed")) {
           throw e;
         }
       } catch (OutOfMemoryError e) {
@@ -110,10 +122,14 @@ final class Program implements Runnable {
     switch (op.keeping()) {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
-      case MAX_HOLD -> builder.maxHold(Duration.ofNanos(setting.term() / 2 + op.hold() / 2));
+      case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
     }
     return builder.build();
+  }
+
+  private long maxHold(Op op) {
+    return world.plan().setting().term() / 2 + op.hold() / 2;
   }
 
   /** When the last request of an acquisition must have ended; a request gets a quarter second. */
@@ -148,7 +164,10 @@ final class Program implements Runnable {
       }
       case INSPECT -> {
         long from = world.now();
-        var unused = client.inspect(name(op.name()));
+        LockState state = client.inspect(name(op.name()));
+        if (!world.plan().setting().outside()) {
+          world.journal().inspected(state, from);
+        }
         took("WAIT-01", "inspect()", from, timeout());
       }
       case REVOKE -> {
@@ -157,7 +176,12 @@ final class Program implements Runnable {
         }
       }
       case FORCE -> {
-        var unused = client.forceRelease(name(op.name()));
+        long from = world.now();
+        if (client.forceRelease(name(op.name()))) {
+          Plan.Setting setting = world.plan().setting();
+          long most = Math.max(setting.term(), setting.sessionTimeout());
+          world.journal().forced(name(op.name()), from, most);
+        }
       }
     }
   }
@@ -216,6 +240,10 @@ final class Program implements Runnable {
         } finally {
           took("WAIT-01", "tryAcquire()", from, (isSet ? 3 : 1) * timeout());
         }
+        if (lease == null && isSet) {
+          // Of one that is held by others nothing is renewed.
+          took("WAIT-01", "tryAcquire()", from, 2 * timeout());
+        }
       }
       case TIMED, SET_TIMED -> {
         world.journal().waits(machine, name(op.name()));
@@ -223,6 +251,8 @@ final class Program implements Runnable {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
             lasted("tryAcquire(t)", from, op.patience());
+            took(
+                "WAIT-02", "tryAcquire(t)", from, op.patience() + beyond - (isSet ? timeout() : 0));
           }
         } catch (LockUnavailableException e) {
           lasted("tryAcquire(t)", from, op.patience());
@@ -240,7 +270,11 @@ final class Program implements Runnable {
         lease = had == null ? null : had.orElse(null);
       }
     }
+    waits = false;
     world.journal().ends(label);
+    if (lease == null && world.plan().setting().queueing()) {
+      world.journal().requireHolder(machine, name(op.name()), from);
+    }
     if (lease != null) {
       use(op, lease, from);
     }
@@ -267,11 +301,6 @@ final class Program implements Runnable {
       }
       return future.join();
     } catch (InterruptedException e) {
-      if (world.plan().setting().wrapped()) {
-        // Cancelling it would not reach the engine.
-        giveBackLater(future);
-        throw e;
-      }
       // The program has stopped waiting; a lease that still arrives is released.
       var ignored = future.cancel(true);
       if (!future.isCancelled() && !future.isCompletedExceptionally()) {
@@ -295,10 +324,6 @@ final class Program implements Runnable {
     }
   }
 
-  private void giveBackLater(CompletableFuture<?> future) {
-    var unused = future.whenComplete((value, failure) -> giveBack(value));
-  }
-
   private void giveBack(@Nullable Object result) {
     Object lease = result instanceof Optional<?> optional ? optional.orElse(null) : result;
     if (lease instanceof Lease held) {
@@ -309,6 +334,7 @@ final class Program implements Runnable {
   private void use(Op op, Lease lease, long requestedAt) throws InterruptedException {
     List<Journal.Held> held = new ArrayList<>();
     if (lease instanceof MultiLease set) {
+      requireNoToken(set);
       for (String name : set.names()) {
         held.add(
             world.journal().granted(machine, name, set.fencingToken(name), requestedAt, lease));
@@ -323,9 +349,15 @@ final class Program implements Runnable {
     boolean async = op.kind().name().contains("ASYNC");
     for (Journal.Held one : held) {
       one.renews = op.keeping() != Plan.Keeping.FIXED;
+      if (op.keeping() == Plan.Keeping.MAX_HOLD) {
+        one.mustEndBy = world.now() + machine.trueNanos(maxHold(op));
+      }
       // A future's lease may end before its program goes on.
       if (one.leftAtFirst == 0 && !async && machine.stopped(requestedAt, world.now()) == 0) {
         world.fail("EXCL-04", one + ": lost when it was granted");
+      }
+      if (one.token <= 0 || !fenced) {
+        world.fail("FENCE-05", one + ": no token that counts");
       }
       one.listen(lease, op.listener());
     }
@@ -333,6 +365,16 @@ final class Program implements Runnable {
       hold(op, lease, held);
     } finally {
       end(op, lease, held);
+    }
+  }
+
+  private void requireNoToken(MultiLease set) {
+    try {
+      if (set.names().size() > 1) {
+        world.fail("MULTI-03", label + ": one token for all of a set: " + set.fencingToken());
+      }
+    } catch (UnsupportedOperationException e) {
+      // Each has its own.
     }
   }
 
@@ -358,7 +400,7 @@ final class Program implements Runnable {
           // The client was closed meanwhile, which has released it.
         } finally {
           // One may have to wait for the schedule's own.
-          took("WAIT-01", "renew()", from, held.size() * 2 * timeout());
+          took("WAIT-01", "renew()", from, held.size() * 2L * timeout());
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
@@ -385,20 +427,37 @@ final class Program implements Runnable {
       return;
     }
     if (ending == Ending.ELSEWHERE) {
-      Runnable task = () -> release(lease, held);
-      machine.run("releaser", task);
+      machine.run(
+          "releaser",
+          () -> {
+            try {
+              lease.renew();
+            } catch (InterruptedException | LockException e) {
+              world.journal().note(machine, "another thread could not renew: " + e);
+            } catch (IllegalStateException e) {
+              // It has been released.
+            }
+            release(lease, held);
+          });
       if (op.listener() == 0) {
         return;
       }
     }
     release(lease, held);
     if (ending == Ending.TWICE) {
+      // Whoever is next may have it by now.
+      Journal.blockFor(machine, 20 * MS);
       release(lease, held);
+      lease.close();
     }
   }
 
   private void release(Lease lease, List<Journal.Held> held) {
     long from = world.now();
+    Journal.Held first = held.get(0);
+    if (!(lease instanceof MultiLease) && lease.fencingToken() != first.token) {
+      world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
+    }
     held.forEach(Journal.Held::releasing);
     ReleaseOutcome outcome = lease.release();
     held.forEach(one -> one.released(outcome));
@@ -409,23 +468,38 @@ final class Program implements Runnable {
 
   private void view(Op op, Lock view) throws InterruptedException {
     long from = world.now();
-    boolean had =
-        switch (op.kind()) {
-          case VIEW_TRY -> view.tryLock();
-          case VIEW_TIMED -> view.tryLock(op.patience(), java.util.concurrent.TimeUnit.NANOSECONDS);
-          default -> {
-            if (op.treatment() == Plan.Treatment.AWAIT) {
-              view.lockInterruptibly();
-            } else {
-              view.lock();
+    boolean interrupted = op.kind() == Plan.Kind.VIEW && op.listener() > 0;
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    boolean had = false;
+    try {
+      had =
+          switch (op.kind()) {
+            case VIEW_TRY -> view.tryLock();
+            case VIEW_TIMED ->
+                view.tryLock(op.patience(), java.util.concurrent.TimeUnit.NANOSECONDS);
+            default -> {
+              if (op.treatment() == Plan.Treatment.AWAIT) {
+                view.lockInterruptibly();
+              } else {
+                view.lock();
+              }
+              yield true;
             }
-            yield true;
-          }
-        };
+          };
+    } catch (InterruptedException e) {
+      requireNotHeld(view, "interrupted");
+      throw e;
+    }
     if (!had) {
       return;
     }
+    if (interrupted && !Thread.interrupted()) {
+      world.fail("JUC-03", label + ": lock() swallowed an interrupt");
+    }
     Journal.Held held = world.journal().granted(machine, name(op.name()), 0, from, null);
+    boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();
       while (until - machine.monotonic() > 0) {
@@ -437,11 +511,26 @@ final class Program implements Runnable {
           view.unlock();
         }
       }
+    } catch (LeaseLostException e) {
+      lost = true;
     } finally {
       held.releasing();
       from = world.now();
       view.unlock();
       took("REL-02", "unlock()", from, timeout());
     }
+    if (lost) {
+      world.fail("JUC-04", held + ": unlock() does not tell that it was lost");
+    }
+    requireNotHeld(view, "unlocked");
+  }
+
+  private void requireNotHeld(Lock view, String why) {
+    try {
+      view.unlock();
+    } catch (IllegalMonitorStateException e) {
+      return;
+    }
+    world.fail("JUC-02", label + ": held although it was " + why);
   }
 }

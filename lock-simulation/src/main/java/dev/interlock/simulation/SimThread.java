@@ -75,7 +75,8 @@ class SimThread extends Thread {
 
   @Override
   public void interrupt() {
-    if (Thread.currentThread() == this) {
+    // What happens while it looks for who is next, happens to it as to any other.
+    if (Thread.currentThread() == this && state != State.PARKED) {
       super.interrupt();
     } else {
       interruptPending = true;
@@ -96,6 +97,11 @@ class SimThread extends Thread {
       LockSupport.park(this);
     }
     baton = false;
+    goOn();
+  }
+
+  /** To be called by the thread itself, when it has been chosen. */
+  void goOn() {
     if (interruptPending) {
       interruptPending = false;
       super.interrupt();

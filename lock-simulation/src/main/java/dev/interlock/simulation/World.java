@@ -291,7 +291,7 @@ final class World {
         }
       }
       awaitThreads();
-      journal.check(plan.setting().outside(), plan.blows().isEmpty());
+      journal.check(plan.setting().outside(), plan.blows().isEmpty() && !plan.takesAway());
       scheduler.finish();
     } catch (InterruptedException e) {
       throw new IllegalStateException("interrupted", e);
@@ -488,11 +488,34 @@ final class World {
         machine.refuseThreads(true);
         scheduler.after(lasting, () -> machine.refuseThreads(false));
       }
-      case CLOSE -> host.replace(lasting);
+      case CLOSE -> {
+        if (lasting % 3 == 0) {
+          hosts.forEach(one -> one.replace(lasting));
+        } else {
+          host.replace(lasting);
+        }
+      }
       case INTERRUPT -> {
         SimThread thread = host.threads.get(blow.thread());
         if (thread.state != SimThread.State.ENDED) {
           thread.interrupt();
+          Program program = host.programs.get(blow.thread());
+          int waiting = program.waiting();
+          long bound = 2 * plan.setting().requestTimeout() + Journal.BOUND;
+          long from = now();
+          scheduler.after(
+              bound,
+              () -> {
+                if (waiting != 0
+                    && program.waiting() == waiting
+                    && Journal.lateness(machine, from, now()) >= bound
+                    && machine.runs()
+                    && !machine.isStoppedInside()) {
+                  fail(
+                      "WAIT-07",
+                      thread.getName() + " waits on, though it was interrupted" + stuck());
+                }
+              });
         }
       }
       default -> {

@@ -3,12 +3,11 @@ package dev.interlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import dev.interlock.spi.ClientsOnAClock;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
-import java.util.Set;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
@@ -20,39 +19,49 @@ class MutantsTest {
 
   private static final int MOST_WORLDS = 100;
 
-  /** Those whose fault shows in what worlds do; the others are about names, addresses and heap. */
-  private static final Set<String> FOUND =
-      Set.of(
-          "expiry ignored",
-          "check-then-set",
-          "waiter not woken",
-          "last come, first served",
-          "validity counted from the reply of a slow line",
-          "renewal that is never sent",
-          "attempt that waits",
-          "timeout ignored",
-          "contention as a failure",
-          "waiting by spinning",
-          "loss never signalled",
-          "loss signalled on release",
-          "release that forgets what it did",
-          "token constant",
-          "token repeated",
-          "token per client",
-          "view that is not reentrant");
+  private static final String NAMES = "it is about names, of which worlds have three";
+  private static final String ADDRESSES = "it is about how clients are opened by their URI";
+  private static final String HEAP = "it is about what stays on the heap";
+  private static final String OPTIONS = "programs give options of their own with every lock";
+  private static final String THREADS = "it starts threads that are not the world's";
+
+  /** Those that worlds cannot find, and why. */
+  private static final Map<String, String> OUT_OF_REACH =
+      Map.ofEntries(
+          Map.entry("names case-folded", NAMES),
+          Map.entry("long names refused", NAMES),
+          Map.entry("long names cut", NAMES),
+          Map.entry("URI not looked at", ADDRESSES),
+          Map.entry("password repeated", ADDRESSES),
+          Map.entry("every name remembered", HEAP),
+          Map.entry("expired lease remembered", HEAP),
+          Map.entry("forgotten lease kept", HEAP),
+          Map.entry("thread per lease", THREADS),
+          Map.entry("one thread for all listeners", THREADS),
+          Map.entry("loss signalled twice", THREADS),
+          Map.entry("sleep not noticed", "clients in one JVM have one clock, which does not sleep"),
+          Map.entry("maximum hold time ignored", OPTIONS),
+          Map.entry("set made of single locks", OPTIONS),
+          Map.entry("reentrant by thread", "programs take a new lock object for each operation"),
+          Map.entry("line of sixteen", "a client has nine threads at most"),
+          Map.entry(
+              "expiry pushed back by failed attempts",
+              "there is always a pause between attempts that is long enough"));
 
   @TestFactory
   Stream<DynamicTest> everyMutantIsFound() {
     return MemorySpecimens.all().stream()
-        .filter(mutant -> FOUND.contains(mutant.name()))
+        .filter(mutant -> !OUT_OF_REACH.containsKey(mutant.name()))
         .map(mutant -> DynamicTest.dynamicTest(mutant.name(), () -> find(mutant)));
   }
 
   @Test
   void theReferenceItselfIsWell() {
-    for (long seed = 1; seed <= 60; seed++) {
-      String store = "memory:world-" + seed;
-      World.Opening opening = (options, time) -> ClientsOnAClock.open(store, options, time);
+    Long repeated = Long.getLong("interlock.seed");
+    long first = repeated == null ? 1 : repeated;
+    long last = repeated == null ? 60 : repeated;
+    for (long seed = first; seed <= last; seed++) {
+      World.Opening opening = Simulation.onMemory(seed);
       Plan plan = Plan.of(seed, Plan.Store.MEMORY);
       Failure failure = World.run(plan, opening, false).failure();
       if (failure != null) {
