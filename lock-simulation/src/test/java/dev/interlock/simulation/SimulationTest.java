@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -20,6 +21,7 @@ class SimulationTest {
 
   @Test
   @Tag("extended")
+  @Timeout(value = 15, unit = TimeUnit.MINUTES)
   void freshSeedsForTenMinutes() {
     simulate(TimeUnit.MINUTES.toNanos(10));
   }

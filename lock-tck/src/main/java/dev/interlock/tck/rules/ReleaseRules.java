@@ -157,6 +157,12 @@ public abstract class ReleaseRules extends RuleTest {
       LockClient other = client(); // contends by itself, and not behind the others
       for (LockClient client : List.of(waiting, other)) {
         assertRefused(client.lock(name), "a held lock was had");
+        for (int pause = 0; pause < 4; pause++) {
+          // While its first request is on its way, more or less.
+          CompletableFuture<Lease> attempt = client.lock(name).acquireAsync();
+          LockSupport.parkNanos(pause * 300_000L);
+          attempt.cancel(true);
+        }
         cancelled.add(client.lock(name).acquireAsync());
         timedOut.add(client.lock(name).tryAcquireAsync(Duration.ofMillis(300)));
         interrupted.add(
