@@ -27,9 +27,9 @@ final class StackRoom {
   }
 
   /**
-   * Every frame has to have room: compiled, for the arguments of a call that is seldom
-   * made; interpreted, for variables that nothing uses. Two kilobytes each, which cost next to no
-   * time, as compiled code writes nothing there.
+   * Every frame has to have room: compiled, for the arguments of a call that is seldom made;
+   * interpreted, for variables that nothing uses. Two kilobytes each, which cost next to no time,
+   * as compiled code writes nothing there.
    */
   // spotless:off
   @SuppressWarnings("UnusedVariable")
