@@ -22,7 +22,7 @@ final class ForwardingFuture<T> extends CompletableFuture<T> {
                 complete(alteration.apply(value));
               }
             });
-    var ended = whenComplete((value, failure) -> right.cancel(true));
+    var unusedToo = whenComplete((value, failure) -> right.cancel(true));
   }
 
   private static Throwable cause(Throwable failure) {
