@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
@@ -9,63 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Ends, clocks and stacks that other tests do not reach. */
+/** Ends and clocks that other tests do not reach. */
 class EdgeTest extends EngineFixture {
-
-  /** Goes down to the end of the stack, and calls release at every depth near it. */
-  private static final class Diver implements Runnable {
-    private final List<Lease> leases;
-    private int tries;
-    private int cutOff;
-
-    Diver(List<Lease> leases) {
-      this.leases = leases;
-    }
-
-    @Override
-    @SuppressWarnings("InfiniteRecursion")
-    public void run() {
-      try {
-        run();
-      } catch (StackOverflowError e) {
-        // up
-      }
-      if (tries < leases.size()) {
-        Lease lease = leases.get(tries++);
-        try {
-          var unused = lease.release();
-        } catch (StackOverflowError e) {
-          cutOff++;
-        }
-      }
-    }
-  }
-
-  @Test
-  void aReleaseThatRunsOutOfStackCanBeRepeated() throws Exception {
-    engine.lock("warm").acquire().close();
-    for (int round = 0; round < 5; round++) {
-      List<Lease> leases = new ArrayList<>();
-      for (int i = 0; i < 400; i++) {
-        leases.add(engine.lock("n" + i).acquire());
-      }
-      Diver diver = new Diver(leases);
-      Thread thread = new Thread(null, diver, "diver", 512 << 10);
-      thread.start();
-      thread.join();
-      for (Lease lease : leases) {
-        var unused = lease.release();
-      }
-      int held = 0;
-      int heads = 0;
-      for (int i = 0; i < 400; i++) {
-        held += store.holds("n" + i) ? 1 : 0;
-        heads += engine.line.isBusy("n" + i) ? 1 : 0;
-      }
-      assertEquals(0, heads, () -> "of " + diver.cutOff);
-      assertEquals(0, held);
-    }
-  }
 
   @Test
   void aPauseBetweenTheClocksDoesNotHideSleep() throws Exception {

@@ -11,11 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LossReason;
-import dev.interlock.MultiLease;
 import dev.interlock.internal.EngineFixture.Background;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -204,57 +201,5 @@ class NextHeadTest {
     CompletableFuture<?> lost = lease.lost();
     time.advance(Duration.ofMillis(1_100));
     get(lost);
-  }
-
-  /** Goes down to the end of the stack, and looks at a set at every depth near it. */
-  private static final class Diver implements Runnable {
-    final List<MultiLease> sets;
-    final List<MultiLease> cutOff = new ArrayList<>();
-    int tries;
-
-    Diver(List<MultiLease> sets) {
-      this.sets = sets;
-    }
-
-    @Override
-    @SuppressWarnings("InfiniteRecursion")
-    public void run() {
-      try {
-        run();
-      } catch (StackOverflowError e) {
-        // From here up there is more and more room.
-      }
-      if (tries < sets.size()) {
-        MultiLease set = sets.get(tries++);
-        try {
-          set.isHeld();
-        } catch (StackOverflowError | InternalError e) {
-          cutOff.add(set);
-        }
-      }
-    }
-  }
-
-  @Test
-  void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
-    List<MultiLease> sets = new ArrayList<>();
-    for (int i = 0; i < 1_000; i++) {
-      sets.add(engine.lockAll(List.of("x" + i, "y" + i), FIXED).acquire());
-    }
-    MultiLease warm = engine.lockAll(List.of("p", "q"), FIXED).acquire();
-    var unused = warm.lost();
-    store.tellLoss("p", LossReason.TAKEN);
-    MultiLease warmer = engine.lockAll(List.of("s", "t"), FIXED).acquire();
-    time.sleepMachine(TERM.multipliedBy(2));
-    assertFalse(warmer.isHeld());
-    Diver diver = new Diver(sets);
-    Thread thread = new Thread(null, diver, "diver", 512 << 10);
-    thread.start();
-    thread.join();
-    assertFalse(diver.cutOff.isEmpty());
-    for (MultiLease set : sets) {
-      assertFalse(set.isHeld());
-      get(set.lost());
-    }
   }
 }

@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,28 +12,34 @@ import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** Acquisitions that are cut off by an error. */
+/** Acquisitions, releases and losses that are cut off by an error. */
 class StackTest extends EngineFixture {
 
   private interface Acquiring {
-    Object acquire(String name) throws Exception;
+    Lease acquire(String name) throws Exception;
+  }
+
+  private interface Step {
+    void take(int number) throws Exception;
   }
 
   /**
-   * Goes down to the end of the stack, and acquires at every depth near it, until there is so much
-   * room that none is cut off any more.
+   * Goes down to the end of the stack, and does something at every depth near it, until there is so
+   * much room that nothing is cut off any more.
    */
   private static final class Diver implements Runnable {
     private static final int ENOUGH = 50;
 
-    private final Acquiring acquiring;
-    private final List<Object> leases = new ArrayList<>(2_000);
-    private int tries;
+    // A frame may have but 16 bytes, of all the room that is asked for.
+    private static final int MOST = 20_000;
+
+    private final Step step;
+    private int steps;
     private int cutOff;
     private int lastCutOff;
 
-    Diver(Acquiring acquiring) {
-      this.acquiring = acquiring;
+    Diver(Step step) {
+      this.step = step;
     }
 
     @Override
@@ -43,13 +50,13 @@ class StackTest extends EngineFixture {
       } catch (StackOverflowError e) {
         // From here up there is more and more room.
       }
-      if (tries < 1_000 && tries - lastCutOff < ENOUGH) {
-        tries++;
+      if (steps < MOST && steps - lastCutOff < ENOUGH) {
+        steps++;
         try {
-          leases.add(acquiring.acquire("n" + tries));
+          step.take(steps);
         } catch (StackOverflowError e) {
           cutOff++;
-          lastCutOff = tries;
+          lastCutOff = steps;
         } catch (Exception e) {
           throw new AssertionError(e);
         }
@@ -61,20 +68,19 @@ class StackTest extends EngineFixture {
       thread.setDaemon(true);
       thread.start();
       thread.join();
+      assertTrue(cutOff > 0, "nothing was cut off");
+      assertTrue(cutOff < steps, "all was cut off");
     }
   }
 
   private void assertNothingHeldAfter(Acquiring acquiring) throws Exception {
-    acquiring.acquire("n0"); // so that all classes are loaded
+    acquiring.acquire("n0").close(); // so that all classes are loaded
     for (int i = 0; i < 5; i++) {
-      Diver diver = new Diver(acquiring);
+      List<Lease> leases = new ArrayList<>(1_000);
+      Diver diver = new Diver(number -> leases.add(acquiring.acquire("n" + number)));
       diver.dive();
-      assertTrue(diver.cutOff > 0, "none was cut off");
-      assertTrue(!diver.leases.isEmpty(), "all were cut off");
-      for (Object lease : diver.leases) {
-        var unused = ((Lease) lease).release();
-      }
-      assertEquals(0, held(diver.tries), () -> "of " + diver.cutOff + " that were cut off");
+      leases.forEach(Lease::close);
+      assertEquals(0, held(diver.steps), () -> "of " + diver.cutOff + " that were cut off");
     }
   }
 
@@ -98,11 +104,38 @@ class StackTest extends EngineFixture {
 
   @Test
   void aSetThatRunsOutOfStackHoldsNothing() throws Exception {
-    assertNothingHeldAfter(
-        name -> {
-          MultiLease lease = engine.lockAll(List.of(name)).acquire();
-          return lease;
-        });
+    assertNothingHeldAfter(name -> engine.lockAll(List.of(name)).acquire());
+  }
+
+  @Test
+  void aReleaseThatRunsOutOfStackCanBeRepeated() throws Exception {
+    engine.lock("n0").acquire().close();
+    for (int round = 0; round < 5; round++) {
+      List<Lease> leases = new ArrayList<>();
+      for (int i = 1; i <= 1_000; i++) {
+        leases.add(engine.lock("n" + i).acquire());
+      }
+      Diver diver = new Diver(number -> leases.get(number % leases.size()).close());
+      diver.dive();
+      leases.forEach(Lease::close);
+      assertEquals(0, held(1_000), () -> "of " + diver.cutOff + " that were cut off");
+    }
+  }
+
+  @Test
+  void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
+    MultiLease first = engine.lockAll(List.of("p", "q"), FIXED).acquire();
+    List<MultiLease> sets = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      sets.add(engine.lockAll(List.of("x" + i, "y" + i), FIXED).acquire());
+    }
+    time.sleepMachine(TERM.multipliedBy(2));
+    assertFalse(first.isHeld());
+    new Diver(number -> sets.get(number % sets.size()).isHeld()).dive();
+    for (MultiLease set : sets) {
+      assertFalse(set.isHeld());
+      get(set.lost());
+    }
   }
 
   @Test
