@@ -57,7 +57,12 @@ final class Notifier {
       }
       Runnable call;
       while ((call = next()) != null) {
-        Timer.survive("a listener", call);
+        try {
+          call.run();
+        } catch (RuntimeException | Error e) {
+          // A log that fails must not mute those that follow.
+          Timer.survive("a log", () -> log.warn("a listener failed", e));
+        }
       }
     }
 

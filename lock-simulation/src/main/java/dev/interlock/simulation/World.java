@@ -239,18 +239,19 @@ final class World {
 
     /** Closes the client under its programs, and opens another. */
     void replace(long after) {
+      // From now on, as a machine that is stopped begins with it only when it goes on.
+      replacing++;
       machine.run(
           "replacer",
           () -> {
             LockClient old = client;
             if (old != null) {
               client = null;
-              replacing++;
               close(old);
               Journal.blockFor(machine, after);
               open();
-              replacing--;
             }
+            replacing--;
           });
     }
 
