@@ -93,7 +93,8 @@ public final class LockOptions {
   }
 
   /**
-   * How long a lease may be held at most, all renewals included. Default: no limit.
+   * How long a lease may be held at most, all renewals included, and also what the machine sleeps
+   * meanwhile. Default: no limit.
    *
    * <p>The client keeps to it, the store knows only the term: a client that dies, or cannot reach
    * the store at that moment, leaves the lock taken for up to a term after its last renewal.

@@ -358,6 +358,12 @@ final class Contest {
     answered();
     // Before anybody can lose the lease, and pass the name on to a head that would go on here.
     settle();
+    // Whoever asked for it has to get it, as from here on nobody else can give it up.
+    Timer.survive("the beginning of a lease", () -> begin(lease));
+    return lease;
+  }
+
+  private void begin(LeaseState lease) {
     lease.begin();
     engine.signalEnd();
     EarlyLoss early;
@@ -367,7 +373,6 @@ final class Contest {
     if (early != null) {
       lease.lose(early.reason(), early.detail());
     }
-    return lease;
   }
 
   // A lock that was granted just now must not be forgotten because of this.

@@ -159,7 +159,12 @@ final class Engine implements LockClient {
 
     void start() {
       if (on.compareAndSet(false, true)) {
-        timer.schedule(this, platform.nanoTime() + PERIOD);
+        try {
+          timer.schedule(this, platform.nanoTime() + PERIOD);
+        } catch (RuntimeException | Error e) {
+          on.set(false);
+          throw e;
+        }
       }
     }
 

@@ -156,7 +156,7 @@ final class LeaseState extends Timer.Event {
     this.validUntil = grant.validUntil();
     this.clockOffset = clockOffset;
     planRenewal(confirmedAt() + interval());
-    limit(now);
+    limit(now, slept);
     reschedule(now, slept);
   }
 
@@ -173,17 +173,19 @@ final class LeaseState extends Timer.Event {
     this.round = had.round;
     this.backoff = had.backoff;
     this.problem = had.problem;
+    long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    limit(now);
-    reschedule(now);
+    long slept = Engine.slept(wall, now, clockOffset);
+    limit(now, slept);
+    reschedule(now, slept);
   }
 
   @GuardedBy("this")
-  private void limit(long now) {
+  private void limit(long now, long slept) {
     maxHoldEnd = now + NEVER;
     fixedEnd = now + NEVER;
     if (!request.ofSet()) {
-      follow(request.options());
+      follow(request.options(), slept);
     }
   }
 
@@ -204,9 +206,15 @@ final class LeaseState extends Timer.Event {
 
   /** From here on it may be lost. The caller is the head of the name's local line. */
   void begin() {
-    noteAcquired();
-    engine.add(this);
-    publish();
+    try {
+      noteAcquired();
+    } finally {
+      try {
+        engine.add(this);
+      } finally {
+        publish();
+      }
+    }
   }
 
   private void noteAcquired() {
@@ -224,18 +232,21 @@ final class LeaseState extends Timer.Event {
   void complete() {
     synchronized (this) {
       if (isOpen()) {
+        long wall = engine.platform.wallMillis();
         long now = engine.platform.nanoTime();
-        follow(request.options());
-        reschedule(now);
+        long slept = Engine.slept(wall, now, clockOffset);
+        follow(request.options(), slept);
+        reschedule(now, slept);
       }
     }
     publish();
   }
 
   @GuardedBy("this")
-  private void follow(LockOptions options) {
+  private void follow(LockOptions options, long slept) {
     if (options.maxHold().isPresent()) {
-      maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos();
+      // What the machine slept before the hold began is no part of it.
+      maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos() + slept;
     }
     renewed = options.autoRenew();
     if (!renewed && grant.lapses()) {
@@ -425,12 +436,18 @@ final class LeaseState extends Timer.Event {
     return share.compareTo(most) < 0 ? share : most;
   }
 
-  /** Claims it for a renewal that its program asks for, after any that is under way. */
+  /**
+   * Claims it for a renewal that its program asks for, after any that is under way.
+   *
+   * @return false if it has ended
+   */
   boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
       throws InterruptedException {
     CompletableFuture<Boolean> other;
     while ((other = startRenewal(mine, true)) != mine) {
-      ensureHeld();
+      if (!isHeld()) {
+        return false;
+      }
       if (other != null && !Awaiting.done(engine.platform, other, deadline)) {
         throw engine.unavailable("another renewal has not been answered", null);
       }
@@ -501,12 +518,16 @@ final class LeaseState extends Timer.Event {
     long until = earlier(promised, sentAt + grant.certainFor().toNanos());
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long endBefore = validUntil - Engine.slept(wall, now, clockOffset);
+    long sleptBefore = Engine.slept(wall, now, clockOffset);
+    long sleptSince = Engine.slept(wall, now, offset);
     // By both clocks: what its program was told must not be taken back because the offset was read
     // with a pause between the clocks, which looks like sleep.
-    if (until - Engine.slept(wall, now, offset) - endBefore > 0) {
+    if (until - sleptSince - (validUntil - sleptBefore) > 0) {
       validUntil = until;
       clockOffset = offset;
+      // These are not put off by the sleep that does not count any more for what is confirmed.
+      maxHoldEnd -= sleptBefore - sleptSince;
+      fixedEnd -= sleptBefore - sleptSince;
     }
     if (asked && !renewed && !grant.lapses()) {
       fixedEnd = sentAt + grant.effectiveTerm().toNanos();
@@ -622,21 +643,22 @@ final class LeaseState extends Timer.Event {
 
   /** The loss of what has come to its end; null if it has not, or is released meanwhile. */
   private synchronized @Nullable LeaseLostException endLoss() {
-    long end = end();
-    long remaining = remainingNanos();
-    if (phase != Phase.HELD || remaining > 0) {
+    // The wall clock first: a pause between the two readings must not be taken for sleep.
+    long wall = engine.platform.wallMillis();
+    long now = engine.platform.nanoTime();
+    long slept = Engine.slept(wall, now, clockOffset);
+    long at = now + slept; // by whichever clock has gone further
+    if (phase != Phase.HELD || end() - at > 0) {
       return null;
     }
-    long now = engine.platform.nanoTime();
-    long slept = end - now - remaining;
-    if (end - now > 0) {
+    if (maxHoldEnd - at <= 0 && validUntil - at > 0 && !abandoned) {
+      return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
+    }
+    if (end() - now > 0) {
       return lossToSleep(slept);
     }
     if (abandoned) {
       return lossOf(LossReason.ABANDONED, "it was dropped without being released");
-    }
-    if (maxHoldEnd - now <= 0 && validUntil - now > 0) {
-      return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
     if (slept > SLEEP_THAT_MATTERS) {
       return lossToSleep(slept);

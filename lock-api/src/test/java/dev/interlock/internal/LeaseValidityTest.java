@@ -15,6 +15,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 class LeaseValidityTest extends EngineFixture {
@@ -151,6 +152,43 @@ class LeaseValidityTest extends EngineFixture {
     time.advance(Duration.ofSeconds(1));
     assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
     awaitFree("a");
+  }
+
+  @Test
+  void theMaximumHoldTimeCountsWhatTheMachineSleepsWhileItHolds() throws Exception {
+    LockOptions options = RENEWED.toBuilder().maxHold(Duration.ofSeconds(20)).build();
+    Lease lease = acquire(options);
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    for (int renewal = 1; renewal <= 4; renewal++) {
+      time.sleepMachine(Duration.ofSeconds(1));
+      time.advance(TERM.dividedBy(3));
+      next(events, LockEvent.Renewed.class);
+    }
+    assertEquals(Duration.ofSeconds(4), ofWholeSeconds(lease.remainingValidity()));
+    time.advance(Duration.ofSeconds(4).plusMillis(10));
+    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    awaitFree("a");
+  }
+
+  @Test
+  void theMaximumHoldTimeDoesNotCountWhatTheMachineSleptBefore() throws Exception {
+    Lease first = acquire(RENEWED);
+    Duration hold = Duration.ofSeconds(1);
+    CompletableFuture<Lease> waiting =
+        engine.lock("a", RENEWED.toBuilder().maxHold(hold).build()).acquireAsync();
+    time.sleepMachine(Duration.ofSeconds(2));
+    first.close();
+    Lease second = get(waiting);
+    assertEquals(hold, second.remainingValidity());
+    time.advance(hold);
+    assertEquals(LossReason.MAX_HOLD, get(second.lost()).reason());
+    awaitFree("a");
+    assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
+  }
+
+  /** Sleep is known to a millisecond or two. */
+  private static Duration ofWholeSeconds(Duration duration) {
+    return Duration.ofSeconds(Math.round(duration.toMillis() / 1e3));
   }
 
   private void awaitCalls(FakeStore.Op op, int count) {

@@ -86,8 +86,7 @@ final class Journal {
 
     /** It must not be seen to be valid for longer than the store keeps it, or after its loss. */
     private void requireKept(long until) {
-      // The longest hold does not count what the machine slept.
-      if (until - mustEndBy - machine.stopped(grantedAt, scheduler.now()) > bound(machine)) {
+      if (until - mustEndBy > bound(machine)) {
         scheduler.fail("LEASE-04", this + ": went on after its lock was taken away or its time");
       }
       long kept = Math.max(scheduler.now(), keptUntil.applyAsLong(this));

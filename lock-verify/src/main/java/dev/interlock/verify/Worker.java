@@ -66,12 +66,18 @@ final class Worker {
     PrintStream messages = System.out;
     System.setOut(System.err); // what tests print goes to another file
     Worker worker = new Worker(new PrintStream(messages, true, UTF_8), arguments[1], arguments[2]);
-    if (arguments[0].equals("run")) {
-      worker.runAll();
-    } else {
-      worker.list(Path.of(arguments[0]));
+    int status = 1;
+    try {
+      if (arguments[0].equals("run")) {
+        worker.runAll();
+      } else {
+        worker.list(Path.of(arguments[0]));
+      }
+      status = 0;
+    } catch (Throwable e) { // also what JUnit does not survive, such as an OutOfMemoryError
+      e.printStackTrace();
     }
-    System.exit(0); // whatever threads the tests have left
+    System.exit(status); // whatever threads the tests have left
   }
 
   private void runAll() throws InterruptedException {

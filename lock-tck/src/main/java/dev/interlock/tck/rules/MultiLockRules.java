@@ -10,9 +10,11 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
+import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import java.time.Duration;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -114,12 +117,29 @@ public abstract class MultiLockRules extends RuleTest {
   @Test
   @Rule("MULTI-02")
   void membersAreKeptWhileTheOthersAreWaitedForAndWholeWhenTheSetIsHad() throws Exception {
+    int attempts = 3; // a busy store may not answer its renewals
+    while (!areMembersKept()) {
+      if (--attempts == 0) {
+        throw new NotTestedException("the store left renewals unanswered each time");
+      }
+    }
+  }
+
+  /** Whether it came to that. */
+  private boolean areMembersKept() throws Exception {
     String base = newName();
     String first = base + "-1";
     String second = base + "-2";
     Lease inTheWay = client().lock(second).acquire();
     // Not renewed by its own options, so only the gathering keeps the first.
     LockClient client = client(options(timing().renewedTerm(), false));
+    AtomicBoolean unanswered = new AtomicBoolean();
+    client.onEvent(
+        event -> {
+          if (event instanceof LockEvent.AtRisk) {
+            unanswered.set(true);
+          }
+        });
     // On a session less than the term is certain after each answer.
     Lease fresh = acquireNow(client.lock(newName()));
     Duration whole = fresh.remainingValidity();
@@ -136,7 +156,14 @@ public abstract class MultiLockRules extends RuleTest {
         "the first member was not taken");
     long end = System.nanoTime() + timing().renewedTerm().multipliedBy(3).dividedBy(2).toNanos();
     while (System.nanoTime() - end < 0) {
-      assertRefused(prober, "the first member was let go while the second was waited for");
+      var free = answer(prober::tryAcquire);
+      if (free.isPresent()) {
+        free.get().release();
+        inTheWay.close();
+        within(bound(), gathering, "the set was not had after the release").release();
+        assertTrue(unanswered.get(), "the first member was let go while the second was waited for");
+        return false;
+      }
       letPass(Duration.ofMillis(100));
     }
     long released = System.nanoTime();
@@ -149,6 +176,7 @@ public abstract class MultiLockRules extends RuleTest {
         () -> "only " + text(left) + " of " + text(whole) + " were left");
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     acquireWithin(bound(), prober, "the first member was not released").close();
+    return true;
   }
 
   @Test
