@@ -309,7 +309,8 @@ final class LeaseState extends Timer.Event {
 
   /** How long it is until then, less what the machine has slept since the last confirmation. */
   private long remainingNanos() {
-    return engine.remaining(end(), clockOffset);
+    long offset = clockOffset;
+    return engine.remaining(end(), offset);
   }
 
   /** Whether it is certain at this moment. If it has come to its end it is lost now. */
@@ -523,11 +524,15 @@ final class LeaseState extends Timer.Event {
     // By both clocks: what its program was told must not be taken back because the offset was read
     // with a pause between the clocks, which looks like sleep.
     if (until - sleptSince - (validUntil - sleptBefore) > 0) {
+      // What is not put off by the confirmation is not put off by the sleep before it, either.
+      long forgotten = sleptBefore - sleptSince;
+      long holdEnd = maxHoldEnd;
+      maxHoldEnd = holdEnd - forgotten;
+      long unrenewedEnd = fixedEnd;
+      fixedEnd = unrenewedEnd - forgotten;
       validUntil = until;
+      // Last, and read first: a mixture of before and after must not look longer than it is.
       clockOffset = offset;
-      // These are not put off by the sleep that does not count any more for what is confirmed.
-      maxHoldEnd -= sleptBefore - sleptSince;
-      fixedEnd -= sleptBefore - sleptSince;
     }
     if (asked && !renewed && !grant.lapses()) {
       fixedEnd = sentAt + grant.effectiveTerm().toNanos();
