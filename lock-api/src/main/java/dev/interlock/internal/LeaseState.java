@@ -524,7 +524,7 @@ final class LeaseState extends Timer.Event {
     // By both clocks: what its program was told must not be taken back because the offset was read
     // with a pause between the clocks, which looks like sleep.
     if (until - sleptSince - (validUntil - sleptBefore) > 0) {
-      // What is not put off by the confirmation is not put off by the sleep before it, either.
+      // A confirmation does not put these off, so it does not make up for sleep, either.
       long forgotten = sleptBefore - sleptSince;
       long holdEnd = maxHoldEnd;
       maxHoldEnd = holdEnd - forgotten;
