@@ -75,7 +75,7 @@ final class Worker {
       }
       status = 0;
     } catch (Throwable e) { // also what JUnit does not survive, such as an OutOfMemoryError
-      e.printStackTrace();
+      e.printStackTrace(System.err);
     }
     System.exit(status); // whatever threads the tests have left
   }
