@@ -49,17 +49,18 @@ public final class Soak {
   private static void run(String uri, @Nullable RedisServer redis, int pairs, int names)
       throws IOException, InterruptedException {
     try (LockClient client = LockClient.open(uri)) {
+      int share = pairs / REPORTS;
       System.out.println("    pairs  pairs/s   heap kB  threads  connections  keys");
       for (int report = 1; report <= REPORTS; report++) {
         long started = System.nanoTime();
-        for (int i = 0; i < pairs / REPORTS; i++) {
+        for (int i = 0; i < share; i++) {
           DistributedLock lock = client.lock("soak/" + i % names);
           try (Lease lease = lock.acquire()) {
             lease.ensureHeld();
           }
         }
         double seconds = (System.nanoTime() - started) / 1e9;
-        show(report * (long) (pairs / REPORTS), pairs / REPORTS / seconds, redis);
+        show((long) report * share, share / seconds, redis);
       }
       rest(redis);
     }
