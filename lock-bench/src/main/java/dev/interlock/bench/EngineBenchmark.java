@@ -50,7 +50,6 @@ public class EngineBenchmark {
 
   /** To compare with: a lock within the JVM, without a lease, a term or a token. */
   @Benchmark
-  @SuppressWarnings("LockNotBeforeTry")
   public void reentrantLock() {
     bare.lock();
     bare.unlock();
