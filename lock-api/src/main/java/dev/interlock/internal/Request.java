@@ -84,12 +84,20 @@ record Request(
         leastPerRequest);
   }
 
-  /** For the next member of a set: what is left for it. */
+  /** For the next member of a set, which has the set's time. */
   Request member(String member) {
-    Duration left = end().remaining();
-    Duration least = left.compareTo(leastPerRequest) < 0 ? left : leastPerRequest;
     return new Request(
-        time, member, options, holder, owner, true, since, until, withoutStore, false, least);
+        time,
+        member,
+        options,
+        holder,
+        owner,
+        true,
+        since,
+        until,
+        withoutStore,
+        false,
+        leastPerRequest);
   }
 
   Deadline deadline() {
