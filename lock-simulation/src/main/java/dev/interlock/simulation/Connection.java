@@ -23,6 +23,7 @@ final class Connection {
   private final int number;
   private boolean closed;
   private boolean broken;
+  private boolean silent;
   private boolean requestsLost;
   private long lastRequestAt;
   private long lastReplyAt;
@@ -108,7 +109,7 @@ final class Connection {
   }
 
   private <R> void arrive(Reply<R> reply, Supplier<R> atServer) {
-    if (requestsLost) {
+    if (requestsLost || silent) {
       return;
     }
     if (network.holdsRequests(machine, server)) {
@@ -146,7 +147,7 @@ final class Connection {
   }
 
   private void arriveAtClient(Runnable atClient) {
-    if (!isOpen() || machine.isDead()) {
+    if (!isOpen() || silent || machine.isDead()) {
       return;
     }
     if (network.holdsReplies(machine, server)) {
@@ -173,6 +174,11 @@ final class Connection {
         close();
       }
     }
+  }
+
+  /** From now on nothing arrives, as if a box on the way had forgotten it. */
+  void fallSilent() {
+    silent = true;
   }
 
   /** The client closes it. Requests in flight may still arrive. */

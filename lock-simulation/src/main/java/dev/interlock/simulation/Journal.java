@@ -310,13 +310,28 @@ final class Journal {
   private static final class Call {
     final long since;
     final long latest;
+    final long least;
     long endedAt = NEVER;
+
+    /**
+     * The thread that asked last, and when to give up what it was granted; 0 if it has not begun.
+     */
+    @Nullable Thread asker;
+
+    long givenUpUntil;
+    int renewals;
     long lateSince;
     int lateGrants;
 
-    Call(long since, long latest) {
+    Call(long since, long latest, long least) {
       this.since = since;
       this.latest = latest;
+      this.least = least;
+    }
+
+    /** Whether this is the thread that performs it. */
+    boolean isUnderWayHere() {
+      return asker == Thread.currentThread() && endedAt == NEVER;
     }
   }
 
@@ -324,9 +339,10 @@ final class Journal {
    * An operation begins.
    *
    * @param latest when its last request must have ended, by the machine's clock; or never
+   * @param least what each of its requests is given, if there is as much until then
    */
-  void begins(String label, long latest) {
-    calls.put(label, new Call(scheduler.now(), latest));
+  void begins(String label, long latest, long least) {
+    calls.put(label, new Call(scheduler.now(), latest, least));
   }
 
   /** It has returned, or its future was completed. */
@@ -343,6 +359,8 @@ final class Journal {
     if (call == null) {
       return;
     }
+    call.asker = Thread.currentThread();
+    call.givenUpUntil = 0;
     long now = scheduler.now();
     if (call.latest != NEVER) {
       long allowed = call.latest + machine.stopped(call.since, now);
@@ -358,9 +376,48 @@ final class Journal {
             claim + ": may be asked for " + beyond / MS + " ms longer than its caller has");
       }
     }
+    long here = machine.monotonic();
+    long left = call.latest == NEVER ? NEVER : call.latest - here;
+    long less = Math.min(call.least, left) - (deadline.nanos() - here);
+    if (less > ASKED_LATE && machine.stopped(call.since, now) == 0) {
+      scheduler.fail(
+          "budget", claim + ": is asked for " + less / MS + " ms less than its caller may expect");
+    }
     if (call.endedAt != NEVER && lateness(machine, call.endedAt, now) > bound(machine)) {
       scheduler.fail("WAIT-08", claim + ": asked for after its end");
     }
+  }
+
+  /** A client asks the store to go on with what it has. */
+  void renews(Claim claim) {
+    Call call = calls.get(claim.holder());
+    if (call != null && call.isUnderWayHere()) {
+      call.renewals++;
+    }
+  }
+
+  /** A client gives something up: all of a set within the time of one request. */
+  void releases(Claim claim, Deadline deadline) {
+    Call call = calls.get(claim.holder());
+    if (call == null || !call.isUnderWayHere()) {
+      return;
+    }
+    if (call.givenUpUntil == 0) {
+      call.givenUpUntil = deadline.nanos();
+    } else if (deadline.nanos() - call.givenUpUntil > ASKED_LATE) {
+      scheduler.fail(
+          "WAIT-02",
+          claim
+              + ": all may be given up for "
+              + (deadline.nanos() - call.givenUpUntil) / MS
+              + " ms longer than one");
+    }
+  }
+
+  /** How often the present operation has renewed the members of a set, before its grant. */
+  int renewals(String label) {
+    Call call = calls.get(label);
+    return call == null ? 0 : call.renewals;
   }
 
   /** What a client was granted has ended before it arrived: it must ask less and less often. */
@@ -433,7 +490,9 @@ final class Journal {
                   && held.token % 64 == 0
                   && there.waiters > 0
                   && there.holders == 0
-                  && since - there.since > margin) {
+                  && since - there.since > margin
+                  && !stopsSoonAfter(machine, there.since)
+                  && !stopsSoonAfter(held.machine, since)) {
                 scheduler.fail(
                     "FAIR-02",
                     held
@@ -443,6 +502,11 @@ final class Journal {
                         + machine.name());
               }
             });
+  }
+
+  /** Whether a machine stood still when it should have got in line. */
+  private boolean stopsSoonAfter(Machine machine, long time) {
+    return machine.stopped(time, Math.min(scheduler.now(), time + 1_000 * MS)) > 0;
   }
 
   /** How long something takes, without the time in which the machine could not do it. */
@@ -538,7 +602,9 @@ final class Journal {
         checkWarning(held);
       }
       if (calm && held.reason.matches(held.renews ? UNFOUNDED + "|EXPIRED" : UNFOUNDED)) {
-        scheduler.fail("LOSS-03", held + ": lost in a calm world: " + held.reason);
+        scheduler.fail(
+            held.reason.equals("EXPIRED") ? "LEASE-07" : "LOSS-03",
+            held + ": lost in a calm world: " + held.reason);
       }
     }
   }

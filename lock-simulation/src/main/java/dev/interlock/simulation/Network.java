@@ -91,6 +91,15 @@ final class Network {
     scheduler.after(nanos, () -> way.cut--);
   }
 
+  /** Nothing passes on the connections that there are, and nobody is told. */
+  void fallSilent(Machine machine, Server server) {
+    for (Connection connection : server.connections()) {
+      if (connection.machine() == machine) {
+        connection.fallSilent();
+      }
+    }
+  }
+
   /** A machine that is dead has no connections. */
   void hangUp(Machine machine, List<? extends Server> servers) {
     for (Server server : servers) {

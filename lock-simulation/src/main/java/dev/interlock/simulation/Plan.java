@@ -27,7 +27,16 @@ record Plan(
     MEMORY
   }
 
-  /** Durations in nanoseconds. */
+  /**
+   * Durations in nanoseconds.
+   *
+   * @param outside whether there are faults outside of the failure model
+   * @param queueing whether single waiters stand in line, whose order is checked
+   * @param deaf whether all that ever happens is that connections fall silent
+   * @param countsFromReply whether the backend is careless about the time that a request takes
+   * @param maxHold of what is locked without options; 0 if there is none
+   * @param farewell how many locks each client has when it is closed at last
+   */
   record Setting(
       int names,
       long term,
@@ -38,6 +47,10 @@ record Plan(
       int pool,
       boolean outside,
       boolean queueing,
+      boolean deaf,
+      boolean countsFromReply,
+      long maxHold,
+      int farewell,
       long length) {}
 
   /** An operation: a way to acquire a lock, or something else. */
@@ -57,7 +70,9 @@ record Plan(
     SET_ASYNC_TIMED,
     INSPECT,
     REVOKE,
-    FORCE
+    FORCE,
+    /** Many futures for one name at once. */
+    CROWD
   }
 
   /** What the program does with a pending future. */
@@ -82,7 +97,9 @@ record Plan(
     RENEWED,
     FIXED,
     MAX_HOLD,
-    IMPATIENT
+    IMPATIENT,
+    /** As the client says. */
+    DEFAULT
   }
 
   /** One thing that a thread does. */
@@ -98,6 +115,7 @@ record Plan(
       boolean
           looks, // whether it asks the lease whether it is held, or waits to be told of its loss
       int listener, // 1 throws, 2 blocks
+      boolean again, // whether it tries to get what it has once more
       long pause) {
     @Override
     public String toString() {
@@ -113,11 +131,13 @@ record Plan(
     STOP,
     STOPS,
     SLEEP,
+    NAPS,
     DIE,
     NO_THREADS,
     CLOSE,
     INTERRUPT,
     CUT,
+    DEAF,
     HOLD_REQUESTS,
     HOLD_REPLIES,
     SILENCE,
@@ -178,13 +198,15 @@ record Plan(
     // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
     // The model of a majority has tokens only while nobody takes a lock from a holder.
+    // What one request costs that is never answered.
+    boolean deaf = calm && store == Store.TERM && random.nextInt(3) != 0;
     boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
     // With some terms a request that is not answered costs the lease.
-    boolean tight = random.nextInt(5) == 0;
+    boolean tight = random.nextInt(deaf ? 2 : 5) == 0;
     long term = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
         new Setting(
-            1 + random.nextInt(3),
+            random.nextInt(8) == 0 ? 4 + random.nextInt(4) : 1 + random.nextInt(3),
             term,
             (tight || random.nextInt(4) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
             (3_000 + random.nextInt(5_000)) * MS,
@@ -193,6 +215,10 @@ record Plan(
             1 + random.nextInt(5),
             outside,
             queueing,
+            deaf,
+            random.nextInt(4) == 0,
+            random.nextInt(3) == 0 ? term / 2 : 0,
+            random.nextInt(4) == 0 ? 60 : 0,
             (60_000 + random.nextInt(120_000)) * MS);
     int clients = 2 + random.nextInt(3);
     // Some worlds mostly repeat one kind of operation, so that it races with itself.
@@ -217,12 +243,25 @@ record Plan(
       for (int i = 0; i < count; i++) {
         blows.add(blow(random, setting, store, programs));
       }
+    } else if (deaf) {
+      long pause = 2 * term + setting.requestTimeout;
+      for (long at = upTo(random, pause); at < setting.length; at += pause + upTo(random, pause)) {
+        blows.add(new Blow(Harm.DEAF, at, random.nextInt(clients), 0, 0, 1));
+      }
+    } else if (queueing && store == Store.QUEUE && random.nextBoolean()) {
+      for (int i = 0; i < 3; i++) {
+        blows.add(naps(random, setting, random.nextInt(clients)));
+      }
     }
     return new Plan(seed, store, setting, programs, blows);
   }
 
   private static long upTo(SplittableRandom random, long most) {
     return 1 + random.nextLong(Math.max(1, most));
+  }
+
+  private static boolean isOfSet(Kind kind) {
+    return kind.name().startsWith("SET");
   }
 
   private static Op op(SplittableRandom random, Setting setting, @Nullable Kind favourite) {
@@ -235,6 +274,9 @@ record Plan(
     }
     int rare = random.nextInt(40);
     if (setting.queueing) {
+      rare = 59;
+    } else if (random.nextInt(200) == 0) {
+      kind = Kind.CROWD;
       rare = 59;
     }
     if (rare == 0) {
@@ -249,7 +291,9 @@ record Plan(
     Keeping keeping =
         how < 13 || setting.queueing
             ? Keeping.RENEWED
-            : how < 17 ? Keeping.FIXED : how < 18 ? Keeping.MAX_HOLD : Keeping.IMPATIENT;
+            : how < 16
+                ? Keeping.FIXED
+                : how < 17 ? Keeping.MAX_HOLD : how < 18 ? Keeping.DEFAULT : Keeping.IMPATIENT;
     Treatment treatment =
         random.nextInt(2) == 0
             ? Treatment.AWAIT
@@ -258,7 +302,9 @@ record Plan(
     Ending ending =
         end == 0
             ? Ending.FORGET
-            : end < 3 ? Ending.ELSEWHERE : end == 3 ? Ending.TWICE : Ending.RELEASE;
+            : end < 3 && !setting.deaf
+                ? Ending.ELSEWHERE
+                : end == 3 ? Ending.TWICE : Ending.RELEASE;
     long hold =
         switch (random.nextInt(10)) {
           case 0 -> upTo(random, 3 * setting.term);
@@ -267,18 +313,31 @@ record Plan(
         };
     long patience =
         random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.term);
+    int name = random.nextInt(setting.names);
+    if (favourite != null && isOfSet(favourite) && !isOfSet(kind) && random.nextInt(2) == 0) {
+      // Sets have most of their names, and wait for the last.
+      name = setting.names - 1;
+      hold = upTo(random, setting.term);
+    }
     return new Op(
         kind,
-        random.nextInt(setting.names),
+        name,
         keeping,
         treatment,
         ending,
         patience,
         hold,
-        random.nextInt(2) == 0,
+        random.nextInt(2) == 0 && !setting.deaf,
         random.nextInt(3) != 0,
         random.nextInt(12) == 0 ? 1 + random.nextInt(2) : 0,
+        random.nextInt(12) == 0 && !setting.queueing,
         upTo(random, random.nextInt(4) == 0 ? 3_000 * MS : 100 * MS));
+  }
+
+  /** Sleeps, each too short for the session to end, that are longer than it together. */
+  private static Blow naps(SplittableRandom random, Setting setting, int client) {
+    return new Blow(
+        Harm.NAPS, upTo(random, setting.length), client, 0, 0, 5 * setting.sessionTimeout);
   }
 
   private static Blow blow(
@@ -287,11 +346,14 @@ record Plan(
     Harm harm = harms[random.nextInt(harms.length)];
     while ((store == Store.MEMORY && !ON_MEMORY.contains(harm))
         || (harm == Harm.SERVER_EMPTY && !setting.outside)
-        || ((harm == Harm.LEADER || harm == Harm.LATE) && store != Store.QUEUE)
+        || ((harm == Harm.LEADER || harm == Harm.LATE || harm == Harm.NAPS) && store != Store.QUEUE)
         || (harm == Harm.DIE && random.nextInt(3) != 0)) {
       harm = harms[random.nextInt(harms.length)];
     }
     int client = random.nextInt(programs.size());
+    if (harm == Harm.NAPS) {
+      return naps(random, setting, client);
+    }
     long lasting =
         switch (random.nextInt(3)) {
           case 0 -> upTo(random, 200 * MS);

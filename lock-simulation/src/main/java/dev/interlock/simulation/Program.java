@@ -2,6 +2,7 @@ package dev.interlock.simulation;
 
 import dev.interlock.Acquirable;
 import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -18,6 +19,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -32,6 +34,7 @@ final class Program implements Runnable {
 
   private static final long MS = 1_000_000;
   private static final long LEAST_PER_REQUEST = 250 * MS;
+  private static final int CROWD = 20;
 
   private final World world;
   private final Machine machine;
@@ -74,6 +77,7 @@ final class Program implements Runnable {
   public void run() {
     for (Op op : ops) {
       current = op;
+      label = Thread.currentThread().getName() + "#" + ++begun;
       try {
         LockClient client = clients.current();
         if (client == null) {
@@ -112,8 +116,7 @@ final class Program implements Runnable {
 
   private LockOptions options(Op op) {
     Plan.Setting setting = world.plan().setting();
-    label = Thread.currentThread().getName() + "#" + ++begun;
-    world.journal().begins(label, latest(op));
+    world.journal().begins(label, latest(op), least(op));
     LockOptions.Builder builder =
         LockOptions.builder()
             .holder(label)
@@ -124,12 +127,18 @@ final class Program implements Runnable {
       case FIXED -> builder.autoRenew(false);
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
+      case DEFAULT -> throw new IllegalArgumentException("it has no options");
     }
     return builder.build();
   }
 
+  /** Zero if there is none. */
   private long maxHold(Op op) {
-    return world.plan().setting().term() / 2 + op.hold() / 2;
+    return switch (op.keeping()) {
+      case MAX_HOLD -> world.plan().setting().term() / 2 + op.hold() / 2;
+      case DEFAULT -> world.plan().setting().maxHold();
+      default -> 0;
+    };
   }
 
   /** When the last request of an acquisition must have ended; a request gets a quarter second. */
@@ -145,23 +154,36 @@ final class Program implements Runnable {
     };
   }
 
+  /** What each of its requests is given at least, if so much is left until the latest. */
+  private long least(Op op) {
+    boolean untimed =
+        switch (op.kind()) {
+          case TRY, VIEW_TRY, SET_TRY -> true;
+          default -> latest(op) == Journal.NEVER;
+        };
+    return untimed ? timeout() : Math.min(timeout(), LEAST_PER_REQUEST);
+  }
+
   private static String name(int number) {
     return String.valueOf((char) ('a' + number));
   }
 
   private void perform(Op op, LockClient client) throws InterruptedException {
     switch (op.kind()) {
-      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED ->
-          take(op, client.lock(name(op.name()), options(op)));
-      case VIEW, VIEW_TRY, VIEW_TIMED ->
-          view(op, client.lock(name(op.name()), options(op)).asLock());
+      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, lock(op, client));
+      case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, lock(op, client).asLock());
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = new ArrayList<>();
         for (int i = 0; i < world.plan().setting().names(); i++) {
           names.add(name(i));
         }
-        take(op, client.lockAll(names, options(op)));
+        take(
+            op,
+            op.keeping() == Plan.Keeping.DEFAULT
+                ? client.lockAll(names)
+                : client.lockAll(names, options(op)));
       }
+      case CROWD -> crowd(op, client);
       case INSPECT -> {
         long from = world.now();
         LockState state = client.inspect(name(op.name()));
@@ -184,6 +206,13 @@ final class Program implements Runnable {
         }
       }
     }
+  }
+
+  private DistributedLock lock(Op op, LockClient client) {
+    String name = name(op.name());
+    return op.keeping() == Plan.Keeping.DEFAULT
+        ? client.lock(name)
+        : client.lock(name, options(op));
   }
 
   private long timeout() {
@@ -218,9 +247,9 @@ final class Program implements Runnable {
   private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
     long from = world.now();
     boolean isSet = op.kind().name().startsWith("SET");
-    // A request gets a quarter of a second even if less time is left. A set has to renew what
-    // it has, and to release its members if it fails.
-    long beyond = LEAST_PER_REQUEST + (isSet ? 2 * timeout() : 0);
+    // A request gets a quarter of a second even if less time is left. A set has to release its
+    // members if it fails.
+    long beyond = LEAST_PER_REQUEST + (isSet ? timeout() : 0);
     L lease = null;
     switch (op.kind()) {
       case ACQUIRE, SET -> {
@@ -230,7 +259,7 @@ final class Program implements Runnable {
         } finally {
           world.journal().waitsNoMore(machine, name(op.name()));
           if (op.keeping() == Plan.Keeping.IMPATIENT) {
-            took("WAIT-02", "acquire()", from, op.patience() + beyond);
+            took("WAIT-02", "acquire()", from, op.patience() + beyond + renewal());
           }
         }
       }
@@ -238,11 +267,10 @@ final class Program implements Runnable {
         try {
           lease = lock.tryAcquire().orElse(null);
         } finally {
-          took("WAIT-01", "tryAcquire()", from, (isSet ? 3 : 1) * timeout());
-        }
-        if (lease == null && isSet) {
-          // Of one that is held by others nothing is renewed.
-          took("WAIT-01", "tryAcquire()", from, 2 * timeout());
+          took("WAIT-01", "tryAcquire()", from, (isSet ? 2 : 1) * timeout() + renewal());
+          if (world.journal().renewals(label) > 1) {
+            world.fail("requests", label + ": a set was renewed more than once before its grant");
+          }
         }
       }
       case TIMED, SET_TIMED -> {
@@ -251,33 +279,83 @@ final class Program implements Runnable {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
             lasted("tryAcquire(t)", from, op.patience());
-            took(
-                "WAIT-02", "tryAcquire(t)", from, op.patience() + beyond - (isSet ? timeout() : 0));
           }
         } catch (LockUnavailableException e) {
           lasted("tryAcquire(t)", from, op.patience());
           throw e;
         } finally {
           world.journal().waitsNoMore(machine, name(op.name()));
-          took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond);
+          took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
         }
       }
       case ASYNC, SET_ASYNC -> lease = future(op, lock.acquireAsync());
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
         long shortage = machine.shortOfThreads(from, world.now());
-        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + shortage);
+        long more = shortage + (isSet ? timeout() : 0);
+        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more);
         lease = had == null ? null : had.orElse(null);
       }
     }
     waits = false;
     world.journal().ends(label);
-    if (lease == null && world.plan().setting().queueing()) {
+    if (lease == null && world.plan().setting().queueing() && world.plan().blows().isEmpty()) {
       world.journal().requireHolder(machine, name(op.name()), from);
     }
     if (lease != null) {
-      use(op, lease, from);
+      use(op, lock, lease, from);
     }
+  }
+
+  /** Many futures of one name, more than a client may have threads: each is served. */
+  private void crowd(Op op, LockClient client) throws InterruptedException {
+    DistributedLock lock = client.lock(name(op.name()));
+    WakeUp wakeUp = new WakeUp(machine);
+    List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+    try {
+      for (int i = 0; i < CROWD; i++) {
+        CompletableFuture<Lease> future = lock.acquireAsync();
+        var unused = future.whenComplete((value, failure) -> wakeUp.signal());
+        waiting.add(future);
+      }
+      long from = world.now();
+      while (!waiting.isEmpty()) {
+        if (waiting.stream().noneMatch(CompletableFuture::isDone)) {
+          wakeUp.await(Deadline.never(machine));
+        }
+        for (Iterator<CompletableFuture<Lease>> all = waiting.iterator(); all.hasNext(); ) {
+          CompletableFuture<Lease> future = all.next();
+          if (future.isDone()) {
+            all.remove();
+            if (!future.isCompletedExceptionally()) {
+              Lease lease = future.join();
+              List<Journal.Held> held = List.of(granted(lease.name(), lease, from));
+              Journal.blockFor(machine, op.hold() / 50);
+              release(lease, held);
+            }
+          }
+        }
+      }
+    } finally {
+      for (CompletableFuture<Lease> future : waiting) {
+        var unused = future.cancel(true);
+        if (!future.isCompletedExceptionally()) {
+          giveBack(future.join());
+        }
+      }
+    }
+  }
+
+  private Journal.Held granted(String name, Lease lease, long requestedAt) {
+    Journal.Held held =
+        world.journal().granted(machine, name, lease.fencingToken(), requestedAt, lease);
+    held.listen(lease, 0);
+    return held;
+  }
+
+  /** What the renewal of a set may have taken before its grant. */
+  private long renewal() {
+    return world.journal().renewals(label) > 0 ? timeout() : 0;
   }
 
   /** Waits for a future, or completes it otherwise; null if that came first. */
@@ -331,7 +409,8 @@ final class Program implements Runnable {
     }
   }
 
-  private void use(Op op, Lease lease, long requestedAt) throws InterruptedException {
+  private void use(Op op, Acquirable<?> lock, Lease lease, long requestedAt)
+      throws InterruptedException {
     List<Journal.Held> held = new ArrayList<>();
     if (lease instanceof MultiLease set) {
       requireNoToken(set);
@@ -349,8 +428,9 @@ final class Program implements Runnable {
     boolean async = op.kind().name().contains("ASYNC");
     for (Journal.Held one : held) {
       one.renews = op.keeping() != Plan.Keeping.FIXED;
-      if (op.keeping() == Plan.Keeping.MAX_HOLD) {
-        one.mustEndBy = world.now() + machine.trueNanos(maxHold(op));
+      long most = maxHold(op);
+      if (most > 0) {
+        one.mustEndBy = world.now() + machine.trueNanos(most);
       }
       // A future's lease may end before its program goes on.
       if (one.leftAtFirst == 0 && !async && machine.stopped(requestedAt, world.now()) == 0) {
@@ -362,9 +442,37 @@ final class Program implements Runnable {
       one.listen(lease, op.listener());
     }
     try {
+      if (op.again()) {
+        again(op, lock, lease, held.get(0));
+      }
       hold(op, lease, held);
     } finally {
       end(op, lease, held);
+    }
+  }
+
+  /** Nobody gets what is held, also not who has it. */
+  private void again(Op op, Acquirable<?> lock, Lease lease, Journal.Held held)
+      throws InterruptedException {
+    boolean waits = op.keeping() == Plan.Keeping.IMPATIENT;
+    long from = world.now();
+    Lease second = null;
+    world.journal().begins(label, Journal.NEVER, 0);
+    try {
+      second = waits ? lock.acquire() : lock.tryAcquire().orElse(null);
+    } catch (LockException e) {
+      // Timed out, or the first was lost meanwhile, and the store cannot be asked.
+    } finally {
+      world.journal().ends(label);
+    }
+    if (second != null && lease.isHeld()) {
+      world.fail("EXCL-06", held + ": had twice");
+    }
+    if (second == null && !waits && lease.isHeld()) {
+      took("WAIT-01", "tryAcquire() of what is held here", from, 0);
+    }
+    if (second != null) {
+      second.close();
     }
   }
 
@@ -399,8 +507,8 @@ final class Program implements Runnable {
         } catch (IllegalStateException e) {
           // The client was closed meanwhile, which has released it.
         } finally {
-          // One may have to wait for the schedule's own.
-          took("WAIT-01", "renew()", from, held.size() * 2L * timeout());
+          // The schedule's own, for which it may have to wait, counts.
+          took("WAIT-01", "renew()", from, timeout());
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));

@@ -410,6 +410,12 @@ final class QueueBackend implements QueueingBackend {
   }
 
   @Override
+  public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    journal.renews(grants.get(0).claim());
+    return QueueingBackend.super.renewAll(grants, deadline);
+  }
+
+  @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
     Claim claim = grant.claim();
     if (!granted.containsKey(claim.id())) {
@@ -424,6 +430,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    journal.releases(claim, deadline);
     // The server tells of the node's end before it answers.
     granted.remove(claim.id());
     return ask(() -> server.release(claim.name(), claim.id()), deadline);

@@ -50,14 +50,27 @@ final class TermBackend implements LockBackend {
   private final List<TermServer> servers;
   private final Journal journal;
   private final int majority;
+  private final boolean countsFromReply;
   private final List<Deque<Connection>> idle = new ArrayList<>();
   private final List<@Nullable Connection> subscriptions = new ArrayList<>();
   private final Map<WakeUp, String> watches = new LinkedHashMap<>();
   private final Set<Integer> subscribing = new TreeSet<>();
   private boolean closed;
 
-  TermBackend(Machine machine, Network network, List<TermServer> servers, Journal journal) {
+  /**
+   * Makes a client of the servers.
+   *
+   * @param countsFromReply whether it takes what it is granted to begin with the reply, which the
+   *     engine has to put right
+   */
+  TermBackend(
+      Machine machine,
+      Network network,
+      List<TermServer> servers,
+      Journal journal,
+      boolean countsFromReply) {
     this.journal = journal;
+    this.countsFromReply = countsFromReply;
     this.machine = machine;
     this.network = network;
     this.servers = servers;
@@ -158,13 +171,28 @@ final class TermBackend implements LockBackend {
         }
       }
     } finally {
-      // A late answer may still arrive, so the connection is not used again.
-      asked.forEach(one -> one.connection.close());
+      // A late answer may still arrive, so the connection is not used again. Others may be as
+      // silent.
+      for (Asked<R> one : asked) {
+        one.connection.close();
+        idle.get(one.index).forEach(Connection::close);
+        idle.get(one.index).clear();
+      }
     }
     if (answers.size() < majority) {
       throw problem == null ? Connection.unavailable(servers.get(0), "too few answers") : problem;
     }
     return answers;
+  }
+
+  private long since(long sentAt) {
+    return countsFromReply ? machine.nanoTime() : sentAt;
+  }
+
+  @Override
+  public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    journal.renews(grants.get(0).claim());
+    return LockBackend.super.renewAll(grants, deadline);
   }
 
   private long certain(Duration term) {
@@ -191,7 +219,7 @@ final class TermBackend implements LockBackend {
       }
       Duration certain = Duration.ofNanos(certain(claim.term()));
       return new Attempt.Granted(
-          new Grant(claim, token, sentAt + certain.toNanos(), claim.term(), certain, true));
+          new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.term(), certain, true));
     }
     if (servers.size() > 1) {
       List<Boolean> given =
@@ -226,7 +254,7 @@ final class TermBackend implements LockBackend {
             deadline);
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
     if (answers.size() - wrong.size() >= majority) {
-      return new Renewal.Renewed(sentAt + certain(claim.term()));
+      return new Renewal.Renewed(since(sentAt) + certain(claim.term()));
     }
     if (wrong.size() > servers.size() - majority) {
       return new Renewal.Gone(LossReason.TAKEN, wrong.get(0));
@@ -236,6 +264,7 @@ final class TermBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    journal.releases(claim, deadline);
     List<Boolean> answers =
         askAll(
             server -> server.release(claim.name(), claim.id()),

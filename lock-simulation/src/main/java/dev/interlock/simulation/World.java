@@ -18,12 +18,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One world: builds what a plan describes, runs it, and checks the outcome. */
 final class World {
 
   private static final long MS = 1_000_000;
+  private static final long SLOW_FAREWELL = 3; // request time-outs
   private static final long MOST_TIME = TimeUnit.MINUTES.toNanos(40);
 
   /** The outcome of a world. */
@@ -169,7 +171,7 @@ final class World {
     }
     List<TermServer> terms = new ArrayList<>();
     servers.forEach(server -> terms.add((TermServer) server));
-    return new TermBackend(machine, network, terms, journal);
+    return new TermBackend(machine, network, terms, journal, plan.setting().countsFromReply());
   }
 
   /** A machine with its programs, and the client that they share. */
@@ -196,11 +198,15 @@ final class World {
     }
 
     private void open() {
-      LockOptions options =
+      LockOptions.Builder builder =
           LockOptions.builder()
+              .holder(machine.name())
               .term(Duration.ofNanos(plan.setting().term()))
-              .requestTimeout(Duration.ofNanos(plan.setting().requestTimeout()))
-              .build();
+              .requestTimeout(Duration.ofNanos(plan.setting().requestTimeout()));
+      if (plan.setting().maxHold() > 0) {
+        builder.maxHold(Duration.ofNanos(plan.setting().maxHold()));
+      }
+      LockOptions options = builder.build();
       while (client == null) {
         try {
           client =
@@ -255,6 +261,46 @@ final class World {
           });
     }
 
+    /**
+     * Closes a client that has many locks. The store is well, but slow: to release them one after
+     * the other would take longer than a client may take to close.
+     */
+    void bidFarewell(LockClient last) {
+      // To release a lock takes a twentieth of a request time-out: on a session there and back
+      // twice.
+      int ways = plan.store() == Plan.Store.QUEUE ? 4 : 2;
+      long extra = plan.setting().requestTimeout() / 20 / ways - plan.setting().delay();
+      int count = extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().farewell();
+      String prefix = machine.name() + "'s ";
+      LockOptions options =
+          LockOptions.builder().term(Duration.ofNanos(plan.setting().term())).build();
+      List<Lease> leases = new ArrayList<>();
+      try {
+        for (int i = 0; i < count; i++) {
+          leases.add(last.lock(prefix + i, options).tryAcquire().orElseThrow());
+        }
+      } catch (LockException e) {
+        fail("WAIT-04", "the store was there, but " + describe(e));
+      }
+      long held = leases.stream().filter(Lease::isHeld).count();
+      if (count > 0) {
+        network.slow(extra, true, SLOW_FAREWELL * plan.setting().requestTimeout());
+      }
+      close(last);
+      // A minority of servers may be on its way to let go.
+      long left =
+          left().stream()
+              .filter(lock -> lock.startsWith(prefix))
+              .collect(Collectors.groupingBy(lock -> lock, Collectors.counting()))
+              .values()
+              .stream()
+              .filter(places -> places > servers.size() / 2)
+              .count();
+      if (left > 0) {
+        fail("REL-05", left + " of " + held + " locks of a client that was closed are still taken");
+      }
+    }
+
     void close(LockClient old) {
       long from = now();
       journal.closing(machine);
@@ -285,14 +331,19 @@ final class World {
       for (Host host : hosts) {
         LockClient client = host.client;
         if (client != null && !host.machine.isDead()) {
-          SimThread closer = host.machine.run("closer", () -> host.close(client));
+          SimThread closer = host.machine.run("closer", () -> host.bidFarewell(client));
           while (closer.state != SimThread.State.ENDED) {
             heaven.pause(100 * MS);
+          }
+          if (plan.setting().farewell() > 0) {
+            heaven.pause(SLOW_FAREWELL * plan.setting().requestTimeout());
           }
         }
       }
       awaitThreads();
-      journal.check(plan.setting().outside(), plan.blows().isEmpty() && !plan.takesAway());
+      // That a single request is not answered must not cost a lease.
+      boolean calm = plan.blows().isEmpty() || plan.setting().deaf();
+      journal.check(plan.setting().outside(), calm && !plan.takesAway());
       scheduler.finish();
     } catch (InterruptedException e) {
       throw new IllegalStateException("interrupted", e);
@@ -480,6 +531,13 @@ final class World {
         scheduler.after(10 * lasting, () -> machine.stopAtRandom(0, 1));
       }
       case SLEEP -> machine.sleep(lasting);
+      case NAPS -> {
+        long nap = lasting * 2 / 25;
+        for (int i = 0; i < 7; i++) {
+          // In between the session is heard of.
+          scheduler.after(i * lasting * 3 / 20, () -> machine.sleep(nap));
+        }
+      }
       case LATE -> machine.beLate(lasting);
       case DIE -> {
         machine.die();
@@ -530,6 +588,7 @@ final class World {
   private void strike(Plan.Harm harm, long lasting, Machine machine, Server server) {
     switch (harm) {
       case CUT -> network.cut(machine, server, lasting);
+      case DEAF -> network.fallSilent(machine, server);
       case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
       case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
       case SILENCE -> network.hold(machine, server, true, true, lasting);

@@ -22,7 +22,6 @@ class MutantsTest {
   private static final String NAMES = "it is about names, of which worlds have three";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
   private static final String HEAP = "it is about what stays on the heap";
-  private static final String OPTIONS = "programs give options of their own with every lock";
   private static final String THREADS = "it starts threads that are not the world's";
 
   /** Those that worlds cannot find, and why. */
@@ -40,10 +39,6 @@ class MutantsTest {
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),
           Map.entry("sleep not noticed", "clients in one JVM have one clock, which does not sleep"),
-          Map.entry("maximum hold time ignored", OPTIONS),
-          Map.entry("set made of single locks", OPTIONS),
-          Map.entry("reentrant by thread", "programs take a new lock object for each operation"),
-          Map.entry("line of sixteen", "a client has nine threads at most"),
           Map.entry(
               "expiry pushed back by failed attempts",
               "there is always a pause between attempts that is long enough"));
