@@ -249,8 +249,8 @@ record Plan(
         blows.add(new Blow(Harm.DEAF, at, random.nextInt(clients), 0, 0, 1));
       }
     } else if (queueing && store == Store.QUEUE && random.nextBoolean()) {
-      for (int i = 0; i < 3; i++) {
-        blows.add(naps(random, setting, random.nextInt(clients)));
+      for (int client = 0; client < clients; client++) {
+        blows.add(naps(random, setting, client));
       }
     }
     return new Plan(seed, store, setting, programs, blows);

@@ -19,7 +19,6 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -307,48 +306,49 @@ final class Program implements Runnable {
     }
   }
 
+  /** A future, and its lease as the journal knows it. */
+  private record Pending(CompletableFuture<Lease> lease, CompletableFuture<Journal.Held> held) {}
+
   /** Many futures of one name, more than a client may have threads: each is served. */
   private void crowd(Op op, LockClient client) throws InterruptedException {
     DistributedLock lock = client.lock(name(op.name()));
     WakeUp wakeUp = new WakeUp(machine);
-    List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+    List<Pending> all = new ArrayList<>();
+    long from = world.now();
     try {
       for (int i = 0; i < CROWD; i++) {
-        CompletableFuture<Lease> future = lock.acquireAsync();
-        var unused = future.whenComplete((value, failure) -> wakeUp.signal());
-        waiting.add(future);
+        CompletableFuture<Lease> lease = lock.acquireAsync();
+        // At once, as a lease may be lost before its turn comes below.
+        CompletableFuture<Journal.Held> held = lease.thenApply(one -> granted(one, from));
+        var unused = held.whenComplete((value, failure) -> wakeUp.signal());
+        all.add(new Pending(lease, held));
       }
-      long from = world.now();
-      while (!waiting.isEmpty()) {
-        if (waiting.stream().noneMatch(CompletableFuture::isDone)) {
+      while (!all.isEmpty()) {
+        if (all.stream().noneMatch(one -> one.held().isDone())) {
           wakeUp.await(Deadline.never(machine));
         }
-        for (Iterator<CompletableFuture<Lease>> all = waiting.iterator(); all.hasNext(); ) {
-          CompletableFuture<Lease> future = all.next();
-          if (future.isDone()) {
-            all.remove();
-            if (!future.isCompletedExceptionally()) {
-              Lease lease = future.join();
-              List<Journal.Held> held = List.of(granted(lease.name(), lease, from));
-              Journal.blockFor(machine, op.hold() / 50);
-              release(lease, held);
-            }
+        List<Pending> done = all.stream().filter(one -> one.held().isDone()).toList();
+        all.removeIf(one -> one.held().isDone());
+        for (Pending one : done) {
+          if (!one.held().isCompletedExceptionally()) {
+            Journal.blockFor(machine, op.hold() / 50);
+            release(one.lease().join(), List.of(one.held().join()));
           }
         }
       }
     } finally {
-      for (CompletableFuture<Lease> future : waiting) {
-        var unused = future.cancel(true);
-        if (!future.isCompletedExceptionally()) {
-          giveBack(future.join());
+      for (Pending one : all) {
+        var unused = one.lease().cancel(true);
+        if (!one.held().isCompletedExceptionally()) {
+          release(one.lease().join(), List.of(one.held().join()));
         }
       }
     }
   }
 
-  private Journal.Held granted(String name, Lease lease, long requestedAt) {
+  private Journal.Held granted(Lease lease, long requestedAt) {
     Journal.Held held =
-        world.journal().granted(machine, name, lease.fencingToken(), requestedAt, lease);
+        world.journal().granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
     held.listen(lease, 0);
     return held;
   }
