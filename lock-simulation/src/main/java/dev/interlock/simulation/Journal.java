@@ -182,6 +182,7 @@ final class Journal {
   private final List<Held> leases = new ArrayList<>();
   private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
   private final Map<String, Call> calls = new HashMap<>();
+  private final Map<Thread, Call> releases = new HashMap<>();
   private final Map<String, Long> toldByBackend = new HashMap<>();
   private final ToLongFunction<Held> keptUntil;
   private final List<String> lines = new ArrayList<>();
@@ -399,19 +400,30 @@ final class Journal {
   /** A client gives something up: all of a set within the time of one request. */
   void releases(Claim claim, Deadline deadline) {
     Call call = calls.get(claim.holder());
-    if (call == null || !call.isUnderWayHere()) {
+    boolean givesUp = call != null && call.isUnderWayHere();
+    Call whole = givesUp ? call : releases.get(Thread.currentThread());
+    if (whole == null) {
       return;
     }
-    if (call.givenUpUntil == 0) {
-      call.givenUpUntil = deadline.nanos();
-    } else if (deadline.nanos() - call.givenUpUntil > ASKED_LATE) {
+    if (whole.givenUpUntil == 0) {
+      whole.givenUpUntil = deadline.nanos();
+    } else if (deadline.nanos() - whole.givenUpUntil > ASKED_LATE) {
       scheduler.fail(
-          "WAIT-02",
+          givesUp ? "WAIT-02" : "REL-02",
           claim
               + ": all may be given up for "
-              + (deadline.nanos() - call.givenUpUntil) / MS
+              + (deadline.nanos() - whole.givenUpUntil) / MS
               + " ms longer than one");
     }
+  }
+
+  /** This thread begins to release a lease, of one name or of several. */
+  void beginsRelease() {
+    releases.put(Thread.currentThread(), new Call(scheduler.now(), NEVER, 0));
+  }
+
+  void endsRelease() {
+    releases.remove(Thread.currentThread());
   }
 
   /** How often the present operation has renewed the members of a set, before its grant. */

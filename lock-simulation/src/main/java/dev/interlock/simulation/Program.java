@@ -567,7 +567,9 @@ final class Program implements Runnable {
       world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
     }
     held.forEach(Journal.Held::releasing);
+    world.journal().beginsRelease();
     ReleaseOutcome outcome = lease.release();
+    world.journal().endsRelease();
     held.forEach(one -> one.released(outcome));
     took("REL-02", "release()", from, timeout());
   }
