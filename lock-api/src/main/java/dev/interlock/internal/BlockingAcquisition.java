@@ -111,7 +111,9 @@ final class BlockingAcquisition implements LocalLine.Waiter {
 
   // Out of line, so the decision has been taken, and is being told by a thread that does not block.
   private Decision awaitDecision() {
-    Awaiting.doneUninterruptibly(engine.platform, decision, Deadline.never(engine.platform));
+    if (!decision.isDone()) {
+      Awaiting.doneUninterruptibly(engine.platform, decision, Deadline.never(engine.platform));
+    }
     return decision.join();
   }
 

@@ -151,14 +151,16 @@ final class Cleanup {
 
     @Override
     public void run() {
-      if (attempt(Deadline.in(platform, requestTimeout))) {
-        return;
-      }
-      if (finished) {
-        // Nobody is left to try again, and the term ends the lock.
-        pending.remove(this);
-      } else {
-        timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
+      boolean done = false;
+      try {
+        done = attempt(Deadline.in(platform, requestTimeout));
+      } finally {
+        if (finished) {
+          // Nobody is left to try again, and the term ends the lock.
+          pending.remove(this);
+        } else if (!done) {
+          timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
+        }
       }
     }
 

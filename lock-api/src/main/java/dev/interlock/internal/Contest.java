@@ -222,6 +222,8 @@ final class Contest {
         Attempt attempt = current.await(request.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
+          // A wall clock that was set back while we stood in line must not hide as much sleep.
+          clockOffset = Math.min(clockOffset, engine.clockOffset());
           LeaseState lease = begin(granted.grant(), request);
           return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
         }
@@ -359,20 +361,24 @@ final class Contest {
     // Before anybody can lose the lease, and pass the name on to a head that would go on here.
     settle();
     // Whoever asked for it has to get it, as from here on nobody else can give it up.
-    Timer.survive("the beginning of a lease", () -> begin(lease));
+    try {
+      lease.begin();
+    } catch (RuntimeException | Error e) {
+      Timer.failed("the beginning of a lease", e);
+    }
+    try {
+      engine.signalEnd();
+      EarlyLoss early;
+      synchronized (this) {
+        early = earlyLoss;
+      }
+      if (early != null) {
+        lease.lose(early.reason(), early.detail());
+      }
+    } catch (RuntimeException | Error e) {
+      Timer.failed("an early loss", e);
+    }
     return lease;
-  }
-
-  private void begin(LeaseState lease) {
-    lease.begin();
-    engine.signalEnd();
-    EarlyLoss early;
-    synchronized (this) {
-      early = earlyLoss;
-    }
-    if (early != null) {
-      lease.lose(early.reason(), early.detail());
-    }
   }
 
   // A lock that was granted just now must not be forgotten because of this.
@@ -382,7 +388,7 @@ final class Contest {
         waiting.close();
       }
     } catch (Exception | Error e) {
-      Engine.log.error("the backend failed to end the wait for \"{}\"", name, e);
+      Timer.failed("the backend's end of a wait", e);
     }
   }
 

@@ -150,7 +150,8 @@ final class Engine implements LockClient {
 
   /**
    * Looks once a second, while something is held, whether a lease has ended in the sleep of the
-   * machine: the monotonic clock by which the timer waits did not go on meanwhile (LOSS-02).
+   * machine, or has to be renewed after it: the monotonic clock by which the timer waits did not go
+   * on meanwhile (LOSS-02, LEASE-07).
    */
   private final class SleepWatch extends Timer.Event {
     private static final long PERIOD = 1_000_000_000;
@@ -172,7 +173,7 @@ final class Engine implements LockClient {
     void fire(long now) {
       long wall = platform.wallMillis();
       line.leases()
-          .filter(lease -> lease.mayHaveEnded(wall, now))
+          .filter(lease -> lease.mayBeOverdue(wall, now))
           .forEach(lease -> timer.schedule(lease, now));
       on.set(false);
       if (line.size() != 0) {

@@ -309,6 +309,7 @@ final class LeaseState extends Timer.Event {
 
   /** How long it is until then, less what the machine has slept since the last confirmation. */
   private long remainingNanos() {
+    // The offset first, which is written last: no end is taken with the offset of a later one.
     long offset = clockOffset;
     return engine.remaining(end(), offset);
   }
@@ -327,9 +328,10 @@ final class LeaseState extends Timer.Event {
     return phase == Phase.HELD && remainingNanos() <= 0;
   }
 
-  /** Whether it may have ended because the machine slept. */
-  boolean mayHaveEnded(long wallMillis, long now) {
-    return end() - now - Engine.slept(wallMillis, now, clockOffset) <= 0;
+  /** Whether it may have ended, or may have to be renewed, because the machine slept. */
+  boolean mayBeOverdue(long wallMillis, long now) {
+    long slept = Engine.slept(wallMillis, now, clockOffset);
+    return slept > SLEEP_THAT_MATTERS || end() - now - slept <= 0;
   }
 
   Duration remaining() {
@@ -369,13 +371,14 @@ final class LeaseState extends Timer.Event {
       if (phase != Phase.HELD) {
         return;
       }
-      if (isRenewalDue(now)) {
+      long at = now + slept(now);
+      if (isRenewalDue(at)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
           engine.renewer.due(this);
         }
       }
-      if (dropped == null && renewalPlanned && riskAt() - now <= 0) {
+      if (dropped == null && renewalPlanned && riskAt() - at <= 0) {
         putAtRisk(
             problem == null ? engine.unavailable("no renewal has been answered", null) : problem);
       }
@@ -389,27 +392,31 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void reschedule(long now) {
-    reschedule(now, Engine.slept(engine.platform.wallMillis(), now, clockOffset));
+    reschedule(now, slept(now));
+  }
+
+  /** For how long the machine has slept since the last confirmation. */
+  private long slept(long now) {
+    return Engine.slept(engine.platform.wallMillis(), now, clockOffset);
   }
 
   @GuardedBy("this")
   private void reschedule(long now, long slept) {
-    long end = end() - slept;
-    if (!renewalPlanned) {
-      due(end);
-      return;
+    long at = now + slept; // by whichever clock has gone further
+    long next = end();
+    if (renewalPlanned) {
+      // A renewal that is due and has no outcome may have found no thread: it is asked for again.
+      next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
+      if (!atRisk && riskAt() - at > 0) {
+        next = earlier(next, riskAt());
+      }
     }
-    // A renewal that is due and has no outcome may have found no thread: it is asked for again.
-    long next = isRenewalDue(now) ? now + interval() / RENEWAL_GRID : renewAt;
-    if (!atRisk && riskAt() - now > 0) {
-      next = earlier(next, riskAt());
-    }
-    due(earlier(next, end));
+    due(next - slept);
   }
 
   @GuardedBy("this")
-  private boolean isRenewalDue(long now) {
-    return renewalPlanned && renewAt - now <= 0;
+  private boolean isRenewalDue(long at) {
+    return renewalPlanned && renewAt - at <= 0;
   }
 
   /** Unless a renewal is confirmed before the last third of what is certain it is at risk. */
@@ -464,7 +471,8 @@ final class LeaseState extends Timer.Event {
    */
   synchronized @Nullable CompletableFuture<Boolean> startRenewal(
       CompletableFuture<Boolean> mine, boolean asked) {
-    boolean wanted = asked || isRenewalDue(engine.platform.nanoTime());
+    long now = engine.platform.nanoTime();
+    boolean wanted = asked || isRenewalDue(now + slept(now));
     if (phase == Phase.HELD && wanted && round == null) {
       round = mine;
     }
@@ -531,8 +539,7 @@ final class LeaseState extends Timer.Event {
       long unrenewedEnd = fixedEnd;
       fixedEnd = unrenewedEnd - forgotten;
       validUntil = until;
-      // Last, and read first: a mixture of before and after must not look longer than it is.
-      clockOffset = offset;
+      clockOffset = offset; // the last, see remainingNanos
     }
     if (asked && !renewed && !grant.lapses()) {
       fixedEnd = sentAt + grant.effectiveTerm().toNanos();
@@ -541,7 +548,8 @@ final class LeaseState extends Timer.Event {
     problem = null;
     backoff = null;
     if (renewalPlanned) {
-      planRenewal(sentAt + interval());
+      // By its own clock offset no time was slept before it was sent.
+      planRenewal(sentAt + Engine.slept(wall, now, clockOffset) - sleptSince + interval());
     }
     reschedule(now);
     if (phase == Phase.HELD) {
@@ -557,7 +565,7 @@ final class LeaseState extends Timer.Event {
       if (backoff == null) {
         backoff = new Backoff(engine.platform, grant.certainFor());
       }
-      renewAt = now + backoff.nextNanos();
+      renewAt = now + slept(now) + backoff.nextNanos();
     }
     putAtRisk(failure);
     reschedule(now);
@@ -698,8 +706,8 @@ final class LeaseState extends Timer.Event {
       passes = phase == Phase.HELD;
       lost(found);
     }
-    engine.remove(this);
     try {
+      engine.remove(this);
       engine.notifier.flush();
       tidyServer(found.reason());
       runOnLoss(found);
@@ -801,8 +809,8 @@ final class LeaseState extends Timer.Event {
     synchronized (this) {
       underWay = round;
       gone = phase == Phase.LOST;
-      if (!gone && next != null && !engine.isClosed()) {
-        taker = new LeaseState(this, next.request());
+      taker = gone || next == null || engine.isClosed() ? null : successorFor(next);
+      if (taker != null) {
         released(ReleaseOutcome.RELEASED);
         taker.noteAcquired();
         engine.line.begin(taker);
@@ -812,21 +820,36 @@ final class LeaseState extends Timer.Event {
       }
     }
     if (next != null && taker != null) {
-      engine.timer.cancel(this);
-      taker.publish();
-      next.onHandOver(taker);
+      try {
+        engine.timer.cancel(this);
+        taker.publish();
+      } finally {
+        next.onHandOver(taker);
+      }
       return ReleaseOutcome.RELEASED;
     }
-    if (!gone) {
-      if (next != null) {
-        Timer.survive("a waiter", next::onClose);
+    if (!gone && next != null && engine.isClosed()) {
+      Timer.survive("a waiter", next::onClose);
+      next = null;
+    }
+    try {
+      return gone ? ReleaseOutcome.ALREADY_LOST : releaseOnServer(underWay, latest);
+    } finally {
+      if (next == null || !next.onHead()) {
+        engine.pass(name());
       }
-      return releaseOnServer(underWay, latest);
     }
-    if (next == null || !next.onHead()) {
-      engine.pass(name());
+  }
+
+  /** Null if none can be made, as without memory: then it is released on the server. */
+  @GuardedBy("this")
+  private @Nullable LeaseState successorFor(LocalLine.Waiter next) {
+    try {
+      return new LeaseState(this, next.request());
+    } catch (RuntimeException | Error e) {
+      Timer.failed("a hand-over", e);
+      return null;
     }
-    return ReleaseOutcome.ALREADY_LOST;
   }
 
   /** Takes the next local waiter, if there is one that fits and the grant has not had its share. */
@@ -874,14 +897,10 @@ final class LeaseState extends Timer.Event {
           lost(found);
         }
       }
-      engine.timer.cancel(this);
-      try {
-        engine.notifier.flush();
-        if (found != null) {
-          runOnLoss(found);
-        }
-      } finally {
-        engine.pass(name());
+      engine.remove(this);
+      engine.notifier.flush();
+      if (found != null) {
+        runOnLoss(found);
       }
     }
     return known;
@@ -936,12 +955,17 @@ final class LeaseState extends Timer.Event {
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
-    if (subscriptions != null) {
-      subscriptions.forEach(subscription -> subscription.note(event));
-    }
-    engine.notifier.noteAll(event);
-    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine.leaseLog.note(event);
+    try {
+      if (subscriptions != null) {
+        subscriptions.forEach(subscription -> subscription.note(event));
+      }
+      engine.notifier.noteAll(event);
+      if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
+        engine.leaseLog.note(event);
+      }
+    } catch (RuntimeException | Error e) {
+      // What an event tells of has happened, and the next in line must not wait for ever for it.
+      Timer.failed("an event", e);
     }
   }
 

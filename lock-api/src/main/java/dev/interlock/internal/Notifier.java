@@ -38,12 +38,12 @@ final class Notifier {
 
     void note(Runnable call) {
       synchronized (this) {
-        calls.add(call);
-        if (running || calls.size() > 1) {
-          return;
+        // First, as what is noted and not sent off would keep back whatever follows.
+        if (!running && calls.isEmpty()) {
+          due.add(() -> run());
         }
+        calls.add(call);
       }
-      due.add(() -> run());
     }
 
     // It may have been sent off twice, if it was not certain whether its thread had started.

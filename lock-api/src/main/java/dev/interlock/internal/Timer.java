@@ -1,7 +1,6 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.spi.Deadline;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,6 +53,9 @@ final class Timer implements AutoCloseable {
       due = NEVER;
     }
   }
+
+  private static final long RETRY = 100_000_000;
+  private static final long NEVER = Long.MAX_VALUE / 2;
 
   private final Platform platform;
   private final String threadName;
@@ -191,11 +193,24 @@ final class Timer implements AutoCloseable {
     Event due;
     while ((due = pollDue()) != null) {
       fired = true;
-      Event event = due;
-      survive("a timed event", () -> event.fire(platform.nanoTime()));
+      fire(due);
     }
     if (fired) {
       survive("what follows timed events", afterSweep);
+    }
+  }
+
+  /** Fires it; if that fails, what it was for has yet to be done. Needs no memory of its own. */
+  private void fire(Event due) {
+    try {
+      due.fire(platform.nanoTime());
+    } catch (RuntimeException | Error e) {
+      failed("a timed event", e);
+      try {
+        schedule(due, platform.nanoTime() + RETRY);
+      } catch (RuntimeException | Error dropped) {
+        failed("the repetition of a timed event", dropped);
+      }
     }
   }
 
@@ -204,17 +219,22 @@ final class Timer implements AutoCloseable {
     try {
       step.run();
     } catch (RuntimeException | Error e) {
-      try {
-        log.error("{} failed", what, e);
-      } catch (RuntimeException | Error unlogged) {
-        // There may be no memory even for that.
-        return;
-      }
+      failed(what, e);
+    }
+  }
+
+  /** Logs a failure, if possible. */
+  static void failed(String what, Throwable why) {
+    try {
+      log.error("{} failed", what, why);
+    } catch (RuntimeException | Error unlogged) {
+      // There may be no memory even for that.
+      return;
     }
   }
 
   private synchronized long nextWake() {
-    sleepingUntil = events.isEmpty() ? Deadline.never(platform).nanos() : events.first().at;
+    sleepingUntil = events.isEmpty() ? platform.nanoTime() + NEVER : events.first().at;
     return closed ? platform.nanoTime() : sleepingUntil;
   }
 

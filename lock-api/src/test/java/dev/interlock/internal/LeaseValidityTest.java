@@ -111,6 +111,17 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void aLeaseThatHasValidityLeftAfterASleepIsRenewedInTime() throws Exception {
+    Lease lease = acquire(RENEWED);
+    time.sleepMachine(TERM.multipliedBy(2).dividedBy(3));
+    time.advance(Duration.ofSeconds(1));
+    awaitCalls(FakeStore.Op.RENEW, 1);
+    time.advance(TERM.dividedBy(3));
+    assertTrue(lease.isHeld());
+    lease.close();
+  }
+
+  @Test
   void theTimerHasNothingToDoWhenNothingIsHeld() throws Exception {
     acquire(RENEWED).close();
     time.advance(Duration.ofSeconds(1));

@@ -132,23 +132,6 @@ class NextHeadTest {
   }
 
   @Test
-  void aLeaseWhoseBeginningFailsReachesItsUser() throws Exception {
-    intercepted.whenCalledHere(
-        "add",
-        () -> {
-          throw new InternalError("as if out of memory");
-        });
-    Lease lease = engine.lock("a").acquire();
-    assertTrue(intercepted.steppedIn());
-    time.advance(TERM.dividedBy(3));
-    Waits.until("it to be renewed", () -> store.calls(FakeStore.Op.RENEW) == 1);
-    assertTrue(lease.isHeld());
-    lease.close();
-    assertFalse(store.holds("a"));
-    engine.lock("a").acquire().close();
-  }
-
-  @Test
   void aLostReplyToTheNextHeadIsUndone() throws Exception {
     Background<Lease> second =
         secondHeadWhileTheFirstBegins(

@@ -41,6 +41,7 @@ class QueueValidityTest {
   private int sleeps = 1;
   private boolean busy;
   private boolean stands;
+  private Duration setBack = Duration.ZERO;
 
   /** The machine sleeps while the answers to the first requests are on their way. */
   private final class Sleepy implements QueueingBackend {
@@ -54,6 +55,7 @@ class QueueValidityTest {
       return new Place() {
         @Override
         public Attempt await(Deadline limit) throws InterruptedException {
+          time.sleepMachine(setBack.negated());
           return busy && (closed.await(limit) || limit.hasPassed())
               ? new Attempt.Busy(Duration.ZERO)
               : new Attempt.Granted(Grant.forTerm(claim, joined.get(), sentAt));
@@ -134,6 +136,18 @@ class QueueValidityTest {
         Lease lease = engine.lock("a").acquire()) {
       assertEquals(1, joined.get());
       assertEquals(TERM, lease.remainingValidity());
+    }
+  }
+
+  @Test
+  void aClockThatWasSetBackInLineHidesNoSleep() throws Exception {
+    sleeps = 0;
+    setBack = TERM;
+    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+      Lease lease = engine.lock("a").acquire();
+      assertEquals(TERM, lease.remainingValidity());
+      time.sleepMachine(TERM.plusMillis(1));
+      assertFalse(lease.isHeld());
     }
   }
 

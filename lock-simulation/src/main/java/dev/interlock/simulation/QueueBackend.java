@@ -163,6 +163,10 @@ final class QueueBackend implements QueueingBackend {
       throws InterruptedException {
     while (!reply.isDone()) {
       if (!wakeUp.await(deadline) && !reply.isDone()) {
+        if (session == 0) {
+          // Without a session nothing is heard of that would show a silent connection.
+          hangUp();
+        }
         throw new LockUnavailableException("model", server.name, "no answer in time", null);
       }
     }

@@ -1,0 +1,150 @@
+package dev.interlock.internal;
+
+import static dev.interlock.internal.EngineFixture.RENEWED;
+import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.get;
+import static dev.interlock.internal.EngineFixture.inBackground;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockEvent;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.internal.EngineFixture.Background;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * An Error where one comes if there is no memory left: it costs what was under way at most, and
+ * nobody behind it, and nothing later. JUnit survives no OutOfMemoryError, so it is another one.
+ */
+class ShortOfMemoryTest {
+
+  private final ManualTime time = new ManualTime();
+  private final InterceptedTime intercepted = new InterceptedTime(time);
+  private final FakeStore store = new FakeStore(time);
+  private final Engine engine = new Engine(store::open, RENEWED, intercepted);
+
+  @AfterEach
+  void close() {
+    engine.close();
+  }
+
+  private static void fail() {
+    throw new InternalError("as if out of memory");
+  }
+
+  private Background<Lease> waiter() throws Exception {
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    return waiter;
+  }
+
+  /** Calls that wait to be sent off; adding one fails once. */
+  private static final class FailingQueue extends ConcurrentLinkedQueue<Runnable> {
+    private static final long serialVersionUID = 1;
+
+    private final transient Thread thread = Thread.currentThread();
+    private boolean failed;
+
+    @Override
+    public boolean add(Runnable call) {
+      if (!failed && Thread.currentThread() == thread) {
+        failed = true;
+        fail();
+      }
+      return super.add(call);
+    }
+  }
+
+  private FailingQueue failsToNote() throws ReflectiveOperationException {
+    FailingQueue failing = new FailingQueue();
+    var due = Notifier.class.getDeclaredField("due");
+    due.setAccessible(true);
+    failing.addAll((Queue<Runnable>) due.get(engine.notifier));
+    due.set(engine.notifier, failing);
+    return failing;
+  }
+
+  @Test
+  void aLeaseWhoseBeginningFailsReachesItsUser() throws Exception {
+    intercepted.whenCalledHere("add", ShortOfMemoryTest::fail);
+    Lease lease = engine.lock("a").acquire();
+    assertTrue(intercepted.steppedIn());
+    time.advance(TERM.dividedBy(3));
+    Waits.until("it to be renewed", () -> store.calls(FakeStore.Op.RENEW) == 1);
+    lease.close();
+    assertFalse(store.holds("a"));
+    engine.lock("a").acquire().close();
+  }
+
+  @Test
+  void aHandOverThatFailsLetsTheNextAskTheStore() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    Background<Lease> second = waiter();
+    intercepted.whenCalledHere("<init>", ShortOfMemoryTest::fail);
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    assertTrue(intercepted.steppedIn());
+    second.get().close();
+    assertEquals(2, store.calls(FakeStore.Op.ACQUIRE));
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+  }
+
+  @Test
+  void aTimedEventThatFailsIsTriedAgain() throws Exception {
+    try (Lease lease = engine.lock("a").acquire()) {
+      time.advance(Duration.ofMillis(1_500));
+      intercepted.when("isHeld", ShortOfMemoryTest::fail);
+      EngineFixture.advanceUntil(time, "an event that fails", intercepted::steppedIn);
+      EngineFixture.advanceUntil(time, "it", () -> store.calls(FakeStore.Op.RENEW) > 0);
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void aLossThatCannotBeNotedPassesOn() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    Background<Lease> second = waiter();
+    FailingQueue failing = failsToNote();
+    store.tellLoss("a", LossReason.TAKEN);
+    assertTrue(failing.failed);
+    assertFalse(first.isHeld());
+    second.get().close();
+  }
+
+  @Test
+  void aListenerForWhichACallCannotBeNotedHearsTheNext() throws Exception {
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    engine.onEvent(events::add);
+    FailingQueue failing = failsToNote();
+    engine.lock("a").acquire().close();
+    assertTrue(failing.failed);
+    EngineFixture.next(events, LockEvent.Released.class);
+  }
+
+  @Test
+  void anUndoingThatFailsIsRepeated() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    store.down(true);
+    CompletableFuture<Boolean> met = new CompletableFuture<>();
+    intercepted.when(
+        "attempt",
+        () -> {
+          met.complete(true);
+          fail();
+        });
+    assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
+    assertTrue(get(met));
+    store.down(false);
+    EngineFixture.advanceUntil(time, "the undoing", () -> !store.holds("a"));
+    assertEquals(2, store.calls(FakeStore.Op.RELEASE));
+  }
+}
