@@ -407,7 +407,7 @@ final class LeaseState extends Timer.Event {
     if (renewalPlanned) {
       // A renewal that is due and has no outcome may have found no thread: it is asked for again.
       next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
-      if (!atRisk && riskAt() - at > 0) {
+      if (!atRisk) {
         next = earlier(next, riskAt());
       }
     }

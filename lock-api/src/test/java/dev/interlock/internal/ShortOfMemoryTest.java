@@ -14,7 +14,6 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.internal.EngineFixture.Background;
 import java.time.Duration;
-import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -69,7 +68,6 @@ class ShortOfMemoryTest {
     FailingQueue failing = new FailingQueue();
     var due = Notifier.class.getDeclaredField("due");
     due.setAccessible(true);
-    failing.addAll((Queue<Runnable>) due.get(engine.notifier));
     due.set(engine.notifier, failing);
     return failing;
   }
