@@ -264,7 +264,10 @@ final class Machine implements Platform {
 
   /** For how much of the given time nothing ran. */
   long stopped(long from, long until) {
-    return within(stops, from, until);
+    long before = within(stops, from, until);
+    return asleep
+        ? before + within(List.of(new Stop(asleepSince, scheduler.now())), from, until)
+        : before;
   }
 
   private static long within(List<Stop> stops, long from, long until) {
