@@ -20,13 +20,14 @@ final class PooledNode {
 
   private final Pool<Connection> pool;
   private final @Nullable BrokenConnections broken;
+  private final Runnable doubt;
 
   /** Counts how often all connections were given up; those of earlier generations are dropped. */
   private final AtomicInteger generation = new AtomicInteger();
 
   /** A node with a pool of our own. */
   PooledNode(LockPool pool) {
-    this(pool, null);
+    this(pool, null, () -> {});
   }
 
   /**
@@ -35,8 +36,20 @@ final class PooledNode {
    * @param broken takes the broken connections of a pool that is not ours
    */
   PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken) {
+    this(pool, broken, () -> {});
+  }
+
+  /**
+   * A node whose place another one may take.
+   *
+   * @param broken takes the broken connections of a pool that is not ours
+   * @param doubt told whenever all connections are given up, on the thread that asked; must not
+   *     block
+   */
+  PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken, Runnable doubt) {
     this.pool = pool;
     this.broken = broken;
+    this.doubt = doubt;
   }
 
   Pool<Connection> pool() {
@@ -96,6 +109,7 @@ final class PooledNode {
     } catch (JedisException e) {
       rethrowInterrupt();
       pool.clear();
+      doubt.run();
       throw e;
     } catch (NoSuchElementException e) {
       throw new PoolExhaustedException(pool.getMaxTotal(), e);
@@ -123,6 +137,7 @@ final class PooledNode {
           if (!Thread.currentThread().isInterrupted()) {
             generation.incrementAndGet();
             pool.clear();
+            doubt.run();
           }
         } finally {
           drop(connection);

@@ -17,6 +17,7 @@ final class PooledNodes implements Nodes {
 
   private final Supplier<? extends Pool<Connection>> currentPool;
   private final @Nullable BrokenConnections broken;
+  private final Runnable doubt;
   private final Runnable close;
   private final JoinedRequests joined;
   private volatile PooledNode current;
@@ -25,11 +26,13 @@ final class PooledNodes implements Nodes {
       Supplier<? extends Pool<Connection>> currentPool,
       @Nullable BrokenConnections broken,
       int few,
+      Runnable doubt,
       Runnable close) {
     this.currentPool = currentPool;
     this.broken = broken;
+    this.doubt = doubt;
     this.close = close;
-    this.current = new PooledNode(currentPool.get(), broken);
+    this.current = new PooledNode(currentPool.get(), broken, doubt);
     this.joined =
         new JoinedRequests(
             new JoinedRequests.Route() {
@@ -52,13 +55,13 @@ final class PooledNodes implements Nodes {
    * @param few how many threads may ask at the same time before their requests are joined
    */
   static PooledNodes of(LockPool pool, int few) {
-    return new PooledNodes(() -> pool, null, few, pool::close);
+    return new PooledNodes(() -> pool, null, few, () -> {}, pool::close);
   }
 
   /** The master that the sentinels tell, through a pool of our own. */
   static PooledNodes of(SentinelMaster master) {
     int few = JoinedRequests.few(master.get().size());
-    return new PooledNodes(master, null, few, master::close);
+    return new PooledNodes(master, null, few, master::doubt, master::close);
   }
 
   /**
@@ -69,14 +72,14 @@ final class PooledNodes implements Nodes {
    */
   static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
     BrokenConnections broken = new BrokenConnections();
-    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, broken::close);
+    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, () -> {}, broken::close);
   }
 
   private PooledNode node() {
     PooledNode node = current;
     Pool<Connection> pool = currentPool.get();
     if (node.pool() != pool) {
-      node = new PooledNode(pool, broken);
+      node = new PooledNode(pool, broken, doubt);
       current = node;
     }
     return node;

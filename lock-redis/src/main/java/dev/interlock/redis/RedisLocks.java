@@ -38,6 +38,10 @@ import redis.clients.jedis.util.Pool;
  * itself, and may repeat one whose reply was lost: a forced release would then hit the next holder
  * as well. Where it sends them is not known either: a {@link MultiDbClient} writes to whichever
  * database seems healthy, and a lock held in one is free in the next.
+ *
+ * <p>A {@link RedisSentinelClient} may miss that the sentinels have changed the master, if that
+ * happens while it connects to them, and stays with the old one then. A client that is opened by a
+ * {@code redis-sentinel:} URI asks the sentinels again when the master fails.
  */
 @SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 public final class RedisLocks {

@@ -6,12 +6,9 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
-import java.util.List;
 import java.util.Set;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -84,9 +81,8 @@ public final class RedisSentinelProvider implements LockProvider {
     JedisException problem = new JedisConnectionException("there are no sentinels");
     boolean unknown = false;
     for (HostAndPort sentinel : sentinels) {
-      try (Connection connection = new Connection(sentinel, config)) {
-        connection.sendCommand(Command.SENTINEL, "GET-MASTER-ADDR-BY-NAME", master);
-        if (connection.getOne() instanceof List<?>) {
+      try {
+        if (Sentinels.ask(sentinel, master, config) != null) {
           return;
         }
         unknown = true;

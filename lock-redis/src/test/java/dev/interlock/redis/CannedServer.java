@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 
 /**
  * A server that gives the same answer to every command of a kind, for what a real one cannot be
@@ -63,6 +64,27 @@ final class CannedServer implements AutoCloseable {
             switch (command) {
               case "CLUSTER" -> slots;
               case "HELLO" -> "-ERR unknown command `HELLO`";
+              default -> "+OK";
+            });
+    return server;
+  }
+
+  /**
+   * A sentinel that knows the master of every name, and never tells of its own accord.
+   *
+   * @param master asked for the port of the master, on this machine
+   * @param subscribed told of each subscription
+   */
+  static CannedServer sentinel(IntSupplier master, Runnable subscribed) throws IOException {
+    CannedServer server = new CannedServer();
+    server.answer(
+        command ->
+            switch (command) {
+              case "SENTINEL" -> "*2\r\n+127.0.0.1\r\n+" + master.getAsInt();
+              case "SUBSCRIBE" -> {
+                subscribed.run();
+                yield "*3\r\n+subscribe\r\n+switch-master\r\n:1";
+              }
               default -> "+OK";
             });
     return server;

@@ -10,12 +10,13 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * An address that may come to mean another server, as a virtual one or a load balancer's does. A
- * connection that was made before stays where it is.
+ * connection that was made before stays where it is, and may be {@linkplain #silence() silenced}.
  */
 final class MovableAddress implements AutoCloseable {
 
   private final ServerSocket listener;
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+  private final Set<Socket> silent = ConcurrentHashMap.newKeySet();
   private volatile RedisServer target;
 
   private MovableAddress(RedisServer target) throws IOException {
@@ -41,6 +42,11 @@ final class MovableAddress implements AutoCloseable {
     target = server;
   }
 
+  /** Lets nothing through any more on the connections made so far, which stay open. */
+  void silence() {
+    silent.addAll(sockets);
+  }
+
   private void accept() throws IOException {
     while (true) {
       Socket client = listener.accept();
@@ -52,10 +58,17 @@ final class MovableAddress implements AutoCloseable {
     }
   }
 
-  private static void pump(Socket from, Socket to) throws IOException {
+  private void pump(Socket from, Socket to) throws IOException {
+    byte[] bytes = new byte[8192];
     try (from;
         to) {
-      from.getInputStream().transferTo(to.getOutputStream());
+      int count = from.getInputStream().read(bytes);
+      while (count >= 0) {
+        if (!silent.contains(to)) {
+          to.getOutputStream().write(bytes, 0, count);
+        }
+        count = from.getInputStream().read(bytes);
+      }
     }
   }
 

@@ -203,6 +203,44 @@ class RedisSentinelTest {
     }
   }
 
+  /** What may happen to a master while the client hears nothing from the sentinels. */
+  enum Fate {
+    DEMOTED {
+      @Override
+      void befall() {
+        group.failOver();
+      }
+    },
+    DEAD {
+      @Override
+      void befall() throws Exception {
+        RedisServer master = group.master();
+        master.kill();
+        replace(master);
+      }
+    };
+
+    abstract void befall() throws Exception;
+  }
+
+  /** As when it changes after the driver has asked for it and before it listens. */
+  @ParameterizedTest
+  @EnumSource
+  void aMasterThatIsReplacedUnheardIsAskedForWhenItFails(Fate fate) throws Exception {
+    RedisServer sentinel = group.sentinels().get(0);
+    Eventually.holds("rid of other clients", () -> !isListenedTo(sentinel));
+    try (MovableAddress address = MovableAddress.of(sentinel);
+        LockBackend backend =
+            Backends.open(
+                "redis-sentinel://127.0.0.1:" + address.port() + "/" + masterName(), LIMIT)) {
+      Grant grant = take(backend, claim("job"));
+      Eventually.holds("listening", () -> isListenedTo(sentinel));
+      address.silence();
+      fate.befall();
+      assertTrue(takeWhenServed(backend, "job", grant).token() > grant.token());
+    }
+  }
+
   @Test
   void sentinelsThatAreDownAreNoHindranceAsLongAsOneIsUp() throws Exception {
     group.sentinels().get(0).kill();
@@ -259,6 +297,10 @@ class RedisSentinelTest {
       take(backend, claim("job"));
       assertTrue(group.master().info("keyspace", "db3").startsWith("keys=2"));
     }
+  }
+
+  private static boolean isListenedTo(RedisServer sentinel) throws IOException {
+    return ((String) sentinel.call("CLIENT", "LIST", "TYPE", "pubsub")).contains("sub=1");
   }
 
   /** Has the sentinels replace a master at once, and not only when they have missed it for long. */
