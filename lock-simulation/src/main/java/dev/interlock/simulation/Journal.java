@@ -57,6 +57,7 @@ final class Journal {
 
     boolean renews;
     @Nullable Long atRiskSince;
+    long renewedAt;
     int lossesSignalled;
     int releasesReported;
     long toldAt = NEVER;
@@ -138,6 +139,7 @@ final class Journal {
           event -> {
             if (event instanceof LockEvent.Renewed) {
               atRiskSince = null;
+              renewedAt = scheduler.now();
               look(lease);
             } else if (event instanceof LockEvent.AtRisk) {
               atRiskSince = scheduler.now();
@@ -567,7 +569,8 @@ final class Journal {
 
   /** A lease that nobody could renew in time was at risk before, for about a third of its term. */
   private void checkWarning(Held held) {
-    long due = held.validAtMost - held.leftAtFirst / 3;
+    // A confirmation may come so late that it is at risk from then on.
+    long due = Math.max(held.validAtMost - held.leftAtFirst / 3, held.renewedAt);
     long at = held.atRiskSince == null ? held.toldAt : held.atRiskSince;
     long from = held.validUntil - held.leftAtFirst;
     boolean disturbed = lateness(held.machine, from, held.toldAt) != held.toldAt - from;
