@@ -19,7 +19,7 @@ class MutantsTest {
 
   private static final int MOST_WORLDS = 100;
 
-  private static final String NAMES = "it is about names, of which worlds have three";
+  private static final String NAMES = "it is about names, of which worlds have seven";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
   private static final String HEAP = "it is about what stays on the heap";
   private static final String THREADS = "it starts threads that are not the world's";

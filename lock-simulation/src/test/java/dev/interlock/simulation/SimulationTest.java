@@ -44,7 +44,11 @@ class SimulationTest {
 
   /** Seeds of worlds that find a mend of the engine to be missing when it is taken out. */
   @ParameterizedTest
-  @ValueSource(longs = {50_000, 50_004, 50_044, 50_050, 50_089, 1_000_973, 1_002_320})
+  @ValueSource(
+      longs = {
+        50_000, 50_001, 50_007, 50_012, 50_013, 50_016, 50_018, 50_027, 50_035, 50_040, 50_046,
+        50_049, 50_055, 50_076, 50_080, 50_081, 50_092, 50_131, 50_803, 8_002_924
+      })
   void seedsThatFindWhatIsMissing(long seed) {
     requireWell(seed);
   }
