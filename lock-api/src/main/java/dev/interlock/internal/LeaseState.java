@@ -78,7 +78,7 @@ final class LeaseState extends Timer.Event {
 
   // --- when it ends ---
 
-  /** Until when the server's promise is certain; only grows. */
+  /** Until when the server's promise is certain; only grows, less what the machine has slept. */
   private volatile long validUntil;
 
   /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
@@ -206,22 +206,23 @@ final class LeaseState extends Timer.Event {
 
   /** From here on it may be lost. The caller is the head of the name's local line. */
   void begin() {
+    noteAcquired();
     try {
-      noteAcquired();
+      engine.add(this);
     } finally {
-      try {
-        engine.add(this);
-      } finally {
-        publish();
-      }
+      publish();
     }
   }
 
   private void noteAcquired() {
-    if (engine.notifier.hasListeners()) {
-      synchronized (this) {
-        note(new LockEvent.Acquired(name(), token()));
+    try {
+      if (engine.notifier.hasListeners()) {
+        synchronized (this) {
+          note(new LockEvent.Acquired(name(), token()));
+        }
       }
+    } catch (RuntimeException | Error e) {
+      untold(e);
     }
   }
 
@@ -723,10 +724,14 @@ final class LeaseState extends Timer.Event {
   private void lost(LeaseLostException why) {
     phase = Phase.LOST;
     loss = why;
-    if (lost != null) {
-      lost.note(why);
+    try {
+      if (lost != null) {
+        lost.note(why);
+      }
+      note(new LockEvent.Lost(name(), token(), why));
+    } catch (RuntimeException | Error e) {
+      untold(e);
     }
-    note(new LockEvent.Lost(name(), token(), why));
   }
 
   private void tidyServer(LossReason reason) {
@@ -829,7 +834,11 @@ final class LeaseState extends Timer.Event {
       return ReleaseOutcome.RELEASED;
     }
     if (!gone && next != null && engine.isClosed()) {
-      Timer.survive("a waiter", next::onClose);
+      try {
+        next.onClose();
+      } catch (RuntimeException | Error e) {
+        Timer.failed("a waiter", e);
+      }
       next = null;
     }
     try {
@@ -910,8 +919,12 @@ final class LeaseState extends Timer.Event {
   private void released(ReleaseOutcome how) {
     phase = Phase.RELEASED;
     outcome = how;
-    if (subscriptions != null || engine.notifier.hasListeners()) {
-      note(new LockEvent.Released(name(), token(), how));
+    try {
+      if (subscriptions != null || engine.notifier.hasListeners()) {
+        note(new LockEvent.Released(name(), token(), how));
+      }
+    } catch (RuntimeException | Error e) {
+      untold(e);
     }
   }
 
@@ -955,18 +968,18 @@ final class LeaseState extends Timer.Event {
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
-    try {
-      if (subscriptions != null) {
-        subscriptions.forEach(subscription -> subscription.note(event));
-      }
-      engine.notifier.noteAll(event);
-      if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-        engine.leaseLog.note(event);
-      }
-    } catch (RuntimeException | Error e) {
-      // What an event tells of has happened, and the next in line must not wait for ever for it.
-      Timer.failed("an event", e);
+    if (subscriptions != null) {
+      subscriptions.forEach(subscription -> subscription.note(event));
     }
+    engine.notifier.noteAll(event);
+    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
+      engine.leaseLog.note(event);
+    }
+  }
+
+  /** What an event tells of has happened; whoever is next in line must not wait for it for ever. */
+  private static void untold(Throwable why) {
+    Timer.failed("an event", why);
   }
 
   /** At most one; called at once if the lease has been lost already. */

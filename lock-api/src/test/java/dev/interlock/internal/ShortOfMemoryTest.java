@@ -119,6 +119,19 @@ class ShortOfMemoryTest {
   }
 
   @Test
+  void aLossWhoseSignalCannotBeNotedPassesOn() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    CompletableFuture<?> signal = first.lost();
+    Background<Lease> second = waiter();
+    FailingQueue failing = failsToNote();
+    store.tellLoss("a", LossReason.TAKEN);
+    assertTrue(failing.failed);
+    assertFalse(signal.isDone());
+    assertFalse(first.isHeld());
+    second.get().close();
+  }
+
+  @Test
   void aListenerForWhichACallCannotBeNotedHearsTheNext() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);

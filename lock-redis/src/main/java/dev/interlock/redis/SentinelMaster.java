@@ -32,7 +32,7 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
   private volatile long askNotBefore = System.nanoTime();
   private volatile Sentinels sentinels;
   private volatile @Nullable Master current;
-  private boolean closed; // guarded by this
+  private volatile boolean closed; // written under the monitor
 
   private record Master(HostAndPort address, LockPool pool) {}
 
@@ -61,7 +61,7 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
 
   private synchronized LockPool changeTo(HostAndPort address) {
     Master master = current;
-    if (master != null && master.address().equals(address)) {
+    if (master != null && (closed || master.address().equals(address))) {
       return master.pool();
     }
     LockPool pool = makePool.apply(address);
@@ -92,7 +92,7 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
     // Whoever fails from now on may know more than the sentinels are about to tell.
     inDoubt.set(false);
     try {
-      if (sentinels.haveMissedAChange()) {
+      if (sentinels.haveMissedAChange() && !closed) {
         log.info("listening to the sentinels anew: they have changed the master unheard");
         listenBy(sentinels.again());
       }

@@ -26,6 +26,7 @@ final class World {
 
   private static final long MS = 1_000_000;
   private static final long SLOW_FAREWELL = 3; // request time-outs
+  private static final long MOST_LISTENING = TimeUnit.MINUTES.toNanos(1);
   private static final long MOST_TIME = TimeUnit.MINUTES.toNanos(40);
 
   /** The outcome of a world. */
@@ -153,7 +154,11 @@ final class World {
   void unavailable(Op op, LockException e) {
     // What waits for a thread may be left with too little time for any store.
     boolean late = op.kind().name().contains("ASYNC") && !plan.setting().virtualThreads();
+    // A set of many names may be, too.
+    boolean hasty =
+        op.kind().name().matches("SET.*TIMED") && op.patience() < plan.setting().requestTimeout();
     if (!late
+        && !hasty
         && plan.blows().isEmpty()
         && !plan.takesAway()
         && e instanceof LockUnavailableException
@@ -306,7 +311,10 @@ final class World {
       journal.closing(machine);
       old.close();
       journal.note(machine, "closed");
-      long bound = 2 * plan.setting().requestTimeout() + machine.shortOfThreads(from, now());
+      long shortage = machine.shortOfThreads(from, now());
+      // Without threads a closed client's listeners are called by the one that closes it.
+      long listeners = shortage == 0 ? 0 : MOST_LISTENING;
+      long bound = 2 * plan.setting().requestTimeout() + shortage + listeners;
       journal.took(machine, "REL-05", "close()", from, bound);
     }
   }
