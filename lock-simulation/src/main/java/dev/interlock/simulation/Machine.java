@@ -177,6 +177,10 @@ final class Machine implements Platform {
     return stoppedInside != null;
   }
 
+  boolean isStoppedInside(SimThread thread) {
+    return stoppedInside == thread;
+  }
+
   boolean hasSlept() {
     return asleepSoFar > 0;
   }

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Scheduler {
 
+  /** The rule that is broken by a thread that waits for what the scheduler does not know. */
+  static final String HANG = "hang";
+
   /** Of all clients together in one second. */
   private static final int MOST_STEPS_IN_A_SECOND = 100_000;
 
@@ -268,6 +271,12 @@ final class Scheduler {
       return null;
     }
     SimThread victim = alive.get(alive.size() - 1);
+    for (SimThread thread : alive) {
+      if (thread.machine.isStoppedInside(thread)) {
+        // Others may need its monitors, even to end.
+        victim = thread;
+      }
+    }
     victim.killed = true;
     victim.state = SimThread.State.READY;
     return victim;
@@ -377,7 +386,7 @@ final class Scheduler {
       while (!stopped) {
         LockSupport.parkNanos(this, TimeUnit.SECONDS.toNanos(1));
         if (!stopped && System.nanoTime() - givenUpAt > 0) {
-          failure = new Failure("hang", "a thread waits outside of the world:" + threadsAlive());
+          failure = new Failure(HANG, "a thread waits outside of the world:" + threadsAlive());
           return;
         }
       }
