@@ -122,6 +122,34 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void aPauseBetweenTheClocksBeforeARenewalTakesNothingBack() throws Exception {
+    InterceptedTime intercepted = new InterceptedTime(time);
+    try (Engine paused = new Engine(store::open, FIXED, intercepted);
+        Lease lease = paused.lock("a").acquire()) {
+      time.advance(Duration.ofSeconds(1));
+      Duration told = lease.remainingValidity();
+      Duration pause = Duration.ofSeconds(4);
+      // The second reading is the one from which the confirmation counts.
+      intercepted.whenCalledHere(
+          "clockOffset", () -> intercepted.whenCalledHere("clockOffset", () -> time.pass(pause)));
+      lease.renew();
+      assertTrue(intercepted.steppedIn());
+      assertEquals(told.minus(pause), lease.remainingValidity());
+    }
+  }
+
+  @Test
+  void aLeaseThatEndsOnItsWayToAFutureIsNotAskedForAgainWhenTheTimeIsOver() throws Exception {
+    InterceptedTime intercepted = new InterceptedTime(time);
+    try (Engine slow = new Engine(store::open, FIXED, intercepted)) {
+      intercepted.when("deliver", () -> time.pass(TERM.multipliedBy(2)));
+      assertTrue(get(slow.lock("a").tryAcquireAsync(Duration.ofSeconds(1))).isEmpty());
+      assertTrue(intercepted.steppedIn());
+      assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
+    }
+  }
+
+  @Test
   void theTimerHasNothingToDoWhenNothingIsHeld() throws Exception {
     acquire(RENEWED).close();
     time.advance(Duration.ofSeconds(1));
