@@ -29,7 +29,7 @@ public interface Acquirable<L extends Lease> {
   /**
    * Waits until the lock is had. While the store cannot be reached it is asked again, with growing
    * pauses, and the call fails when it has been unreachable for a whole {@linkplain
-   * LockOptions#term() term} on end.
+   * LockOptions#ttl() TTL} on end.
    *
    * @return the lease; ignoring it keeps the lock until it is found unreachable
    * @throws InterruptedException if the thread is interrupted before or while waiting

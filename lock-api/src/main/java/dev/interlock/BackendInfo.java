@@ -11,8 +11,8 @@ import java.util.Set;
  * @param capabilities what it can do beyond the contract's minimum
  * @param granularity by how much, beyond the request time-out, the store may be late: the
  *     coarseness of its expiry
- * @param minTerm the shortest term that it keeps exactly; a shorter one is served as this on the
- *     store, see {@link Lease#effectiveTerm()}
+ * @param minTtl the shortest TTL that it keeps exactly; a shorter one is served as this on the
+ *     store, see {@link Lease#effectiveTtl()}
  * @param failureModel what survives which fault
  */
 public record BackendInfo(
@@ -20,7 +20,7 @@ public record BackendInfo(
     String summary,
     Set<Capability> capabilities,
     Duration granularity,
-    Duration minTerm,
+    Duration minTtl,
     FailureModel failureModel) {
 
   /**
@@ -30,7 +30,7 @@ public record BackendInfo(
    * @param summary see the record
    * @param capabilities see the record
    * @param granularity see the record
-   * @param minTerm see the record
+   * @param minTtl see the record
    * @param failureModel see the record
    */
   public BackendInfo {

@@ -76,11 +76,11 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns for how long the store keeps the lock after the last renewal: the {@linkplain
-   * LockOptions#term() term} asked for, or more where the store cannot do less.
+   * LockOptions#ttl() TTL} asked for, or more where the store cannot do less.
    *
-   * @return the effective term
+   * @return the effective TTL
    */
-  Duration effectiveTerm();
+  Duration effectiveTtl();
 
   /**
    * Does nothing if {@link #isHeld()}, and throws otherwise.
@@ -91,7 +91,7 @@ public interface Lease extends AutoCloseable {
   void ensureHeld();
 
   /**
-   * Extends the lease by a whole term from now, and waits until the store has confirmed it. Not
+   * Extends the lease by a whole TTL from now, and waits until the store has confirmed it. Not
    * needed where renewal is automatic. Blocks for at most the request time-out.
    *
    * @throws LeaseLostException if the lease was lost; it cannot be brought back, even if the lock

@@ -45,7 +45,7 @@ public interface LockClient extends AutoCloseable {
    * Opens the store at the URI. Blocks while it connects, for at most the connect and request
    * time-outs.
    *
-   * <p>Besides what the backend documents, the query part of every URI takes {@code term}, {@code
+   * <p>Besides what the backend documents, the query part of every URI takes {@code ttl}, {@code
    * requestTimeout}, {@code waitTimeout}, {@code maxHold} (durations such as {@code 500ms}, {@code
    * 10s}, {@code 5m}), {@code autoRenew} ({@code true} or {@code false}) and {@code holder}, which
    * take the place of the given options' values.
@@ -207,7 +207,7 @@ public interface LockClient extends AutoCloseable {
    * the client disconnects, unless the driver's client object was the caller's own.
    *
    * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
-   * not confirmed by then are free after their term. The interrupt status is kept. Closing again,
+   * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again,
    * meanwhile or later, does nothing.
    *
    * <p>Shutdown hooks all run at the same time, and beside the program's other threads. A hook that

@@ -12,28 +12,28 @@ import org.jspecify.annotations.Nullable;
 /**
  * How locks are taken and kept. Immutable; per client, and per lock where it differs.
  *
- * <p>By default a lease has a term of 30 s, is renewed in the background without limit, a single
+ * <p>By default a lease has a TTL of 30 s, is renewed in the background without limit, a single
  * request to the store may take 2 s, and {@link DistributedLock#acquire()} waits without limit.
  */
 public final class LockOptions {
 
   private static final LockOptions DEFAULTS = builder().build();
 
-  private final Duration term;
+  private final Duration ttl;
   private final boolean autoRenew;
   private final @Nullable Duration maxHold;
   private final Duration requestTimeout;
   private final @Nullable Duration waitTimeout;
-  private final Duration lookAgain;
+  private final Duration pollInterval;
   private final @Nullable String holder;
 
   private LockOptions(Builder builder) {
-    this.term = builder.term;
+    this.ttl = builder.ttl;
     this.autoRenew = builder.autoRenew;
     this.maxHold = builder.maxHold;
     this.requestTimeout = builder.requestTimeout;
     this.waitTimeout = builder.waitTimeout;
-    this.lookAgain = builder.lookAgain;
+    this.pollInterval = builder.pollInterval;
     this.holder = builder.holder;
   }
 
@@ -62,29 +62,29 @@ public final class LockOptions {
    */
   public Builder toBuilder() {
     Builder builder = new Builder();
-    builder.term = term;
+    builder.ttl = ttl;
     builder.autoRenew = autoRenew;
     builder.maxHold = maxHold;
     builder.requestTimeout = requestTimeout;
     builder.waitTimeout = waitTimeout;
-    builder.lookAgain = lookAgain;
+    builder.pollInterval = pollInterval;
     builder.holder = holder;
     return builder;
   }
 
   /**
-   * For how long the store keeps a lock whose holder is not heard of. Default 30 s. A short term
+   * For how long the store keeps a lock whose holder is not heard of. Default 30 s. A short TTL
    * frees the locks of dead processes sooner; a long one outlasts longer pauses and outages.
    *
-   * @return the term
+   * @return the TTL
    */
-  public Duration term() {
-    return term;
+  public Duration ttl() {
+    return ttl;
   }
 
   /**
    * Whether leases are renewed in the background until released. Default true; otherwise a lease
-   * ends at its term unless {@link Lease#renew()} is called.
+   * ends at its TTL unless {@link Lease#renew()} is called.
    *
    * @return whether leases are renewed
    */
@@ -96,8 +96,8 @@ public final class LockOptions {
    * How long a lease may be held at most, all renewals included, and also what the machine sleeps
    * meanwhile. Default: no limit.
    *
-   * <p>The client keeps to it, the store knows only the term: a client that dies, or cannot reach
-   * the store at that moment, leaves the lock taken for up to a term after its last renewal.
+   * <p>The client keeps to it, the store knows only the TTL: a client that dies, or cannot reach
+   * the store at that moment, leaves the lock taken for up to a TTL after its last renewal.
    *
    * @return the limit, or empty
    */
@@ -130,8 +130,8 @@ public final class LockOptions {
    *
    * @return the interval
    */
-  public Duration lookAgain() {
-    return lookAgain;
+  public Duration pollInterval() {
+    return pollInterval;
   }
 
   /**
@@ -147,24 +147,24 @@ public final class LockOptions {
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof LockOptions that
-        && term.equals(that.term)
+        && ttl.equals(that.ttl)
         && autoRenew == that.autoRenew
         && Objects.equals(maxHold, that.maxHold)
         && requestTimeout.equals(that.requestTimeout)
         && Objects.equals(waitTimeout, that.waitTimeout)
-        && lookAgain.equals(that.lookAgain)
+        && pollInterval.equals(that.pollInterval)
         && Objects.equals(holder, that.holder);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(term, autoRenew, maxHold, requestTimeout, waitTimeout, lookAgain, holder);
+    return Objects.hash(ttl, autoRenew, maxHold, requestTimeout, waitTimeout, pollInterval, holder);
   }
 
   @Override
   public String toString() {
-    return "LockOptions[term="
-        + term
+    return "LockOptions[ttl="
+        + ttl
         + ", autoRenew="
         + autoRenew
         + ", maxHold="
@@ -173,8 +173,8 @@ public final class LockOptions {
         + requestTimeout
         + ", waitTimeout="
         + waitTimeout
-        + ", lookAgain="
-        + lookAgain
+        + ", pollInterval="
+        + pollInterval
         + ", holder="
         + holder
         + "]";
@@ -186,26 +186,26 @@ public final class LockOptions {
     private static final Duration LONGEST = Duration.ofDays(365);
     private static final int LONGEST_HOLDER = 255;
 
-    private Duration term = Duration.ofSeconds(30);
+    private Duration ttl = Duration.ofSeconds(30);
     private boolean autoRenew = true;
     private @Nullable Duration maxHold;
     private Duration requestTimeout = Duration.ofSeconds(2);
     private @Nullable Duration waitTimeout;
-    private Duration lookAgain = Duration.ofSeconds(1);
+    private Duration pollInterval = Duration.ofSeconds(1);
     private @Nullable String holder;
 
     private Builder() {}
 
     /**
-     * Sets {@link LockOptions#term()}.
+     * Sets {@link LockOptions#ttl()}.
      *
-     * @param term at least 1 ms
+     * @param ttl at least 1 ms
      * @return this builder
      * @throws IllegalArgumentException if out of range
      */
     @CanIgnoreReturnValue
-    public Builder term(Duration term) {
-      this.term = checked("term", term);
+    public Builder ttl(Duration ttl) {
+      this.ttl = checked("ttl", ttl);
       return this;
     }
 
@@ -261,15 +261,15 @@ public final class LockOptions {
     }
 
     /**
-     * Sets {@link LockOptions#lookAgain()}.
+     * Sets {@link LockOptions#pollInterval()}.
      *
-     * @param lookAgain at least 1 ms
+     * @param pollInterval at least 1 ms
      * @return this builder
      * @throws IllegalArgumentException if out of range
      */
     @CanIgnoreReturnValue
-    public Builder lookAgain(Duration lookAgain) {
-      this.lookAgain = checked("lookAgain", lookAgain);
+    public Builder pollInterval(Duration pollInterval) {
+      this.pollInterval = checked("pollInterval", pollInterval);
       return this;
     }
 

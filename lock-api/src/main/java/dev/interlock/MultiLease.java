@@ -7,7 +7,7 @@ import java.util.List;
  * is lost, all are: the others are released.
  *
  * <p>{@link #name()} is the names joined by {@code ", "}; {@link #remainingValidity()} and {@link
- * #effectiveTerm()} are the smallest of the names'.
+ * #effectiveTtl()} are the smallest of the names'.
  */
 public interface MultiLease extends Lease {
 

@@ -17,13 +17,13 @@ class LockClientTest {
   @Test
   void opensByScheme() throws Exception {
     try (LockClient client = LockClient.open("memory:opens");
-        LockClient other = LockClient.open("MEMORY:opens?term=1m&holder=me")) {
+        LockClient other = LockClient.open("MEMORY:opens?ttl=1m&holder=me")) {
       try (Lease lease = other.lock("a").acquire()) {
         assertEquals(Optional.empty(), client.lock("a").tryAcquire());
         LockState state = client.inspect("a");
         assertEquals(Optional.of("me"), state.holder());
         assertEquals(lease.fencingToken(), state.fencingToken().orElseThrow());
-        assertEquals(Duration.ofMinutes(1), lease.effectiveTerm());
+        assertEquals(Duration.ofMinutes(1), lease.effectiveTtl());
       }
       assertFalse(client.inspect("a").isHeld());
     }
@@ -42,8 +42,8 @@ class LockClientTest {
       strings = {
         "memory:",
         "memory:x?trem=5s",
-        "memory:x?term=5",
-        "memory:x?term=999d",
+        "memory:x?ttl=5",
+        "memory:x?ttl=999d",
         "memory:x?autoRenew=1",
         "memory:x?holder="
       })
@@ -90,7 +90,7 @@ class LockClientTest {
       assertThrows(IllegalArgumentException.class, () -> lock.tryAcquireAsync(timeout));
       assertThrows(IllegalArgumentException.class, () -> locks.tryAcquire(timeout));
       assertThrows(IllegalArgumentException.class, () -> locks.tryAcquireAsync(timeout));
-      assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().term(timeout));
+      assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().ttl(timeout));
     }
   }
 
@@ -98,12 +98,12 @@ class LockClientTest {
   void optionsKeepWhatIsSet() {
     LockOptions options =
         LockOptions.builder()
-            .term(Duration.ofSeconds(5))
+            .ttl(Duration.ofSeconds(5))
             .autoRenew(false)
             .maxHold(Duration.ofMinutes(1))
             .requestTimeout(Duration.ofMillis(500))
             .waitTimeout(Duration.ofSeconds(7))
-            .lookAgain(Duration.ofMillis(300))
+            .pollInterval(Duration.ofMillis(300))
             .holder("me")
             .build();
     assertEquals(options, options.toBuilder().build());
@@ -112,7 +112,7 @@ class LockClientTest {
     assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder("a\nb"));
     assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder(""));
     assertThrows(
-        IllegalArgumentException.class, () -> LockOptions.builder().term(Duration.ofDays(366)));
+        IllegalArgumentException.class, () -> LockOptions.builder().ttl(Duration.ofDays(366)));
   }
 
   @Test

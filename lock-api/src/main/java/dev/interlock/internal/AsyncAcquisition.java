@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <R> what the future yields for a lease, or for none in time
  */
-final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalLine.Waiter {
+final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalQueue.Waiter {
 
   private final long enteredAt;
 
   private AsyncAcquisition(
-      Engine engine,
+      DefaultLockClient engine,
       Request request,
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
@@ -24,7 +24,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   }
 
   static <R> CompletableFuture<R> start(
-      Engine engine, Request request, Function<@Nullable LeaseState, R> result) {
+      DefaultLockClient engine, Request request, Function<@Nullable LeaseState, R> result) {
     return new AsyncAcquisition<>(engine, request, result, new CompletableFuture<>()).start();
   }
 
@@ -66,11 +66,11 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   public boolean onHead() {
-    return execute(engine.threads.contests);
+    return execute(engine.threads.loops);
   }
 
   @Override
-  public void onHandOver(LeaseState lease) {
+  public void onHandoff(LeaseState lease) {
     endWait();
     succeed(lease);
   }

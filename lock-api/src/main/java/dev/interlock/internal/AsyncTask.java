@@ -25,7 +25,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     OVER
   }
 
-  final Engine engine;
+  final DefaultLockClient engine;
   final Request request;
   final Function<@Nullable T, R> result;
   final CompletableFuture<R> future;
@@ -42,7 +42,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
    * @param result makes what the future yields
    */
   AsyncTask(
-      Engine engine,
+      DefaultLockClient engine,
       Request request,
       Function<@Nullable T, R> result,
       CompletableFuture<R> future) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Growing pauses between tries at a store that fails: from 20 ms, doubled each time, to a tenth of
- * the term (at most 2 s), each shortened at random by up to a half so that clients do not try in
+ * the TTL (at most 2 s), each shortened at random by up to a half so that clients do not try in
  * step.
  */
 final class Backoff {
@@ -16,9 +16,9 @@ final class Backoff {
   private final long cap;
   private long next = FIRST;
 
-  Backoff(Platform platform, Duration term) {
+  Backoff(Platform platform, Duration ttl) {
     this.platform = platform;
-    this.cap = Math.max(FIRST / 4, Math.min(LONGEST, term.toNanos() / 10));
+    this.cap = Math.max(FIRST / 4, Math.min(LONGEST, ttl.toNanos() / 10));
   }
 
   long nextNanos() {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * An acquisition for which the calling thread waits, and on which it does its own I/O: its wait in
  * the local line. Used once.
  */
-final class BlockingAcquisition implements LocalLine.Waiter {
+final class BlockingAcquisition implements LocalQueue.Waiter {
 
   private enum Decision {
     HEAD,
@@ -17,13 +17,13 @@ final class BlockingAcquisition implements LocalLine.Waiter {
     CLOSED
   }
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final Request request;
   private final long enteredAt;
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
   private volatile @Nullable LeaseState handedOver;
 
-  private BlockingAcquisition(Engine engine, Request request) {
+  private BlockingAcquisition(DefaultLockClient engine, Request request) {
     this.engine = engine;
     this.request = request;
     this.enteredAt = engine.platform.nanoTime();
@@ -35,7 +35,8 @@ final class BlockingAcquisition implements LocalLine.Waiter {
    * @param handle makes what is returned of the lease
    * @return null if the time passed and that is no failure
    */
-  static <R> @Nullable R run(Engine engine, Request request, Function<LeaseState, R> handle)
+  static <R> @Nullable R run(
+      DefaultLockClient engine, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
     StackRoom.require();
     if (Thread.interrupted()) {
@@ -150,7 +151,7 @@ final class BlockingAcquisition implements LocalLine.Waiter {
   }
 
   @Override
-  public void onHandOver(LeaseState lease) {
+  public void onHandoff(LeaseState lease) {
     handedOver = lease;
     decision.complete(Decision.HANDED_OVER);
   }

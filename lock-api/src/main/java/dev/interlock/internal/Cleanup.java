@@ -20,12 +20,12 @@ import org.slf4j.LoggerFactory;
  * Gives up on the server, in the background, what may have been left there: attempts whose outcome
  * is not known, grants that came too late, releases that were not confirmed. Tried until confirmed,
  * or until the lock has ended there by itself. Where nothing ends it, and the server has refused it
- * for a term, the session is ended (REL-02).
+ * for a TTL, the session is ended (REL-02).
  *
  * <p>Of an attempt whose outcome is not known, "it is not there" is no confirmation: the request
  * may still be on its way, held up where its sender has given it up, and be granted after its
  * undoing. So it is looked for again, with growing pauses, for one request time-out from that
- * answer on. What is held up for even longer ends with its term.
+ * answer on. What is held up for even longer ends with its TTL.
  */
 final class Cleanup {
 
@@ -55,17 +55,17 @@ final class Cleanup {
 
   /** Undoes what was granted. */
   void undo(Grant grant) {
-    new Task(grant.claim(), grant.effectiveTerm(), grant.lapses(), false).start();
+    new Task(grant.claim(), grant.effectiveTtl(), grant.expiresOnStore(), false).start();
   }
 
   /**
    * Undoes an attempt of which it is not known what came of it. A place in line stays until it is
    * removed, and the backend sees to it that nothing arrives after its release. Elsewhere what
-   * arrives late has to be looked for, and what is never found ends with its term.
+   * arrives late has to be looked for, and what is never found ends with its TTL.
    */
   void undo(Claim claim) {
-    boolean lapses = !(backend instanceof QueueingBackend);
-    new Task(claim, claim.term(), lapses, lapses).start();
+    boolean expiresOnStore = !(backend instanceof QueueingBackend);
+    new Task(claim, claim.ttl(), expiresOnStore, expiresOnStore).start();
   }
 
   /** For claims of which nothing is left on the store. */
@@ -77,9 +77,9 @@ final class Cleanup {
     }
   }
 
-  /** What is kept for a term may have been kept from a request's arrival on. */
-  private Deadline untilLapsed(Duration term) {
-    return Deadline.in(platform, term.plus(requestTimeout).plus(requestTimeout));
+  /** What is kept for a TTL may have been kept from a request's arrival on. */
+  private Deadline untilLapsed(Duration ttl) {
+    return Deadline.in(platform, ttl.plus(requestTimeout).plus(requestTimeout));
   }
 
   int pending() {
@@ -99,8 +99,8 @@ final class Cleanup {
 
   private final class Task extends Timer.Event implements Runnable {
     private final Claim claim;
-    private final Duration term;
-    private final boolean lapses;
+    private final Duration ttl;
+    private final boolean expiresOnStore;
     private final Deadline until;
     private final boolean mayArrive;
     private final Backoff backoff;
@@ -118,13 +118,13 @@ final class Cleanup {
     /** When it need not be looked for again; null until the store has said that it is not there. */
     private volatile @Nullable Deadline lookUntil;
 
-    Task(Claim claim, Duration term, boolean lapses, boolean mayArrive) {
+    Task(Claim claim, Duration ttl, boolean expiresOnStore, boolean mayArrive) {
       this.claim = claim;
-      this.term = term;
-      this.lapses = lapses;
-      this.until = lapses ? untilLapsed(term) : Deadline.never(platform);
+      this.ttl = ttl;
+      this.expiresOnStore = expiresOnStore;
+      this.until = expiresOnStore ? untilLapsed(ttl) : Deadline.never(platform);
       this.mayArrive = mayArrive;
-      this.backoff = new Backoff(platform, claim.term());
+      this.backoff = new Backoff(platform, claim.ttl());
     }
 
     void start() {
@@ -141,7 +141,7 @@ final class Cleanup {
       try {
         threads.cleanup.execute(this);
       } catch (RejectedExecutionException e) {
-        // The client was closed meanwhile: nobody is left to do it, and the term ends the lock.
+        // The client was closed meanwhile: nobody is left to do it, and the TTL ends the lock.
         pending.remove(this);
       } catch (RuntimeException | Error e) {
         log.debug("{} has to wait for a thread", claim, e);
@@ -156,7 +156,7 @@ final class Cleanup {
         done = attempt(Deadline.in(platform, requestTimeout));
       } finally {
         if (finished) {
-          // Nobody is left to try again, and the term ends the lock.
+          // Nobody is left to try again, and the TTL ends the lock.
           pending.remove(this);
         } else if (!done) {
           timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
@@ -216,13 +216,13 @@ final class Cleanup {
       Deadline end = endSessionAt;
       if (since == null || end == null) {
         refusedSince = now;
-        endSessionAt = Deadline.in(platform, term);
+        endSessionAt = Deadline.in(platform, ttl);
         return false;
       }
-      if (lapses || !end.hasPassed()) {
+      if (expiresOnStore || !end.hasPassed()) {
         return false;
       }
-      endSessionAt = Deadline.in(platform, term);
+      endSessionAt = Deadline.in(platform, ttl);
       try {
         return !backend.endSession(claim, Duration.ofNanos(now - since), refusal);
       } catch (RuntimeException | Error e) {

@@ -31,7 +31,7 @@ public final class ClientFactory {
   }
 
   /**
-   * See {@link dev.interlock.spi.ClientsOnAClock}.
+   * See {@link dev.interlock.spi.ClientsWithTimeSource}.
    *
    * @param uri where the store is
    * @param options the client's options
@@ -70,7 +70,7 @@ public final class ClientFactory {
   }
 
   /**
-   * See {@link dev.interlock.spi.ClientsOnAClock}.
+   * See {@link dev.interlock.spi.ClientsWithTimeSource}.
    *
    * @param factory makes the backend
    * @param options the client's options
@@ -80,7 +80,7 @@ public final class ClientFactory {
   public static LockClient using(BackendFactory factory, LockOptions options, TimeSource time) {
     Platform platform = Platform.on(requireNonNull(time, "time"));
     Labels.findHost(platform);
-    return new Engine(
+    return new DefaultLockClient(
         requireNonNull(factory, "factory"), requireNonNull(options, "options"), platform);
   }
 
@@ -88,7 +88,7 @@ public final class ClientFactory {
   private static LockOptions withParameters(LockOptions options, LockUri uri) {
     LockOptions.Builder builder = options.toBuilder();
     try {
-      uri.duration("term").ifPresent(builder::term);
+      uri.duration("ttl").ifPresent(builder::ttl);
       uri.duration("requestTimeout").ifPresent(builder::requestTimeout);
       uri.duration("waitTimeout").ifPresent(builder::waitTimeout);
       uri.duration("maxHold").ifPresent(builder::maxHold);

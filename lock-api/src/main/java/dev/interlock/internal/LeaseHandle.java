@@ -62,8 +62,8 @@ final class LeaseHandle implements Lease {
   }
 
   @Override
-  public Duration effectiveTerm() {
-    return state.effectiveTerm();
+  public Duration effectiveTtl() {
+    return state.effectiveTtl();
   }
 
   @Override

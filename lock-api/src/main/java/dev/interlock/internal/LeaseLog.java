@@ -53,7 +53,7 @@ final class LeaseLog extends Timer.Event {
       return;
     }
     if (event instanceof LockEvent.AtRisk risk) {
-      Engine.log.warn(
+      DefaultLockClient.log.warn(
           "lease of \"{}\" with token {} is at risk: {} ms of its validity are left; {}",
           risk.name(),
           risk.token(),
@@ -61,7 +61,7 @@ final class LeaseLog extends Timer.Event {
           risk.problem().getMessage());
     } else if (event instanceof LockEvent.Lost lost) {
       Throwable cause = lost.loss().getCause();
-      Engine.log.warn(
+      DefaultLockClient.log.warn(
           "lease of \"{}\" with token {} was lost ({}): {}{}",
           lost.name(),
           lost.token(),
@@ -73,7 +73,7 @@ final class LeaseLog extends Timer.Event {
 
   private void writeCount() {
     if (events > NAMED) {
-      Engine.log.warn("{} more leases were at risk or lost", events - NAMED);
+      DefaultLockClient.log.warn("{} more leases were at risk or lost", events - NAMED);
     }
     events = 0;
   }

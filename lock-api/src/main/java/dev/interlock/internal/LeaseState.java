@@ -50,7 +50,7 @@ final class LeaseState extends Timer.Event {
   /** Tokens leave room for this many leases with one grant, so that they still increase. */
   static final int LEASES_PER_GRANT = 64;
 
-  private static final int RENEWALS_PER_TERM = 3;
+  private static final int RENEWALS_PER_TTL = 3;
 
   // A time that is never reached, from whichever other.
   private static final long NEVER = Long.MAX_VALUE / 2;
@@ -61,12 +61,12 @@ final class LeaseState extends Timer.Event {
   // A lease that ends by both clocks soon after such a sleep would not have without it.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final Request request;
   private final Grant grant;
 
   /** How many had the grant before. */
-  private final int handOvers;
+  private final int handoffs;
 
   /** When the first of them got it. */
   private final long grantedAt;
@@ -147,11 +147,16 @@ final class LeaseState extends Timer.Event {
   private @Nullable Consumer<LeaseLostException> onLoss;
 
   private LeaseState(
-      Engine engine, Request request, Grant grant, long clockOffset, long now, long slept) {
+      DefaultLockClient engine,
+      Request request,
+      Grant grant,
+      long clockOffset,
+      long now,
+      long slept) {
     this.engine = engine;
     this.request = request;
     this.grant = grant;
-    this.handOvers = 0;
+    this.handoffs = 0;
     this.grantedAt = now;
     this.validUntil = grant.validUntil();
     this.clockOffset = clockOffset;
@@ -165,7 +170,7 @@ final class LeaseState extends Timer.Event {
     this.engine = had.engine;
     this.request = next;
     this.grant = had.grant;
-    this.handOvers = had.handOvers + 1;
+    this.handoffs = had.handoffs + 1;
     this.grantedAt = had.grantedAt;
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
@@ -175,7 +180,7 @@ final class LeaseState extends Timer.Event {
     this.problem = had.problem;
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long slept = Engine.slept(wall, now, clockOffset);
+    long slept = DefaultLockClient.slept(wall, now, clockOffset);
     limit(now, slept);
     reschedule(now, slept);
   }
@@ -194,10 +199,11 @@ final class LeaseState extends Timer.Event {
    *
    * @return null if the grant came so late that nothing of it is certain any more
    */
-  static @Nullable LeaseState of(Engine engine, Request request, Grant grant, long clockOffset) {
+  static @Nullable LeaseState of(
+      DefaultLockClient engine, Request request, Grant grant, long clockOffset) {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long slept = Engine.slept(wall, now, clockOffset);
+    long slept = DefaultLockClient.slept(wall, now, clockOffset);
     if (grant.validUntil() - now - slept <= 0) {
       return null;
     }
@@ -235,7 +241,7 @@ final class LeaseState extends Timer.Event {
       if (isOpen()) {
         long wall = engine.platform.wallMillis();
         long now = engine.platform.nanoTime();
-        long slept = Engine.slept(wall, now, clockOffset);
+        long slept = DefaultLockClient.slept(wall, now, clockOffset);
         follow(request.options(), slept);
         reschedule(now, slept);
       }
@@ -250,11 +256,11 @@ final class LeaseState extends Timer.Event {
       maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos() + slept;
     }
     renewed = options.autoRenew();
-    if (!renewed && grant.lapses()) {
+    if (!renewed && grant.expiresOnStore()) {
       renewalPlanned = false;
     } else if (!renewed) {
       // Nothing ends it on the server, and until its end it needs its session.
-      fixedEnd = confirmedAt() + grant.effectiveTerm().toNanos();
+      fixedEnd = confirmedAt() + grant.effectiveTtl().toNanos();
     }
   }
 
@@ -263,10 +269,10 @@ final class LeaseState extends Timer.Event {
   }
 
   long token() {
-    return grant.token() == 0 ? 0 : grant.token() * LEASES_PER_GRANT + handOvers;
+    return grant.token() == 0 ? 0 : grant.token() * LEASES_PER_GRANT + handoffs;
   }
 
-  Engine engine() {
+  DefaultLockClient engine() {
     return engine;
   }
 
@@ -284,17 +290,17 @@ final class LeaseState extends Timer.Event {
     return now == Phase.HELD || now == Phase.PASSING;
   }
 
-  Duration effectiveTerm() {
-    return grant.effectiveTerm();
+  Duration effectiveTtl() {
+    return grant.effectiveTtl();
   }
 
   private long interval() {
-    return grant.certainFor().toNanos() / RENEWALS_PER_TERM;
+    return grant.validityPerConfirmation().toNanos() / RENEWALS_PER_TTL;
   }
 
   /** When the last request was sent that the store confirmed. */
   private long confirmedAt() {
-    return validUntil - grant.certainFor().toNanos();
+    return validUntil - grant.validityPerConfirmation().toNanos();
   }
 
   // --- validity -------------------------------------------------------------------------------
@@ -331,7 +337,7 @@ final class LeaseState extends Timer.Event {
 
   /** Whether it may have ended, or may have to be renewed, because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
-    long slept = Engine.slept(wallMillis, now, clockOffset);
+    long slept = DefaultLockClient.slept(wallMillis, now, clockOffset);
     return slept > SLEEP_THAT_MATTERS || end() - now - slept <= 0;
   }
 
@@ -356,7 +362,8 @@ final class LeaseState extends Timer.Event {
 
   /** Whether almost all of what a confirmation promises is still to come. */
   boolean isFresh() {
-    return engine.platform.nanoTime() - confirmedAt() < grant.certainFor().toNanos() / 10;
+    return engine.platform.nanoTime() - confirmedAt()
+        < grant.validityPerConfirmation().toNanos() / 10;
   }
 
   // --- the timer ------------------------------------------------------------------------------
@@ -398,7 +405,7 @@ final class LeaseState extends Timer.Event {
 
   /** For how long the machine has slept since the last confirmation. */
   private long slept(long now) {
-    return Engine.slept(engine.platform.wallMillis(), now, clockOffset);
+    return DefaultLockClient.slept(engine.platform.wallMillis(), now, clockOffset);
   }
 
   @GuardedBy("this")
@@ -484,7 +491,7 @@ final class LeaseState extends Timer.Event {
    * Applies the outcome of a renewal to the lease, or to that which has its grant now.
    *
    * @param sentAt the time before the request was sent
-   * @param offset {@link Engine#clockOffset} before the request was sent
+   * @param offset {@link DefaultLockClient#clockOffset} before the request was sent
    * @param asked whether its program asked for it
    */
   void finishRenewal(
@@ -525,11 +532,11 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void extend(long promised, long sentAt, long offset, boolean asked) {
     // Never more than was said at the grant, whatever the backend says now.
-    long until = earlier(promised, sentAt + grant.certainFor().toNanos());
+    long until = earlier(promised, sentAt + grant.validityPerConfirmation().toNanos());
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long sleptBefore = Engine.slept(wall, now, clockOffset);
-    long sleptSince = Engine.slept(wall, now, offset);
+    long sleptBefore = DefaultLockClient.slept(wall, now, clockOffset);
+    long sleptSince = DefaultLockClient.slept(wall, now, offset);
     // By both clocks: what its program was told must not be taken back because the offset was read
     // with a pause between the clocks, which looks like sleep.
     if (until - sleptSince - (validUntil - sleptBefore) > 0) {
@@ -542,15 +549,16 @@ final class LeaseState extends Timer.Event {
       validUntil = until;
       clockOffset = offset; // the last, see remainingNanos
     }
-    if (asked && !renewed && !grant.lapses()) {
-      fixedEnd = sentAt + grant.effectiveTerm().toNanos();
+    if (asked && !renewed && !grant.expiresOnStore()) {
+      fixedEnd = sentAt + grant.effectiveTtl().toNanos();
     }
     atRisk = false;
     problem = null;
     backoff = null;
     if (renewalPlanned) {
       // By its own clock offset no time was slept before it was sent.
-      planRenewal(sentAt + Engine.slept(wall, now, clockOffset) - sleptSince + interval());
+      planRenewal(
+          sentAt + DefaultLockClient.slept(wall, now, clockOffset) - sleptSince + interval());
     }
     reschedule(now);
     if (phase == Phase.HELD) {
@@ -564,7 +572,7 @@ final class LeaseState extends Timer.Event {
     problem = failure;
     if (renewalPlanned) {
       if (backoff == null) {
-        backoff = new Backoff(engine.platform, grant.certainFor());
+        backoff = new Backoff(engine.platform, grant.validityPerConfirmation());
       }
       renewAt = now + slept(now) + backoff.nextNanos();
     }
@@ -618,7 +626,7 @@ final class LeaseState extends Timer.Event {
     publish();
     engine.callSites.rememberAll(name());
     Object place = site;
-    Engine.log.warn(
+    DefaultLockClient.log.warn(
         "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
         name(),
         place == null
@@ -660,7 +668,7 @@ final class LeaseState extends Timer.Event {
     // The wall clock first: a pause between the two readings must not be taken for sleep.
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long slept = Engine.slept(wall, now, clockOffset);
+    long slept = DefaultLockClient.slept(wall, now, clockOffset);
     long at = now + slept; // by whichever clock has gone further
     if (phase != Phase.HELD || end() - at > 0) {
       return null;
@@ -679,7 +687,7 @@ final class LeaseState extends Timer.Event {
     }
     return lossOf(
         LossReason.EXPIRED,
-        renewed ? "no renewal was confirmed in time" : "its term passed without renewal");
+        renewed ? "no renewal was confirmed in time" : "its TTL passed without renewal");
   }
 
   private LeaseLostException lossToSleep(long nanos) {
@@ -742,7 +750,7 @@ final class LeaseState extends Timer.Event {
     boolean gone =
         switch (reason) {
           case TAKEN, SESSION_ENDED -> true;
-          case EXPIRED, ABANDONED -> grant.lapses();
+          case EXPIRED, ABANDONED -> grant.expiresOnStore();
           default -> false;
         };
     if (gone) {
@@ -801,12 +809,12 @@ final class LeaseState extends Timer.Event {
   }
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    LocalLine.Waiter next = null;
+    LocalQueue.Waiter next = null;
     try {
       next = next();
     } catch (RuntimeException | Error e) {
       // Whoever gives a lock up must not keep it for that.
-      Engine.log.trace("no successor could be looked for", e);
+      DefaultLockClient.log.trace("no successor could be looked for", e);
     }
     LeaseState taker = null;
     CompletableFuture<Boolean> underWay;
@@ -829,7 +837,7 @@ final class LeaseState extends Timer.Event {
         engine.timer.cancel(this);
         taker.publish();
       } finally {
-        next.onHandOver(taker);
+        next.onHandoff(taker);
       }
       return ReleaseOutcome.RELEASED;
     }
@@ -852,18 +860,18 @@ final class LeaseState extends Timer.Event {
 
   /** Null if none can be made, as without memory: then it is released on the server. */
   @GuardedBy("this")
-  private @Nullable LeaseState successorFor(LocalLine.Waiter next) {
+  private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
       return new LeaseState(this, next.request());
     } catch (RuntimeException | Error e) {
-      Timer.failed("a hand-over", e);
+      Timer.failed("a handoff", e);
       return null;
     }
   }
 
   /** Takes the next local waiter, if there is one that fits and the grant has not had its share. */
-  private LocalLine.@Nullable Waiter next() {
-    if (!engine.line.mayBeWaitedFor(name()) || !mayHandOver()) {
+  private LocalQueue.@Nullable Waiter next() {
+    if (!engine.line.mayBeWaitedFor(name()) || !mayHandoff()) {
       return null;
     }
     boolean fifo = engine.backend().has(Capability.FIFO);
@@ -874,11 +882,11 @@ final class LeaseState extends Timer.Event {
                 && (!fifo || waiter.enteredAt() - grantedAt <= 0));
   }
 
-  private synchronized boolean mayHandOver() {
+  private synchronized boolean mayHandoff() {
     return isOpen()
         && renewed
-        && handOvers + 1 < LEASES_PER_GRANT
-        && engine.platform.nanoTime() - grantedAt < grant.effectiveTerm().toNanos() / 3
+        && handoffs + 1 < LEASES_PER_GRANT
+        && engine.platform.nanoTime() - grantedAt < grant.effectiveTtl().toNanos() / 3
         && engine.remaining(validUntil, clockOffset) > 2 * interval();
   }
 

@@ -12,11 +12,11 @@ import java.util.function.Function;
 /** A name and how to lock it. */
 final class LockHandle implements DistributedLock {
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final String name;
   private final LockOptions options;
 
-  LockHandle(Engine engine, String name, LockOptions options) {
+  LockHandle(DefaultLockClient engine, String name, LockOptions options) {
     this.engine = engine;
     this.name = name;
     this.options = options;
@@ -27,7 +27,7 @@ final class LockHandle implements DistributedLock {
   }
 
   private Request upTo(Duration timeout) {
-    return Request.upTo(engine, name, options, null, Engine.checkedTimeout(timeout));
+    return Request.upTo(engine, name, options, null, DefaultLockClient.checkedTimeout(timeout));
   }
 
   @Override
@@ -54,7 +54,7 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public CompletableFuture<Lease> acquireAsync() {
-    return async(untilHad(), lease -> lease.orElseThrow(Engine::endedWithNothing));
+    return async(untilHad(), lease -> lease.orElseThrow(DefaultLockClient::endedWithNothing));
   }
 
   @Override

@@ -9,11 +9,11 @@ import java.util.concurrent.locks.Lock;
 /** A lock as {@link Lock}: reentrant per client, name and thread. */
 final class LockView implements Lock {
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final String name;
   private final LockOptions options;
 
-  LockView(Engine engine, String name, LockOptions options) {
+  LockView(DefaultLockClient engine, String name, LockOptions options) {
     this.engine = engine;
     this.name = name;
     this.options = options;

@@ -24,7 +24,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   private final State state;
 
-  MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
+  MultiLeaseHandle(DefaultLockClient engine, List<LeaseState> members, @Nullable Object site) {
     this.state = new State(engine, ImmutableList.copyOf(members));
     members.forEach(member -> member.site(site));
     state.watchMembers();
@@ -33,7 +33,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   /** Apart from the handle, so that the handle can become unreachable. */
   private static final class State {
-    private final Engine engine;
+    private final DefaultLockClient engine;
     private final ImmutableList<LeaseState> members;
     private final String name;
     private final LossSignal lost;
@@ -46,7 +46,7 @@ final class MultiLeaseHandle implements MultiLease {
     @GuardedBy("this")
     private @Nullable LeaseLostException loss;
 
-    State(Engine engine, ImmutableList<LeaseState> members) {
+    State(DefaultLockClient engine, ImmutableList<LeaseState> members) {
       this.engine = engine;
       this.members = members;
       this.lost = new LossSignal(engine.notifier);
@@ -145,8 +145,8 @@ final class MultiLeaseHandle implements MultiLease {
   }
 
   @Override
-  public Duration effectiveTerm() {
-    return smallest(state.members.stream().map(LeaseState::effectiveTerm).toList());
+  public Duration effectiveTtl() {
+    return smallest(state.members.stream().map(LeaseState::effectiveTtl).toList());
   }
 
   private static Duration smallest(List<Duration> durations) {

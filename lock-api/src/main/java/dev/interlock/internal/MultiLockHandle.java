@@ -24,11 +24,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class MultiLockHandle implements MultiLock {
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final ImmutableList<String> names;
   private final LockOptions options;
 
-  MultiLockHandle(Engine engine, ImmutableList<String> names, LockOptions options) {
+  MultiLockHandle(DefaultLockClient engine, ImmutableList<String> names, LockOptions options) {
     this.engine = engine;
     this.names = names;
     this.options = options;
@@ -45,7 +45,7 @@ final class MultiLockHandle implements MultiLock {
 
   private Request upTo(Duration timeout) {
     return Request.upTo(
-        engine, String.join(", ", names), options, null, Engine.checkedTimeout(timeout));
+        engine, String.join(", ", names), options, null, DefaultLockClient.checkedTimeout(timeout));
   }
 
   /**
@@ -54,7 +54,7 @@ final class MultiLockHandle implements MultiLock {
    */
   private @Nullable MultiLease gather(Request request, @Nullable Object site)
       throws InterruptedException {
-    Backoff backoff = new Backoff(engine.platform, options.term());
+    Backoff backoff = new Backoff(engine.platform, options.ttl());
     while (true) {
       try {
         return gatherOnce(request, site);

@@ -21,12 +21,12 @@ final class Renewer {
 
   private static final int BATCH = 256;
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
 
   @GuardedBy("this")
   private List<LeaseState> due = new ArrayList<>();
 
-  Renewer(Engine engine) {
+  Renewer(DefaultLockClient engine) {
     this.engine = engine;
   }
 
@@ -63,7 +63,7 @@ final class Renewer {
       engine.threads.renewal.execute(() -> renewDue(batch, patience));
     } catch (RuntimeException | Error e) {
       // The client was closed, or has no thread for it. Each lease asks again until it has ended.
-      Engine.log.debug("{} renewals have to wait", batch.size(), e);
+      DefaultLockClient.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
 
@@ -120,7 +120,7 @@ final class Renewer {
       problem = e;
     } catch (RuntimeException | Error e) {
       problem = engine.unavailable("the renewal was broken off", e);
-      Engine.log.error("the backend failed to renew {} leases", leases.size(), e);
+      DefaultLockClient.log.error("the backend failed to renew {} leases", leases.size(), e);
     } finally {
       while (outcomes.size() < leases.size()) {
         outcomes.add(new Renewal.Failed(problem));
@@ -144,7 +144,7 @@ final class Renewer {
     try {
       lease.finishRenewal(round, outcome, sentAt, offset, asked);
     } catch (RuntimeException | Error e) {
-      Engine.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
+      DefaultLockClient.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
     }
   }
 }

@@ -42,10 +42,11 @@ record Request(
   private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
   /** For {@code acquire()}. */
-  static Request untilHad(Engine engine, String name, LockOptions options, @Nullable Thread owner) {
+  static Request untilHad(
+      DefaultLockClient engine, String name, LockOptions options, @Nullable Thread owner) {
     TimeSource time = engine.platform;
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
-    return of(time, name, options, owner, wait, options.term(), true, LEAST_PER_REQUEST);
+    return of(time, name, options, owner, wait, options.ttl(), true, LEAST_PER_REQUEST);
   }
 
   /**
@@ -53,7 +54,11 @@ record Request(
    * tryAcquire()} that is none, and its one request has all the time that requests have.
    */
   static Request upTo(
-      Engine engine, String name, LockOptions options, @Nullable Thread owner, Duration timeout) {
+      DefaultLockClient engine,
+      String name,
+      LockOptions options,
+      @Nullable Thread owner,
+      Duration timeout) {
     Duration least = timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST;
     return of(engine.platform, name, options, owner, timeout, FOR_EVER, false, least);
   }
@@ -133,6 +138,6 @@ record Request(
   boolean sharesGrantWith(Request other) {
     return options.autoRenew()
         && other.options.autoRenew()
-        && options.term().equals(other.options.term());
+        && options.ttl().equals(other.options.ttl());
   }
 }

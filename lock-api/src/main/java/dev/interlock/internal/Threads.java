@@ -5,26 +5,26 @@ import java.util.concurrent.ExecutorService;
 /**
  * The threads of one client; all daemons, all gone when idle.
  *
- * <p>Five groups, so that none can starve another: contests (asynchronous acquisitions), gatherings
- * (those of sets: they wait behind contests, which must not wait for their threads), clean-up
- * (undoing and releasing in the background), renewal (two threads, two requests in flight), and
- * callbacks into the user's code, which may block for as long as they like.
+ * <p>Five groups, so that none can starve another: acquire loops (asynchronous acquisitions),
+ * gatherings (those of sets: they wait behind acquire loops, which must not wait for their
+ * threads), clean-up (undoing and releasing in the background), renewal (two threads, two requests
+ * in flight), and callbacks into the user's code, which may block for as long as they like.
  */
 final class Threads implements AutoCloseable {
 
-  private static final int MOST_CONTESTS = 256;
+  private static final int MOST_ACQUIRE_LOOPS = 256;
   private static final int MOST_CLEANERS = 8;
   private static final int RENEWERS = 2;
 
-  final ExecutorService contests;
+  final ExecutorService loops;
   final ExecutorService gatherings;
   final ExecutorService cleanup;
   final ExecutorService renewal;
   final ExecutorService callbacks;
 
   Threads(Platform platform, String backend) {
-    contests = platform.pool(backend + "-async", MOST_CONTESTS, true);
-    gatherings = platform.pool(backend + "-async-set", MOST_CONTESTS, true);
+    loops = platform.pool(backend + "-async", MOST_ACQUIRE_LOOPS, true);
+    gatherings = platform.pool(backend + "-async-set", MOST_ACQUIRE_LOOPS, true);
     // Not virtual ones, of which there would be as many as there is to undo.
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
@@ -34,7 +34,7 @@ final class Threads implements AutoCloseable {
   /** Ends the threads when they have done what they were given; does not wait for them. */
   @Override
   public void close() {
-    contests.shutdown();
+    loops.shutdown();
     gatherings.shutdown();
     cleanup.shutdown();
     renewal.shutdown();

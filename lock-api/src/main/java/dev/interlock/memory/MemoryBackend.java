@@ -91,14 +91,14 @@ final class MemoryBackend implements QueueingBackend {
     return context.time().nanoTime();
   }
 
-  /** Granted if the place is the holder; else busy until the holder's term is over. */
-  private Attempt answer(MemoryStore.Place place, Deadline lookAgain) {
+  /** Granted if the place is the holder; else busy until the holder's TTL is over. */
+  private Attempt answer(MemoryStore.Place place, Deadline pollInterval) {
     if (!place.isGranted()) {
-      return new Attempt.Busy(lookAgain.remaining());
+      return new Attempt.Busy(pollInterval.remaining());
     }
-    Duration term = place.claim().term();
+    Duration ttl = place.claim().ttl();
     return new Attempt.Granted(
-        Grant.lapsing(place.claim(), place.token(), place.grantedAt() + term.toNanos(), term));
+        Grant.lapsing(place.claim(), place.token(), place.grantedAt() + ttl.toNanos(), ttl));
   }
 
   private final class Waiting implements Place {
@@ -141,7 +141,7 @@ final class MemoryBackend implements QueueingBackend {
     Claim claim = grant.claim();
     long now = now();
     return store.renew(claim, now)
-        ? new Renewal.Renewed(now + claim.term().toNanos())
+        ? new Renewal.Renewed(now + claim.ttl().toNanos())
         : new Renewal.Gone(LossReason.TAKEN, "the store no longer has it");
   }
 

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryStore {
 
-  /** Told when a holder loses its lock other than by its own release or its term. */
+  /** Told when a holder loses its lock other than by its own release or its TTL. */
   interface LossListener {
     void lost(Claim claim, LossReason reason, String detail);
   }
@@ -113,7 +113,7 @@ final class MemoryStore {
   @GuardedBy("STORES")
   private int clients;
 
-  /** With more entries than this, those are looked for whose term is over. */
+  /** With more entries than this, those are looked for whose TTL is over. */
   private volatile int sweepAbove = FEWEST_TO_SWEEP;
 
   private MemoryStore(String storeName) {
@@ -169,7 +169,7 @@ final class MemoryStore {
         });
   }
 
-  /** Moves the line on if the holder's term is over; returns when the present one's will be. */
+  /** Moves the line on if the holder's TTL is over; returns when the present one's will be. */
   long settle(String name, long now) {
     long[] end = {now};
     entries.compute(
@@ -191,7 +191,7 @@ final class MemoryStore {
         (name, entry) -> {
           Entry current = settled(entry, now);
           if (current != null && holds(current, claim) && !current.revoked) {
-            current.expiresAt = now + claim.term().toNanos();
+            current.expiresAt = now + claim.ttl().toNanos();
             renewed[0] = true;
           }
           return current;
@@ -284,7 +284,7 @@ final class MemoryStore {
   }
 
   /**
-   * A term that ends is noticed by whoever asks for the name next. For names that nobody asks for
+   * A TTL that ends is noticed by whoever asks for the name next. For names that nobody asks for
    * again, all are looked through whenever there are twice as many as were left the last time.
    */
   private void forgetExpired(long now) {
@@ -328,7 +328,7 @@ final class MemoryStore {
 
   private static void grant(Entry entry, Place place, long now) {
     entry.holder = place;
-    entry.expiresAt = now + place.claim.term().toNanos();
+    entry.expiresAt = now + place.claim.ttl().toNanos();
     entry.revoked = false;
     place.token = TOKENS.incrementAndGet();
     place.grantedAt = now;

@@ -15,8 +15,8 @@ public sealed interface Attempt {
   /**
    * Somebody else holds the lock, and nothing of this attempt remains on the store.
    *
-   * @param lookAgain when it is worth looking again if nobody signals before, at the latest; for
-   *     instance the remaining term of the holder
+   * @param pollInterval when it is worth looking again if nobody signals before, at the latest; for
+   *     instance the remaining TTL of the holder
    */
-  record Busy(Duration lookAgain) implements Attempt {}
+  record Busy(Duration pollInterval) implements Attempt {}
 }

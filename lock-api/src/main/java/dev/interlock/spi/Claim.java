@@ -12,7 +12,7 @@ public final class Claim {
 
   private final String name;
   private final String id;
-  private final Duration term;
+  private final Duration ttl;
   private final boolean autoRenew;
   private final String holder;
   private volatile @Nullable Object attachment;
@@ -23,14 +23,14 @@ public final class Claim {
    * @param name the lock's name
    * @param id the attempt's identity: 27 random characters out of {@code A-Z a-z 0-9 - _}, which no
    *     other attempt of anybody will ever have
-   * @param term for how long the store is to keep the lock without renewal
+   * @param ttl for how long the store is to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param holder the label to be shown by {@code inspect}, without control characters
    */
-  public Claim(String name, String id, Duration term, boolean autoRenew, String holder) {
+  public Claim(String name, String id, Duration ttl, boolean autoRenew, String holder) {
     this.name = name;
     this.id = id;
-    this.term = term;
+    this.ttl = ttl;
     this.autoRenew = autoRenew;
     this.holder = holder;
   }
@@ -56,10 +56,10 @@ public final class Claim {
   /**
    * Returns for how long the store is to keep the lock without renewal.
    *
-   * @return the term
+   * @return the TTL
    */
-  public Duration term() {
-    return term;
+  public Duration ttl() {
+    return ttl;
   }
 
   /**

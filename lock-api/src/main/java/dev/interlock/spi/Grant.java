@@ -8,37 +8,37 @@ import java.time.Duration;
  * @param claim the attempt that succeeded
  * @param token the store's fencing token: positive, below 2<sup>57</sup>, and higher than that of
  *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}. The
- *     engine shows it multiplied by 64, which leaves room to count local hand-overs
+ *     engine shows it multiplied by 64, which leaves room to count local handoffs
  * @param validUntil until when the grant is certain, as a time of {@link TimeSource#nanoTime()},
  *     counted from before the granting request was sent
- * @param effectiveTerm for how long the store really keeps the lock without renewal, at least the
- *     claim's term
- * @param certainFor for how long each confirmation by the store makes the grant certain, counted
- *     from before its request was sent; the engine renews three times as often. The effective term,
- *     or what the session leaves if that is less
- * @param lapses whether the lock ends by itself on the store when it is not renewed for a term.
- *     False where it hangs on a session that goes on as long as the client lives: the engine then
- *     keeps it valid by renewals until its end, also if its program asked for a fixed term, and
+ * @param effectiveTtl for how long the store really keeps the lock without renewal, at least the
+ *     claim's TTL
+ * @param validityPerConfirmation for how long each confirmation by the store makes the grant
+ *     certain, counted from before its request was sent; the engine renews three times as often.
+ *     The effective TTL, or what the session leaves if that is less
+ * @param expiresOnStore whether the lock ends by itself on the store when it is not renewed for a
+ *     TTL. False where it hangs on a session that goes on as long as the client lives: the engine
+ *     then keeps it valid by renewals until its end, also if its program asked for a fixed TTL, and
  *     releases it there
  */
 public record Grant(
     Claim claim,
     long token,
     long validUntil,
-    Duration effectiveTerm,
-    Duration certainFor,
-    boolean lapses) {
+    Duration effectiveTtl,
+    Duration validityPerConfirmation,
+    boolean expiresOnStore) {
 
   /**
-   * The usual grant: kept by the store for exactly the term asked for, and gone after it.
+   * The usual grant: kept by the store for exactly the TTL asked for, and gone after it.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
    * @param sentAt the {@link TimeSource#nanoTime()} before the granting request was sent
-   * @return a grant that is valid for the claim's term from {@code sentAt} on
+   * @return a grant that is valid for the claim's TTL from {@code sentAt} on
    */
-  public static Grant forTerm(Claim claim, long token, long sentAt) {
-    return lapsing(claim, token, sentAt + claim.term().toNanos(), claim.term());
+  public static Grant forTtl(Claim claim, long token, long sentAt) {
+    return lapsing(claim, token, sentAt + claim.ttl().toNanos(), claim.ttl());
   }
 
   /**
@@ -47,11 +47,11 @@ public record Grant(
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
    * @param validUntil until when it is certain
-   * @param effectiveTerm for how long the store keeps it
+   * @param effectiveTtl for how long the store keeps it
    * @return the grant
    */
-  public static Grant lapsing(Claim claim, long token, long validUntil, Duration effectiveTerm) {
-    return new Grant(claim, token, validUntil, effectiveTerm, effectiveTerm, true);
+  public static Grant lapsing(Claim claim, long token, long validUntil, Duration effectiveTtl) {
+    return new Grant(claim, token, validUntil, effectiveTtl, effectiveTtl, true);
   }
 
   /**
@@ -61,19 +61,23 @@ public record Grant(
    * @param token the store's fencing token, or 0
    * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request was sent by whose
    *     answer the store confirmed the session
-   * @param certainFor for how long such an answer makes the session certain
+   * @param validityPerConfirmation for how long such an answer makes the session certain
    * @param sessionTimeout after how long without an answer the store may end the session
-   * @return a grant whose effective term is the larger of the claim's term and the session time-out
+   * @return a grant whose effective TTL is the larger of the claim's TTL and the session time-out
    */
   public static Grant onSession(
-      Claim claim, long token, long confirmedAt, Duration certainFor, Duration sessionTimeout) {
-    Duration term = claim.term();
+      Claim claim,
+      long token,
+      long confirmedAt,
+      Duration validityPerConfirmation,
+      Duration sessionTimeout) {
+    Duration ttl = claim.ttl();
     return new Grant(
         claim,
         token,
-        confirmedAt + certainFor.toNanos(),
-        term.compareTo(sessionTimeout) < 0 ? sessionTimeout : term,
-        certainFor,
+        confirmedAt + validityPerConfirmation.toNanos(),
+        ttl.compareTo(sessionTimeout) < 0 ? sessionTimeout : ttl,
+        validityPerConfirmation,
         false);
   }
 
@@ -84,6 +88,6 @@ public record Grant(
    * @return the grant
    */
   public Grant validUntil(long earlier) {
-    return new Grant(claim, token, earlier, effectiveTerm, certainFor, lapses);
+    return new Grant(claim, token, earlier, effectiveTtl, validityPerConfirmation, expiresOnStore);
   }
 }

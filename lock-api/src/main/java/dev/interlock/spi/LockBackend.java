@@ -59,7 +59,7 @@ public interface LockBackend extends AutoCloseable {
   Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException;
 
   /**
-   * Extends a grant by its claim's term from now, if the store still has it for this claim, and
+   * Extends a grant by its claim's TTL from now, if the store still has it for this claim, and
    * never brings it back if not.
    *
    * @param grant what to renew
@@ -147,21 +147,21 @@ public interface LockBackend extends AutoCloseable {
    */
   default boolean revoke(String name, Deadline deadline) throws InterruptedException {
     throw new UnsupportedOperationException(
-        info().name() + " cannot revoke a lock; force its release, or wait for its term");
+        info().name() + " cannot revoke a lock; force its release, or wait for its TTL");
   }
 
   /**
    * Ends the session on which a claim hangs, as a last resort: the store has refused to {@link
-   * #release} the claim for a term, and its lock would stay taken for as long as the session lives.
+   * #release} the claim for a TTL, and its lock would stay taken for as long as the session lives.
    * The other grants on the session end with it, and have to be reported to {@link
    * BackendContext#lost}. By default there is no session to end, and the engine gives up.
    *
-   * <p>Called for grants that do not {@linkplain Grant#lapses() lapse} and for places in line, and
-   * again after each further term of refusals. What it throws is logged; the engine then goes on
-   * calling {@link #release}.
+   * <p>Called for grants that do not {@linkplain Grant#expiresOnStore() lapse} and for places in
+   * line, and again after each further TTL of refusals. What it throws is logged; the engine then
+   * goes on calling {@link #release}.
    *
    * @param claim the identity of the attempt
-   * @param refusedFor for how long the store has answered and refused each release; the term of a
+   * @param refusedFor for how long the store has answered and refused each release; the TTL of a
    *     claim that was never granted may be shorter than what its session lasts
    * @param refusal what the last release ended with
    * @return whether something of the claim may still be on the store; the engine then goes on

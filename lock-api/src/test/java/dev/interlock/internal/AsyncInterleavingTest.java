@@ -33,7 +33,7 @@ class AsyncInterleavingTest extends EngineFixture {
 
   @Test
   void aSetThatItsUserCompletesIsGivenUp() throws Exception {
-    store.occupy("b", TERM.multipliedBy(100));
+    store.occupy("b", TTL.multipliedBy(100));
     CompletableFuture<MultiLease> failed = engine.lockAll(List.of("a", "b")).acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     failed.completeExceptionally(new TimeoutException("as orTimeout does"));
@@ -46,10 +46,10 @@ class AsyncInterleavingTest extends EngineFixture {
 
   @Test
   void aLeaseThatEndsOnItsWayToAFutureCountsAsNotGranted() throws Exception {
-    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+    try (DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, intercepted)) {
       Lease first = client.lock("a").acquire();
       CompletableFuture<Lease> waiting = client.lock("a").acquireAsync();
-      intercepted.when("deliver", () -> time.pass(TERM));
+      intercepted.when("deliver", () -> time.pass(TTL));
       first.close();
       Lease second = get(waiting);
       assertTrue(intercepted.steppedIn());
@@ -60,11 +60,11 @@ class AsyncInterleavingTest extends EngineFixture {
 
   @Test
   void aLeaseThatEndsOnItsWayToAThreadCountsAsNotGranted() throws Exception {
-    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+    try (DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, intercepted)) {
       Lease first = client.lock("a").acquire();
       Background<Lease> waiting = inBackground(() -> client.lock("a").acquire());
       time.awaitAsleep(waiting.thread);
-      intercepted.when("handedOver", () -> time.pass(TERM));
+      intercepted.when("handedOver", () -> time.pass(TTL));
       first.close();
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());

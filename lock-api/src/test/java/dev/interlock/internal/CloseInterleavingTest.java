@@ -88,29 +88,29 @@ class CloseInterleavingTest extends EngineFixture {
 
   @Test
   void aContestThatIsAboutToWaitEndsWithTheClient() throws Exception {
-    store.occupy("a", TERM);
+    store.occupy("a", TTL);
     store.watchesFail(true); // or else the watch that is set up would end the wait
     InterceptedTime intercepted = new InterceptedTime(time);
-    Engine client = new Engine(store::open, RENEWED, intercepted);
-    Background<Lease> contest =
+    DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, intercepted);
+    Background<Lease> loop =
         inBackground(
             () -> {
-              intercepted.whenCalledHere("hasPassed", () -> closeUpToItsWaitForContests(client));
+              intercepted.whenCalledHere(
+                  "hasPassed", () -> closeUpToItsWaitForAcquireLoops(client));
               return client.lock("a").acquire();
             });
     assertInstanceOf(
-        IllegalStateException.class,
-        assertThrows(ExecutionException.class, contest::get).getCause());
+        IllegalStateException.class, assertThrows(ExecutionException.class, loop::get).getCause());
     assertTrue(intercepted.steppedIn());
     Waits.until("nothing to be left", () -> client.residue() == 0);
   }
 
-  /** By then it has told all contests to stop. */
-  private void closeUpToItsWaitForContests(Engine client) {
+  /** By then it has told all acquire loops to stop. */
+  private void closeUpToItsWaitForAcquireLoops(DefaultLockClient client) {
     Thread closing = new Thread(client::close, "closing");
     closing.setDaemon(true);
     closing.start();
-    Waits.until("the client to wait for its contests", () -> time.isAsleep(closing));
+    Waits.until("the client to wait for its acquire loops", () -> time.isAsleep(closing));
   }
 
   @Test
@@ -137,7 +137,7 @@ class CloseInterleavingTest extends EngineFixture {
   @Test
   void closingInTheMiddleOfAcquisitionsLeavesNothing() throws Exception {
     for (int i = 0; i < 200; i++) {
-      Engine client = anotherClient();
+      DefaultLockClient client = anotherClient();
       Background<Object> acquiring =
           inBackground(
               () -> {
@@ -174,7 +174,7 @@ class CloseInterleavingTest extends EngineFixture {
   }
 
   /** Lets the client be closed while a lease that is being released is handed over to it. */
-  private final class Waiting implements LocalLine.Waiter {
+  private final class Waiting implements LocalQueue.Waiter {
     private Background<Boolean> closing;
     private LeaseState lease;
     private boolean closed;
@@ -202,7 +202,7 @@ class CloseInterleavingTest extends EngineFixture {
     }
 
     @Override
-    public void onHandOver(LeaseState granted) {
+    public void onHandoff(LeaseState granted) {
       lease = granted;
     }
 

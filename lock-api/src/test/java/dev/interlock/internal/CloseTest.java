@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class CloseTest extends EngineFixture {
 
-  private static final Duration DRAIN = TERM.multipliedBy(3);
+  private static final Duration DRAIN = TTL.multipliedBy(3);
 
   private Background<Boolean> closing(Duration drain) {
     Background<Boolean> closing =
@@ -35,7 +35,7 @@ class CloseTest extends EngineFixture {
     Background<Boolean> closing = closing(DRAIN);
     assertThrows(IllegalStateException.class, () -> engine.lock("c"));
     for (int i = 0; i < 6; i++) {
-      time.advance(TERM.dividedBy(3));
+      time.advance(TTL.dividedBy(3));
       first.renew();
       second.renew();
     }
@@ -51,8 +51,8 @@ class CloseTest extends EngineFixture {
   void whatIsHeldWhenTheDrainIsOverIsLostToIt() throws Exception {
     Lease lease = acquire(RENEWED);
     MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
-    Background<Boolean> closing = closing(TERM.dividedBy(3));
-    time.pass(TERM.dividedBy(3));
+    Background<Boolean> closing = closing(TTL.dividedBy(3));
+    time.pass(TTL.dividedBy(3));
     assertTrue(closing.get());
     for (Lease lost : List.of(lease, set)) {
       assertFalse(lost.isHeld());
@@ -99,7 +99,7 @@ class CloseTest extends EngineFixture {
   void aReleaseTakesNoLongerThanOneRequestTimeOut() throws Exception {
     Lease lease = acquire(RENEWED);
     FakeStore.Gate renewal = store.gate(FakeStore.Op.RENEW);
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     renewal.awaitArrival();
     Background<ReleaseOutcome> release = inBackground(lease::release);
     time.awaitAsleep(release.thread);

@@ -38,11 +38,11 @@ class EdgeTest extends EngineFixture {
             time.parkUntil(blocker, untilNanos);
           }
         };
-    try (Engine client = new Engine(store::open, RENEWED, paused)) {
+    try (DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, paused)) {
       armed[0] = true;
       Lease lease = client.lock("a", FIXED).acquire();
       assertTrue(pause.isEmpty());
-      time.sleepMachine(TERM.plusSeconds(1));
+      time.sleepMachine(TTL.plusSeconds(1));
       assertTrue(!lease.isHeld());
     }
   }
@@ -64,8 +64,8 @@ class EdgeTest extends EngineFixture {
     var unused = state[0].release();
     Lease lease = next.get();
     for (int i = 0; i < 9; i++) {
-      time.advance(TERM.dividedBy(3));
-      Waits.until("a renewal", () -> lease.remainingValidity().equals(TERM));
+      time.advance(TTL.dividedBy(3));
+      Waits.until("a renewal", () -> lease.remainingValidity().equals(TTL));
     }
   }
 
@@ -74,11 +74,11 @@ class EdgeTest extends EngineFixture {
     Lease first = acquire(RENEWED);
     Background<Lease> next = inBackground(() -> acquire(RENEWED));
     time.awaitAsleep(next.thread);
-    time.sleepMachine(TERM.multipliedBy(3).dividedBy(4));
+    time.sleepMachine(TTL.multipliedBy(3).dividedBy(4));
     first.close();
     Lease lease = next.get();
     assertTrue(
-        lease.remainingValidity().compareTo(TERM.multipliedBy(2).dividedBy(3)) >= 0,
+        lease.remainingValidity().compareTo(TTL.multipliedBy(2).dividedBy(3)) >= 0,
         () -> "left: " + lease.remainingValidity());
     lease.close();
   }

@@ -19,10 +19,10 @@ import org.junit.jupiter.api.AfterEach;
 /** An engine on a clock that stands still, in front of a server that does as it is told. */
 abstract class EngineFixture {
 
-  static final Duration TERM = Duration.ofSeconds(9);
+  static final Duration TTL = Duration.ofSeconds(9);
   static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
   static final LockOptions RENEWED =
-      LockOptions.builder().term(TERM).requestTimeout(REQUEST_TIMEOUT).build();
+      LockOptions.builder().ttl(TTL).requestTimeout(REQUEST_TIMEOUT).build();
   static final LockOptions FIXED = RENEWED.toBuilder().autoRenew(false).build();
 
   /** How often to look at what nobody waits for by the clock. */
@@ -30,18 +30,18 @@ abstract class EngineFixture {
 
   final ManualTime time = new ManualTime();
   final FakeStore store = new FakeStore(time);
-  final Engine engine = new Engine(store::open, RENEWED, time);
-  private final List<Engine> others = new ArrayList<>();
+  final DefaultLockClient engine = new DefaultLockClient(store::open, RENEWED, time);
+  private final List<DefaultLockClient> others = new ArrayList<>();
 
   @AfterEach
   void close() {
     store.down(false);
     engine.close();
-    others.forEach(Engine::close);
+    others.forEach(DefaultLockClient::close);
   }
 
-  Engine anotherClient() {
-    Engine other = new Engine(store::open, RENEWED, time);
+  DefaultLockClient anotherClient() {
+    DefaultLockClient other = new DefaultLockClient(store::open, RENEWED, time);
     others.add(other);
     return other;
   }

@@ -97,7 +97,7 @@ final class FakeStore {
   private final List<Claim> endedSessions = new ArrayList<>();
   private @Nullable Error nextError;
   private boolean onSessions;
-  private @Nullable Duration certainFor;
+  private @Nullable Duration validityPerConfirmation;
   private boolean watchesFail;
   private boolean unwatchingFails;
   private Duration hint;
@@ -156,13 +156,13 @@ final class FakeStore {
   }
 
   /** The same, and each answer makes a session certain for only so long. */
-  synchronized void onSessionsCertainFor(Duration duration) {
+  synchronized void onSessionsValidityPerConfirmation(Duration duration) {
     onSessions = true;
-    certainFor = duration;
+    validityPerConfirmation = duration;
   }
 
-  private synchronized Duration certainFor(Claim claim) {
-    return certainFor == null ? claim.term() : certainFor;
+  private synchronized Duration validityPerConfirmation(Claim claim) {
+    return validityPerConfirmation == null ? claim.ttl() : validityPerConfirmation;
   }
 
   synchronized void watchesFail(boolean fail) {
@@ -175,8 +175,8 @@ final class FakeStore {
   }
 
   /** What a busy server answers from now on for when to look again. */
-  synchronized void hint(Duration lookAgain) {
-    hint = lookAgain;
+  synchronized void hint(Duration pollInterval) {
+    hint = pollInterval;
   }
 
   /** Decides over the next call of the kind. */
@@ -263,13 +263,13 @@ final class FakeStore {
   }
 
   /** Somebody else holds the lock. */
-  synchronized void occupy(String name, Duration term) {
-    holds.put(name, new Hold("somebody", time.nanoTime() + term.toNanos(), ++tokens, "somebody"));
+  synchronized void occupy(String name, Duration ttl) {
+    holds.put(name, new Hold("somebody", time.nanoTime() + ttl.toNanos(), ++tokens, "somebody"));
   }
 
   /** A request to acquire arrives that was held up on its way, and given up by its sender. */
   synchronized void arrive(Claim heldUp) {
-    long until = time.nanoTime() + heldUp.term().toNanos();
+    long until = time.nanoTime() + heldUp.ttl().toNanos();
     holds.put(heldUp.name(), new Hold(heldUp.id(), until, ++tokens, heldUp.holder()));
   }
 
@@ -353,15 +353,16 @@ final class FakeStore {
         if (hold != null && hold.until() - now > 0) {
           attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(hold.until() - now) : hint);
         } else {
-          long until = now + claim.term().toNanos();
+          long until = now + claim.ttl().toNanos();
           holds.put(claim.name(), new Hold(claim.id(), until, ++tokens, claim.holder()));
           holders.put(claim.name(), reason -> context.lost(claim, reason, "told by the server"));
           // Counted from here, which is too late: the engine must put it right.
           attempt =
               new Attempt.Granted(
                   onSessions
-                      ? Grant.onSession(claim, tokens, now, certainFor(claim), claim.term())
-                      : Grant.lapsing(claim, tokens, until, claim.term()));
+                      ? Grant.onSession(
+                          claim, tokens, now, validityPerConfirmation(claim), claim.ttl())
+                      : Grant.lapsing(claim, tokens, until, claim.ttl()));
         }
       }
       fate.after();
@@ -392,9 +393,9 @@ final class FakeStore {
             if (hold == null || !hold.id().equals(claim.id()) || hold.until() - now <= 0) {
               outcomes.add(new Renewal.Gone(LossReason.TAKEN, "not there"));
             } else {
-              long until = now + claim.term().toNanos();
+              long until = now + claim.ttl().toNanos();
               holds.put(claim.name(), new Hold(hold.id(), until, hold.token(), hold.label()));
-              outcomes.add(new Renewal.Renewed(now + certainFor(claim).toNanos()));
+              outcomes.add(new Renewal.Renewed(now + validityPerConfirmation(claim).toNanos()));
             }
           }
         }

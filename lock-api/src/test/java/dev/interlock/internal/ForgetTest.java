@@ -35,7 +35,7 @@ class ForgetTest extends EngineFixture {
 
   @Test
   void anAttemptThatFoundTheLockTaken() {
-    store.occupy("a", TERM);
+    store.occupy("a", TTL);
     assertTrue(engine.lock("a").tryAcquire().isEmpty());
     assertAllForgotten(1);
   }
@@ -85,7 +85,7 @@ class ForgetTest extends EngineFixture {
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));
-    time.advance(TERM);
+    time.advance(TTL);
     assertEquals(LossReason.EXPIRED, get(told).reason());
   }
 
@@ -98,7 +98,7 @@ class ForgetTest extends EngineFixture {
       leases.add(engine.lock("a" + i, FIXED).acquire());
     }
     store.down(true);
-    time.advance(TERM);
+    time.advance(TTL);
     for (Lease lease : leases) {
       assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
     }

@@ -70,7 +70,7 @@ class LeakInterleavingTest extends EngineFixture {
   @Test
   void anAcquisitionThatRunsOutOfStackAtTheHeadLeavesNoHead() {
     InterceptedTime intercepted = new InterceptedTime(time);
-    try (Engine client = new Engine(store::open, RENEWED, intercepted)) {
+    try (DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, intercepted)) {
       intercepted.whenCalledHere(
           "nextAttempt",
           () -> {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class LeaseEndInterleavingTest extends EngineFixture {
 
   private static final Duration MAX_HOLD = Duration.ofSeconds(1);
-  private static final Duration INTERVAL = TERM.dividedBy(3);
+  private static final Duration INTERVAL = TTL.dividedBy(3);
 
   @Test
   void theMaximumHoldOfASetIsToldAtOnce() throws Exception {
@@ -31,7 +31,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void theMaximumHoldCutsAFixedTermShortOnASession() throws Exception {
+  void theMaximumHoldCutsAFixedTtlShortOnASession() throws Exception {
     store.onSessions();
     LockOptions options = FIXED.toBuilder().maxHold(MAX_HOLD).build();
     assertEquals(
@@ -40,20 +40,20 @@ class LeaseEndInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aFixedTermOnASessionIsExtendedUpToTheMaximumHold() throws Exception {
+  void aFixedTtlOnASessionIsExtendedUpToTheMaximumHold() throws Exception {
     store.onSessions();
-    Duration maxHold = TERM.plus(INTERVAL);
+    Duration maxHold = TTL.plus(INTERVAL);
     Lease lease = acquire(FIXED.toBuilder().maxHold(maxHold).build());
     time.advance(INTERVAL);
     lease.renew();
-    assertEquals(TERM, lease.remainingValidity());
+    assertEquals(TTL, lease.remainingValidity());
     time.advance(INTERVAL);
     lease.renew();
-    assertEquals(TERM.minus(INTERVAL), lease.remainingValidity());
+    assertEquals(TTL.minus(INTERVAL), lease.remainingValidity());
   }
 
   @Test
-  void theMaximumHoldOfAFixedTermFreesTheLock() throws Exception {
+  void theMaximumHoldOfAFixedTtlFreesTheLock() throws Exception {
     Lease lease = acquire(FIXED.toBuilder().maxHold(MAX_HOLD).build());
     time.advance(MAX_HOLD);
     assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());

@@ -21,15 +21,14 @@ import org.junit.jupiter.api.Test;
 /** The lease's states under concurrent release, loss, renewal and looks: as if one by one. */
 class LeaseLincheckTest {
 
-  private static final LockOptions OPTIONS =
-      LockOptions.builder().term(Duration.ofHours(1)).build();
+  private static final LockOptions OPTIONS = LockOptions.builder().ttl(Duration.ofHours(1)).build();
   private static final AtomicReference<BackendContext> CONTEXT = new AtomicReference<>();
   private static final ManualTime TIME = new ManualTime();
   private static final FakeStore STORE = new FakeStore(TIME);
-  private static final Engine ENGINE = engine();
+  private static final DefaultLockClient ENGINE = engine();
 
-  private static Engine engine() {
-    return new Engine(
+  private static DefaultLockClient engine() {
+    return new DefaultLockClient(
         context -> {
           CONTEXT.set(context);
           return STORE.open(context);

@@ -24,7 +24,7 @@ class LeaseValidityTest extends EngineFixture {
   void validityIsCountedFromBeforeTheGrantingRequestWasSent() throws Exception {
     store.next(FakeStore.Op.ACQUIRE, () -> time.pass(Duration.ofMillis(300)));
     try (Lease lease = acquire(FIXED)) {
-      assertEquals(TERM.minusMillis(300), lease.remainingValidity());
+      assertEquals(TTL.minusMillis(300), lease.remainingValidity());
     }
   }
 
@@ -34,25 +34,25 @@ class LeaseValidityTest extends EngineFixture {
       time.advance(Duration.ofSeconds(5));
       store.next(FakeStore.Op.RENEW, () -> time.pass(Duration.ofMillis(300)));
       lease.renew();
-      assertEquals(TERM.minusMillis(300), lease.remainingValidity());
+      assertEquals(TTL.minusMillis(300), lease.remainingValidity());
     }
   }
 
   @Test
-  void aGrantThatComesAfterItsTermIsUndoneAndCountsAsNotGranted() {
-    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(TERM));
+  void aGrantThatComesAfterItsTtlIsUndoneAndCountsAsNotGranted() {
+    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(TTL));
     LockUnavailableException e =
         assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
-    assertTrue(e.getMessage().contains("came after its term"), e.getMessage());
+    assertTrue(e.getMessage().contains("came after its TTL"), e.getMessage());
     awaitCalls(FakeStore.Op.RELEASE, 1);
     awaitFree("a");
   }
 
   @Test
-  void aLeaseThatIsNotRenewedEndsAtItsTermAndSaysSoOnce() throws Exception {
+  void aLeaseThatIsNotRenewedEndsAtItsTtlAndSaysSoOnce() throws Exception {
     Lease lease = acquire(FIXED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
-    time.advance(TERM.minusNanos(1));
+    time.advance(TTL.minusNanos(1));
     assertTrue(lease.isHeld());
     assertFalse(lease.lost().isDone());
     time.advance(Duration.ofNanos(1));
@@ -61,7 +61,7 @@ class LeaseValidityTest extends EngineFixture {
     assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    time.advance(TERM);
+    time.advance(TTL);
     assertTrue(events.isEmpty(), () -> "also told " + events);
     assertThrows(LeaseLostException.class, lease::ensureHeld);
     assertThrows(LeaseLostException.class, lease::renew);
@@ -72,7 +72,7 @@ class LeaseValidityTest extends EngineFixture {
   void isHeldTurnsFalseByTheClockAloneBeforeAnyTimerHasRun() throws Exception {
     Lease lease = acquire(FIXED);
     // As in a process that was stopped and continues: the clock has moved, no thread has run.
-    time.pass(TERM);
+    time.pass(TTL);
     assertFalse(lease.isHeld());
     assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
   }
@@ -80,7 +80,7 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void aMachineThatSleptLosesWhatTheWallClockHasOutrun() throws Exception {
     Lease lease = acquire(FIXED);
-    time.sleepMachine(TERM.minusMillis(1));
+    time.sleepMachine(TTL.minusMillis(1));
     assertTrue(lease.isHeld());
     time.sleepMachine(Duration.ofMillis(2));
     assertFalse(lease.isHeld());
@@ -93,7 +93,7 @@ class LeaseValidityTest extends EngineFixture {
     for (LockOptions options : List.of(RENEWED, FIXED)) {
       Lease lease = acquire(options);
       time.advance(Duration.ofMillis(1_200));
-      time.sleepMachine(TERM);
+      time.sleepMachine(TTL);
       time.advance(Duration.ofSeconds(1));
       assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
       awaitFree("a");
@@ -101,9 +101,9 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void aMachineThatSleptForAPartOfTheTermLosesTheLeaseThatMuchEarlier() throws Exception {
+  void aMachineThatSleptForAPartOfTheTtlLosesTheLeaseThatMuchEarlier() throws Exception {
     Lease lease = acquire(FIXED);
-    time.sleepMachine(TERM.minusSeconds(3));
+    time.sleepMachine(TTL.minusSeconds(3));
     time.advance(Duration.ofSeconds(2));
     assertTrue(lease.isHeld());
     time.advance(Duration.ofSeconds(1).plusMillis(1));
@@ -113,10 +113,10 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void aLeaseThatHasValidityLeftAfterASleepIsRenewedInTime() throws Exception {
     Lease lease = acquire(RENEWED);
-    time.sleepMachine(TERM.multipliedBy(2).dividedBy(3));
+    time.sleepMachine(TTL.multipliedBy(2).dividedBy(3));
     time.advance(Duration.ofSeconds(1));
     awaitCalls(FakeStore.Op.RENEW, 1);
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     assertTrue(lease.isHeld());
     lease.close();
   }
@@ -124,7 +124,7 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void aPauseBetweenTheClocksBeforeARenewalTakesNothingBack() throws Exception {
     InterceptedTime intercepted = new InterceptedTime(time);
-    try (Engine paused = new Engine(store::open, FIXED, intercepted);
+    try (DefaultLockClient paused = new DefaultLockClient(store::open, FIXED, intercepted);
         Lease lease = paused.lock("a").acquire()) {
       time.advance(Duration.ofSeconds(1));
       Duration told = lease.remainingValidity();
@@ -141,8 +141,8 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void aLeaseThatEndsOnItsWayToAFutureIsNotAskedForAgainWhenTheTimeIsOver() throws Exception {
     InterceptedTime intercepted = new InterceptedTime(time);
-    try (Engine slow = new Engine(store::open, FIXED, intercepted)) {
-      intercepted.when("deliver", () -> time.pass(TERM.multipliedBy(2)));
+    try (DefaultLockClient slow = new DefaultLockClient(store::open, FIXED, intercepted)) {
+      intercepted.when("deliver", () -> time.pass(TTL.multipliedBy(2)));
       assertTrue(get(slow.lock("a").tryAcquireAsync(Duration.ofSeconds(1))).isEmpty());
       assertTrue(intercepted.steppedIn());
       assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
@@ -159,9 +159,9 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void theRoundingOfTheWallClockIsNotTakenForSleep() throws Exception {
     time.pass(Duration.ofNanos(600_000));
-    Lease lease = acquire(FIXED.toBuilder().term(TERM.plusNanos(500_000)).build());
+    Lease lease = acquire(FIXED.toBuilder().ttl(TTL.plusNanos(500_000)).build());
     // By its readings the wall clock has advanced half a millisecond more than the monotonic one.
-    time.pass(TERM.plusNanos(499_999));
+    time.pass(TTL.plusNanos(499_999));
     assertTrue(lease.isHeld());
     time.pass(Duration.ofNanos(1));
     assertFalse(lease.isHeld());
@@ -170,7 +170,7 @@ class LeaseValidityTest extends EngineFixture {
 
   @Test
   void sleepBetweenRequestAndReplyOfTheGrantCountsToo() {
-    store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TERM.plusMillis(1)));
+    store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TTL.plusMillis(1)));
     assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
     awaitFree("a");
   }
@@ -181,7 +181,7 @@ class LeaseValidityTest extends EngineFixture {
     Lease lease = acquire(options);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     for (int renewal = 1; renewal <= 6; renewal++) {
-      time.advance(TERM.dividedBy(3));
+      time.advance(TTL.dividedBy(3));
       next(events, LockEvent.Renewed.class);
       assertTrue(lease.isHeld(), "after renewal " + renewal);
     }
@@ -200,7 +200,7 @@ class LeaseValidityTest extends EngineFixture {
     BlockingQueue<LockEvent> events = eventsOf(lease);
     for (int renewal = 1; renewal <= 4; renewal++) {
       time.sleepMachine(Duration.ofSeconds(1));
-      time.advance(TERM.dividedBy(3));
+      time.advance(TTL.dividedBy(3));
       next(events, LockEvent.Renewed.class);
     }
     assertEquals(Duration.ofSeconds(4), ofWholeSeconds(lease.remainingValidity()));

@@ -18,7 +18,7 @@ class LockViewTest extends EngineFixture {
 
   @Test
   void whatAnInterruptedLockHasWaitedCounts() throws Exception {
-    store.occupy("a", TERM.multipliedBy(100));
+    store.occupy("a", TTL.multipliedBy(100));
     Duration wait = Duration.ofSeconds(6);
     Lock view = engine.lock("a", RENEWED.toBuilder().waitTimeout(wait).build()).asLock();
     Background<Boolean> waiter =
@@ -97,7 +97,7 @@ class LockViewTest extends EngineFixture {
     Lock view = engine.lock("a", FIXED).asLock();
     view.lock();
     view.lock();
-    time.advance(TERM);
+    time.advance(TTL);
     assertThrows(LeaseLostException.class, view::lock);
     assertThrows(LeaseLostException.class, view::unlock);
     assertThrows(LeaseLostException.class, view::unlock);

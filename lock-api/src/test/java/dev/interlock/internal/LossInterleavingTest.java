@@ -13,9 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/**
- * What ends a lease, against a release or a hand-over that takes place between two of its lines.
- */
+/** What ends a lease, against a release or a handoff that takes place between two of its lines. */
 class LossInterleavingTest {
 
   private static final Duration MAX_HOLD = Duration.ofSeconds(1);
@@ -25,7 +23,8 @@ class LossInterleavingTest {
   private final ManualTime time = new ManualTime();
   private final InterceptedTime intercepted = new InterceptedTime(time);
   private final FakeStore store = new FakeStore(time);
-  private final Engine engine = new Engine(store::open, EngineFixture.RENEWED, intercepted);
+  private final DefaultLockClient engine =
+      new DefaultLockClient(store::open, EngineFixture.RENEWED, intercepted);
 
   @AfterEach
   void close() {
@@ -58,7 +57,7 @@ class LossInterleavingTest {
 
   @Test
   void theTimerLivesOnWhenALeaseIsHandedOverAndEndsWhileItIsLookedAt() throws Exception {
-    Duration maxHold = EngineFixture.TERM.dividedBy(2);
+    Duration maxHold = EngineFixture.TTL.dividedBy(2);
     Lease first = acquire(EngineFixture.RENEWED.toBuilder().maxHold(maxHold).build());
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
     intercepted.when(
@@ -67,11 +66,11 @@ class LossInterleavingTest {
           first.release();
           time.pass(maxHold);
         });
-    time.advance(EngineFixture.TERM.dividedBy(3).minusMillis(1));
+    time.advance(EngineFixture.TTL.dividedBy(3).minusMillis(1));
     assertTrue(intercepted.steppedIn());
     Lease lease = EngineFixture.get(second);
     store.delete("a");
-    time.advance(EngineFixture.TERM.dividedBy(3));
+    time.advance(EngineFixture.TTL.dividedBy(3));
     EngineFixture.get(lease.lost());
   }
 
@@ -120,7 +119,7 @@ class LossInterleavingTest {
   }
 
   /** Stands in line so as to step in when a lease that is being released looks for a successor. */
-  private final class Bystander implements LocalLine.Waiter {
+  private final class Bystander implements LocalQueue.Waiter {
     private final Runnable action;
     private boolean asked;
 
@@ -147,7 +146,7 @@ class LossInterleavingTest {
     }
 
     @Override
-    public void onHandOver(LeaseState lease) {
+    public void onHandoff(LeaseState lease) {
       throw new AssertionError("does not fit");
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class MultiLockTest extends EngineFixture {
 
-  private static final Duration LONG = TERM.multipliedBy(100);
+  private static final Duration LONG = TTL.multipliedBy(100);
 
   @Test
   void namesAreTakenOnceInTheOrderOfTheirCodePoints() throws Exception {
@@ -49,18 +49,18 @@ class MultiLockTest extends EngineFixture {
     Waits.until("the watch", () -> store.watchers() == 1);
     for (int i = 0; i < 9; i++) {
       int renewals = store.calls(FakeStore.Op.RENEW);
-      time.advance(TERM.dividedBy(3));
+      time.advance(TTL.dividedBy(3));
       Waits.until("a renewal", () -> store.calls(FakeStore.Op.RENEW) > renewals);
       assertTrue(store.holds("a"));
     }
     time.advance(Duration.ofSeconds(1));
     store.free("b");
     MultiLease lease = waiter.get();
-    assertEquals(TERM, lease.remainingValidity());
+    assertEquals(TTL, lease.remainingValidity());
     int renewals = store.calls(FakeStore.Op.RENEW);
-    time.advance(TERM.minusMillis(1));
+    time.advance(TTL.minusMillis(1));
     assertTrue(lease.isHeld());
-    assertEquals(renewals, store.calls(FakeStore.Op.RENEW), "fixed terms are not renewed");
+    assertEquals(renewals, store.calls(FakeStore.Op.RENEW), "fixed TTLs are not renewed");
     time.advance(Duration.ofMillis(1));
     assertFalse(lease.isHeld());
     assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
@@ -70,7 +70,7 @@ class MultiLockTest extends EngineFixture {
   void aSetIsTakenAnewIfARenewalBeforeTheGrantIsNotAnswered() throws Exception {
     Background<MultiLease> waiter = acquireWithTheStoreDownBeforeTheGrant();
     long from = time.nanoTime();
-    advanceUntil("half the term", () -> time.nanoTime() - from > TERM.dividedBy(2).toNanos());
+    advanceUntil("half the TTL", () -> time.nanoTime() - from > TTL.dividedBy(2).toNanos());
     assertFalse(waiter.result.isDone());
     store.down(false);
     advanceUntil("the set", waiter.result::isDone);
@@ -81,7 +81,7 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void aStoreThatIsDownBeforeTheGrantEndsTheAcquisitionAfterOneTerm() throws Exception {
+  void aStoreThatIsDownBeforeTheGrantEndsTheAcquisitionAfterOneTtl() throws Exception {
     Background<MultiLease> waiter = acquireWithTheStoreDownBeforeTheGrant();
     long from = time.nanoTime();
     advanceUntil("the end", waiter.result::isDone);
@@ -89,7 +89,7 @@ class MultiLockTest extends EngineFixture {
     assertEquals(LockUnavailableException.class, failure.getCause().getClass());
     long waited = time.nanoTime() - from;
     assertTrue(
-        waited >= TERM.toNanos() && waited < TERM.plusSeconds(2).toNanos(),
+        waited >= TTL.toNanos() && waited < TTL.plusSeconds(2).toNanos(),
         () -> Duration.ofNanos(waited).toString());
   }
 
@@ -122,7 +122,7 @@ class MultiLockTest extends EngineFixture {
   void aLostAnswerBeforeTheGrantDoesNotEndATimedAttempt() throws Exception {
     store.loseReply(FakeStore.Op.RENEW);
     Background<Optional<MultiLease>> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b")).tryAcquire(TERM));
+        inBackground(() -> engine.lockAll(List.of("a", "b")).tryAcquire(TTL));
     advanceUntil("the set", waiter.result::isDone);
     try (MultiLease lease = waiter.get().orElseThrow()) {
       assertTrue(lease.isHeld());
@@ -178,13 +178,13 @@ class MultiLockTest extends EngineFixture {
   void oneThatIsLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
     store.occupy("b", LONG);
     Background<Optional<MultiLease>> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire(TERM));
+        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire(TTL));
     Waits.until("the watch", () -> store.watchers() == 1);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     store.delete("a");
     store.free("b");
     gate.awaitArrival();
-    time.advance(TERM);
+    time.advance(TTL);
     gate.open();
     ExecutionException failure = assertThrows(ExecutionException.class, waiter::get);
     assertEquals(LockUnavailableException.class, failure.getCause().getClass());
@@ -195,7 +195,7 @@ class MultiLockTest extends EngineFixture {
   void losingOneLosesAllAndReleasesTheRest() throws Exception {
     MultiLease lease = engine.lockAll(List.of("a", "b", "c")).acquire();
     store.delete("b");
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
     assertFalse(lease.isHeld());
     Waits.until("the rest to be free", () -> !store.holds("a") && !store.holds("c"));

@@ -33,10 +33,11 @@ class NextHeadInQueueTest {
   private final int number = numbers++;
   private final ManualTime time = new ManualTime();
   private final InterceptedTime intercepted = new InterceptedTime(time);
-  private final Engine engine = new Engine(this::memory, RENEWED, intercepted);
+  private final DefaultLockClient engine =
+      new DefaultLockClient(this::memory, RENEWED, intercepted);
   private volatile Runnable beforeRelease = () -> {};
-  private final Engine stranger =
-      new Engine(
+  private final DefaultLockClient stranger =
+      new DefaultLockClient(
           c -> new MemoryProvider().open(LockUri.parse("memory:next-head-" + number), c),
           RENEWED,
           time);
@@ -67,11 +68,11 @@ class NextHeadInQueueTest {
   /**
    * The machine sleeps while the first head begins its lease. The timer's thread, which is the
    * first to go on, loses it, lets it be undone, and makes the second the head: that one finds the
-   * contest of the first, whose place has been granted already.
+   * acquire loop of the first, whose place has been granted already.
    */
   @Test
   void theNextHeadDoesNotTakeOverWhatIsBeingUndone() throws Exception {
-    nextHeadAfter(RENEWED, () -> time.sleepMachine(EngineFixture.TERM.plusSeconds(1)));
+    nextHeadAfter(RENEWED, () -> time.sleepMachine(EngineFixture.TTL.plusSeconds(1)));
   }
 
   /** No sleep: the first head's thread pauses for longer than the maximum hold of its lease. */

@@ -2,7 +2,7 @@ package dev.interlock.internal;
 
 import static dev.interlock.internal.EngineFixture.FIXED;
 import static dev.interlock.internal.EngineFixture.RENEWED;
-import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.TTL;
 import static dev.interlock.internal.EngineFixture.get;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -24,7 +24,7 @@ class NextHeadTest {
   private final ManualTime time = new ManualTime();
   private final InterceptedTime intercepted = new InterceptedTime(time);
   private final FakeStore store = new FakeStore(time);
-  private final Engine engine = new Engine(store::open, RENEWED, intercepted);
+  private final DefaultLockClient engine = new DefaultLockClient(store::open, RENEWED, intercepted);
 
   @AfterEach
   void close() {
@@ -72,8 +72,8 @@ class NextHeadTest {
   }
 
   /**
-   * The first head's lease is lost between LeaseState.begin's engine.add and Contest.begin's end():
-   * the second is the head already, and contends, when the first goes on.
+   * The first head's lease is lost between LeaseState.begin's engine.add and AcquireLoop.begin's
+   * end(): the second is the head already, and contends, when the first goes on.
    */
   private Background<Lease> secondHeadWhileTheFirstBegins(boolean inLine, Runnable beforeReply)
       throws Exception {
@@ -150,7 +150,7 @@ class NextHeadTest {
   }
 
   @Test
-  void aCloseThatMeetsAHandOverTellsTheOneItIsHandedOverTo() throws Exception {
+  void aCloseThatMeetsAHandoffTellsTheOneItIsHandedOverTo() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(second.thread);
@@ -195,7 +195,7 @@ class NextHeadTest {
 
   @Test
   void aSleepBetweenTheGrantAndTheFirstLookOfTheWatchIsTold() throws Exception {
-    intercepted.whenCalledHere("begin", () -> time.sleepMachine(TERM.plusSeconds(1)));
+    intercepted.whenCalledHere("begin", () -> time.sleepMachine(TTL.plusSeconds(1)));
     Lease lease = engine.lock("a", FIXED).acquire();
     assertTrue(intercepted.steppedIn());
     CompletableFuture<?> lost = lease.lost();

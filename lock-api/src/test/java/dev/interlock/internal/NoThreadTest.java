@@ -63,14 +63,15 @@ class NoThreadTest extends EngineFixture {
     }
   }
 
-  private final Engine client = new Engine(store::open, RENEWED, new OneThread());
+  private final DefaultLockClient client =
+      new DefaultLockClient(store::open, RENEWED, new OneThread());
 
   @BeforeEach
   void occupyTheThreads() {
-    store.occupy("held", TERM.multipliedBy(100));
+    store.occupy("held", TTL.multipliedBy(100));
     var single = client.lock("held").acquireAsync();
     Waits.until("the thread to be taken", () -> store.watchers() == 1);
-    store.occupy("held too", TERM.multipliedBy(100));
+    store.occupy("held too", TTL.multipliedBy(100));
     var set = client.lockAll(List.of("held too")).acquireAsync();
     Waits.until("the thread for sets to be taken", () -> store.watchers() == 2);
     assertTrue(!single.isDone() && !set.isDone());

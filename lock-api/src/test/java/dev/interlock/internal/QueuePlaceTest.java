@@ -2,7 +2,7 @@ package dev.interlock.internal;
 
 import static dev.interlock.internal.EngineFixture.FIXED;
 import static dev.interlock.internal.EngineFixture.RENEWED;
-import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.TTL;
 import static dev.interlock.internal.EngineFixture.get;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -29,15 +29,15 @@ class QueuePlaceTest {
 
   private static final Duration BRIEF = Duration.ofSeconds(1);
   private static final LockOptions LONG =
-      RENEWED.toBuilder().term(TERM.multipliedBy(100)).autoRenew(false).build();
+      RENEWED.toBuilder().ttl(TTL.multipliedBy(100)).autoRenew(false).build();
 
   private final ManualTime time = new ManualTime();
-  private final Engine holder = client();
-  private final Engine engine = client();
-  private final Engine stranger = client();
+  private final DefaultLockClient holder = client();
+  private final DefaultLockClient engine = client();
+  private final DefaultLockClient stranger = client();
 
-  private Engine client() {
-    return new Engine(QueuePlaceTest::memory, RENEWED, time);
+  private DefaultLockClient client() {
+    return new DefaultLockClient(QueuePlaceTest::memory, RENEWED, time);
   }
 
   private static LockBackend memory(BackendContext context) {
@@ -55,7 +55,7 @@ class QueuePlaceTest {
     return holder.inspect("a").waiters().size();
   }
 
-  private Background<Lease> waiter(Engine client, LockOptions options) {
+  private Background<Lease> waiter(DefaultLockClient client, LockOptions options) {
     Background<Lease> waiter = inBackground(() -> client.lock("a", options).acquire());
     time.awaitAsleep(waiter.thread);
     return waiter;
@@ -121,8 +121,8 @@ class QueuePlaceTest {
     held.close();
     try (Lease lease = patient.get()) {
       for (int i = 0; i < 9; i++) {
-        time.advance(TERM.dividedBy(3));
-        Waits.until("a renewal", () -> lease.remainingValidity().equals(TERM));
+        time.advance(TTL.dividedBy(3));
+        Waits.until("a renewal", () -> lease.remainingValidity().equals(TTL));
       }
     }
     Waits.until("nothing to be left", () -> engine.residue() == 0);

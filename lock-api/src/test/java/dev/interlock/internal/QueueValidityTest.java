@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import static dev.interlock.internal.EngineFixture.RENEWED;
-import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.TTL;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -49,7 +49,7 @@ class QueueValidityTest {
     public Place join(Claim claim, Deadline deadline) {
       long sentAt = time.nanoTime();
       if (joined.incrementAndGet() <= sleeps) {
-        time.sleepMachine(TERM.plusMillis(1));
+        time.sleepMachine(TTL.plusMillis(1));
       }
       WakeUp closed = new WakeUp(time);
       return new Place() {
@@ -58,7 +58,7 @@ class QueueValidityTest {
           time.sleepMachine(setBack.negated());
           return busy && (closed.await(limit) || limit.hasPassed())
               ? new Attempt.Busy(Duration.ZERO)
-              : new Attempt.Granted(Grant.forTerm(claim, joined.get(), sentAt));
+              : new Attempt.Granted(Grant.forTtl(claim, joined.get(), sentAt));
         }
 
         @Override
@@ -95,7 +95,7 @@ class QueueValidityTest {
     @Override
     public Renewal renew(Grant grant, Deadline deadline) {
       return stands
-          ? new Renewal.Renewed(time.nanoTime() + TERM.toNanos())
+          ? new Renewal.Renewed(time.nanoTime() + TTL.toNanos())
           : new Renewal.Gone(LossReason.TAKEN, "not there");
     }
 
@@ -115,13 +115,13 @@ class QueueValidityTest {
 
   @Test
   void sleepBetweenGettingInLineAndTheGrantCountsToo() throws Exception {
-    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+    try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       EngineFixture.Background<Optional<Lease>> waiter =
-          inBackground(() -> engine.lock("a").tryAcquire(TERM.multipliedBy(2)));
+          inBackground(() -> engine.lock("a").tryAcquire(TTL.multipliedBy(2)));
       time.awaitAsleep(waiter.thread);
       assertFalse(waiter.result.isDone(), "a grant from before the machine slept was taken");
       Waits.until("the late grant to be given back", () -> released.size() == 1);
-      time.advance(TERM);
+      time.advance(TTL);
       Lease lease = waiter.get().orElseThrow();
       assertEquals(2, joined.get());
       assertTrue(lease.isHeld());
@@ -132,21 +132,21 @@ class QueueValidityTest {
   @Test
   void aGrantThatTheStoreConfirmsAfterTheMachineSleptInLineIsTaken() throws Exception {
     stands = true;
-    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time);
+    try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time);
         Lease lease = engine.lock("a").acquire()) {
       assertEquals(1, joined.get());
-      assertEquals(TERM, lease.remainingValidity());
+      assertEquals(TTL, lease.remainingValidity());
     }
   }
 
   @Test
   void aClockThatWasSetBackInLineHidesNoSleep() throws Exception {
     sleeps = 0;
-    setBack = TERM;
-    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+    setBack = TTL;
+    try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       Lease lease = engine.lock("a").acquire();
-      assertEquals(TERM, lease.remainingValidity());
-      time.sleepMachine(TERM.plusMillis(1));
+      assertEquals(TTL, lease.remainingValidity());
+      time.sleepMachine(TTL.plusMillis(1));
       assertFalse(lease.isHeld());
     }
   }
@@ -154,7 +154,7 @@ class QueueValidityTest {
   @Test
   void grantsThatAreAlwaysLateAreAskedForLessAndLessOften() throws Exception {
     sleeps = Integer.MAX_VALUE;
-    try (Engine engine = new Engine(context -> new Sleepy(), RENEWED, time)) {
+    try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       EngineFixture.Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
       while (!waiter.result.isDone()) {
         Waits.until("a pause", () -> waiter.result.isDone() || time.isAsleep(waiter.thread));
@@ -169,7 +169,7 @@ class QueueValidityTest {
   @Test
   void aPlaceThatFailsToCloseDoesNotKeepTheClientFromClosing() throws Exception {
     busy = true;
-    Engine engine = new Engine(context -> new Sleepy(), RENEWED, time);
+    DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time);
     EngineFixture.Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
     engine.close();

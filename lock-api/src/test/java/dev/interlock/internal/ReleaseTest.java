@@ -69,7 +69,7 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseThatIsRefusedForATermIsLeftToTheEndOfTheTerm() throws Exception {
+  void aReleaseThatIsRefusedForATtlIsLeftToTheEndOfTheTtl() throws Exception {
     Lease lease = acquire(RENEWED);
     store.refuse(true);
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
@@ -79,14 +79,14 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseThatIsRefusedForATermEndsTheSessionOnWhichTheLockHangs() throws Exception {
+  void aReleaseThatIsRefusedForATtlEndsTheSessionOnWhichTheLockHangs() throws Exception {
     store.onSessions();
     Lease lease = acquire(RENEWED);
     store.refuse(true);
     long from = time.nanoTime();
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
     advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
-    assertTrue(time.nanoTime() - from >= TERM.toNanos(), "ended early");
+    assertTrue(time.nanoTime() - from >= TTL.toNanos(), "ended early");
     assertEquals(List.of(store.lastClaim()), store.endedSessions());
     assertEquals(store.endedSessions(), store.forgotten());
   }
@@ -102,13 +102,13 @@ class ReleaseTest extends EngineFixture {
     advanceUntil("a refusal", () -> store.calls(FakeStore.Op.RELEASE) > refused);
     store.down(true);
     long from = time.nanoTime();
-    advanceUntil("a long outage", () -> time.nanoTime() - from > 2 * TERM.toNanos());
+    advanceUntil("a long outage", () -> time.nanoTime() - from > 2 * TTL.toNanos());
     int unanswered = store.calls(FakeStore.Op.RELEASE);
     advanceUntil("one more try", () -> store.calls(FakeStore.Op.RELEASE) > unanswered);
     store.down(false);
     long back = time.nanoTime();
     advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
-    assertTrue(time.nanoTime() - back >= TERM.toNanos(), "ended early");
+    assertTrue(time.nanoTime() - back >= TTL.toNanos(), "ended early");
     assertEquals(List.of(store.lastClaim()), store.endedSessions());
   }
 
@@ -246,7 +246,7 @@ class ReleaseTest extends EngineFixture {
     assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
     undo.awaitArrival();
     // The orphan has lapsed, and the same client has the lock again, when the undo gets through.
-    time.advance(TERM);
+    time.advance(TTL);
     try (Lease lease = acquire(RENEWED)) {
       undo.open();
       advanceUntil("the last undo", () -> engine.cleanup.pending() == 0);
@@ -258,7 +258,7 @@ class ReleaseTest extends EngineFixture {
   @Test
   void closingTheClientEndsItsWaits() throws Exception {
     Lease lease = acquire(RENEWED);
-    store.occupy("b", TERM.multipliedBy(100));
+    store.occupy("b", TTL.multipliedBy(100));
     Background<Lease> local = inBackground(() -> engine.lock("a").acquire());
     Background<Lease> remote = inBackground(() -> engine.lock("b").acquire());
     time.awaitAsleep(local.thread);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 class RenewalTest extends EngineFixture {
 
-  private static final Duration INTERVAL = TERM.dividedBy(3);
+  private static final Duration INTERVAL = TTL.dividedBy(3);
 
   @Test
   void aServerThatIsDownPutsTheLeaseAtRiskAndThenLosesItAtTheEndOfItsValidity() throws Exception {
@@ -29,8 +29,8 @@ class RenewalTest extends EngineFixture {
     store.down(true);
     time.advance(INTERVAL);
     LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
-    assertEquals(TERM.minus(INTERVAL), risk.remaining());
-    time.advance(TERM.minus(INTERVAL).minusNanos(1));
+    assertEquals(TTL.minus(INTERVAL), risk.remaining());
+    time.advance(TTL.minus(INTERVAL).minusNanos(1));
     assertTrue(lease.isHeld());
     time.advance(Duration.ofNanos(1));
     assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
@@ -59,14 +59,14 @@ class RenewalTest extends EngineFixture {
     store.down(true);
     time.advance(INTERVAL);
     LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
-    time.advance(TERM);
+    time.advance(TTL);
     Throwable cause = next(events, LockEvent.Lost.class).loss().getCause();
     assertEquals(risk.problem().getMessage(), cause.getMessage());
   }
 
   @Test
   void aRenewalLeavesTimeForAnother() throws Exception {
-    Lease brief = engine.lock("b", RENEWED.toBuilder().term(REQUEST_TIMEOUT).build()).acquire();
+    Lease brief = engine.lock("b", RENEWED.toBuilder().ttl(REQUEST_TIMEOUT).build()).acquire();
     Lease lease = acquire(RENEWED);
     time.advance(REQUEST_TIMEOUT.dividedBy(3));
     Waits.until("a renewal", () -> !store.patience().isEmpty());
@@ -84,10 +84,10 @@ class RenewalTest extends EngineFixture {
     time.advance(INTERVAL);
     next(events, LockEvent.AtRisk.class);
     store.down(false);
-    // Retries come at most a tenth of a term apart.
-    time.advance(TERM.dividedBy(10));
+    // Retries come at most a tenth of a TTL apart.
+    time.advance(TTL.dividedBy(10));
     next(events, LockEvent.Renewed.class);
-    assertTrue(lease.remainingValidity().compareTo(TERM.multipliedBy(8).dividedBy(10)) > 0);
+    assertTrue(lease.remainingValidity().compareTo(TTL.multipliedBy(8).dividedBy(10)) > 0);
     lease.close();
     next(events, LockEvent.Released.class);
   }
@@ -107,7 +107,7 @@ class RenewalTest extends EngineFixture {
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     time.advance(INTERVAL);
     gate.awaitArrival();
-    time.advance(TERM.minus(INTERVAL));
+    time.advance(TTL.minus(INTERVAL));
     assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
     gate.open();
     assertFalse(lease.isHeld());
@@ -130,7 +130,7 @@ class RenewalTest extends EngineFixture {
       time.advance(Duration.ofSeconds(1));
       store.down(true);
       assertThrows(LockUnavailableException.class, lease::renew);
-      assertEquals(TERM.minusSeconds(1), lease.remainingValidity());
+      assertEquals(TTL.minusSeconds(1), lease.remainingValidity());
       store.down(false);
     }
   }
@@ -150,7 +150,7 @@ class RenewalTest extends EngineFixture {
     released.open();
     assertEquals(ReleaseOutcome.RELEASED, release.get());
     int renewals = store.calls(FakeStore.Op.RENEW);
-    time.advance(TERM.multipliedBy(3));
+    time.advance(TTL.multipliedBy(3));
     assertEquals(renewals, store.calls(FakeStore.Op.RENEW));
     assertFalse(lease.lost().isDone());
   }
@@ -182,7 +182,7 @@ class RenewalTest extends EngineFixture {
         "the collector to find the lease",
         () -> {
           System.gc();
-          time.advance(TERM.dividedBy(9));
+          time.advance(TTL.dividedBy(9));
           return events.stream().anyMatch(LockEvent.Lost.class::isInstance);
         });
     LockEvent.Lost lost =
@@ -207,7 +207,7 @@ class RenewalTest extends EngineFixture {
     owner.thread.join();
     next(events, LockEvent.Acquired.class);
     time.advance(INTERVAL);
-    time.advance(TERM);
+    time.advance(TTL);
     assertEquals(LossReason.ABANDONED, next(events, LockEvent.Lost.class).loss().reason());
     Waits.until("the hold to be forgotten", () -> engine.threadHolds.size() == 0);
   }

@@ -15,7 +15,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Locks that hang on a session of which each answer promises less than a term. */
+/** Locks that hang on a session of which each answer promises less than a TTL. */
 class SessionTest extends EngineFixture {
 
   private static final Duration CERTAIN = Duration.ofSeconds(3);
@@ -23,7 +23,7 @@ class SessionTest extends EngineFixture {
 
   @BeforeEach
   void onSessions() {
-    store.onSessionsCertainFor(CERTAIN);
+    store.onSessionsValidityPerConfirmation(CERTAIN);
   }
 
   @Test
@@ -41,13 +41,13 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aFixedTermIsKeptToItsEndByTheEngineAndFreedThere() throws Exception {
+  void aFixedTtlIsKeptToItsEndByTheEngineAndFreedThere() throws Exception {
     Lease lease = acquire(FIXED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
-    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+    for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);
       next(events, LockEvent.Renewed.class);
-      Duration left = TERM.minus(past);
+      Duration left = TTL.minus(past);
       assertEquals(left.compareTo(CERTAIN) < 0 ? left : CERTAIN, lease.remainingValidity());
     }
     time.advance(INTERVAL);
@@ -56,12 +56,12 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aFixedTermThatItsProgramRenewsBeginsAnew() throws Exception {
+  void aFixedTtlThatItsProgramRenewsBeginsAnew() throws Exception {
     Lease lease = acquire(FIXED);
     time.advance(INTERVAL.dividedBy(2));
     lease.renew();
     BlockingQueue<LockEvent> events = eventsOf(lease);
-    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+    for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);
       next(events, LockEvent.Renewed.class);
     }
@@ -71,7 +71,7 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aSessionThatIsNotConfirmedLosesItsLeasesBeforeTheirTerm() throws Exception {
+  void aSessionThatIsNotConfirmedLosesItsLeasesBeforeTheirTtl() throws Exception {
     Lease lease = acquire(RENEWED);
     Lease fixed = engine.lock("b", FIXED).acquire();
     store.down(true);
@@ -96,11 +96,11 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aSetOfFixedTermsLastsForItsTerm() throws Exception {
+  void aSetOfFixedTtlsLastsForItsTtl() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     Lease set = engine.lockAll(List.of("a", "b"), FIXED).acquire();
     engine.onEvent(events::add);
-    for (Duration past = INTERVAL; past.compareTo(TERM) < 0; past = past.plus(INTERVAL)) {
+    for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);
       next(events, LockEvent.Renewed.class);
       next(events, LockEvent.Renewed.class);

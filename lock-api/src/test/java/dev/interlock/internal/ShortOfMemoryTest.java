@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import static dev.interlock.internal.EngineFixture.RENEWED;
-import static dev.interlock.internal.EngineFixture.TERM;
+import static dev.interlock.internal.EngineFixture.TTL;
 import static dev.interlock.internal.EngineFixture.get;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -30,7 +30,7 @@ class ShortOfMemoryTest {
   private final ManualTime time = new ManualTime();
   private final InterceptedTime intercepted = new InterceptedTime(time);
   private final FakeStore store = new FakeStore(time);
-  private final Engine engine = new Engine(store::open, RENEWED, intercepted);
+  private final DefaultLockClient engine = new DefaultLockClient(store::open, RENEWED, intercepted);
 
   @AfterEach
   void close() {
@@ -77,7 +77,7 @@ class ShortOfMemoryTest {
     intercepted.whenCalledHere("add", ShortOfMemoryTest::fail);
     Lease lease = engine.lock("a").acquire();
     assertTrue(intercepted.steppedIn());
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     Waits.until("it to be renewed", () -> store.calls(FakeStore.Op.RENEW) == 1);
     lease.close();
     assertFalse(store.holds("a"));
@@ -85,7 +85,7 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void aHandOverThatFailsLetsTheNextAskTheStore() throws Exception {
+  void aHandoffThatFailsLetsTheNextAskTheStore() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
     intercepted.whenCalledHere("<init>", ShortOfMemoryTest::fail);

@@ -129,7 +129,7 @@ class StackTest extends EngineFixture {
     for (int i = 0; i < 1_000; i++) {
       sets.add(engine.lockAll(List.of("x" + i, "y" + i), FIXED).acquire());
     }
-    time.sleepMachine(TERM.multipliedBy(2));
+    time.sleepMachine(TTL.multipliedBy(2));
     assertFalse(first.isHeld());
     new Diver(number -> sets.get(number % sets.size()).isHeld()).dive();
     for (MultiLease set : sets) {

@@ -23,12 +23,13 @@ import org.junit.jupiter.api.Test;
 /** A JVM that cannot start threads for a while. */
 class ThreadStartTest {
 
-  private static final Duration INTERVAL = EngineFixture.TERM.dividedBy(3);
+  private static final Duration INTERVAL = EngineFixture.TTL.dividedBy(3);
 
   private final ManualTime time = new ManualTime();
   private final FakeStore store = new FakeStore(time);
   private final Exhausted platform = new Exhausted(Platform.on(time));
-  private final Engine engine = new Engine(store::open, EngineFixture.RENEWED, platform);
+  private final DefaultLockClient engine =
+      new DefaultLockClient(store::open, EngineFixture.RENEWED, platform);
 
   @AfterEach
   void close() {
@@ -78,7 +79,7 @@ class ThreadStartTest {
     gate.awaitArrival();
     platform.exhausted = true;
     gate.open();
-    Waits.until("the renewal", () -> second.remainingValidity().equals(EngineFixture.TERM));
+    Waits.until("the renewal", () -> second.remainingValidity().equals(EngineFixture.TTL));
     platform.exhausted = false;
     second.renew();
     advanceUntil("the event", () -> !events.isEmpty());
@@ -92,7 +93,7 @@ class ThreadStartTest {
     assertEquals(0, engine.residue());
     platform.exhausted = false;
     Lease lease = engine.lock("a").acquire();
-    time.pass(EngineFixture.TERM);
+    time.pass(EngineFixture.TTL);
     EngineFixture.get(lease.lost());
   }
 

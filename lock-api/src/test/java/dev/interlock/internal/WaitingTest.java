@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 class WaitingTest extends EngineFixture {
 
-  private static final Duration LONG = TERM.multipliedBy(100);
+  private static final Duration LONG = TTL.multipliedBy(100);
 
   @Test
   void tryAcquireDoesNotWaitForTheHolder() {
@@ -107,10 +107,10 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void anUnlimitedAttemptFailsWhenTheServerHasBeenDownForATerm() throws Exception {
+  void anUnlimitedAttemptFailsWhenTheServerHasBeenDownForATtl() throws Exception {
     store.down(true);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
-    advanceInSteps(waiter, TERM.minusMillis(1));
+    advanceInSteps(waiter, TTL.minusMillis(1));
     assertFalse(waiter.result.isDone());
     advanceInSteps(waiter, Duration.ofSeconds(2));
     assertInstanceOf(
@@ -180,12 +180,12 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void cancellingAFutureThatContendsEndsTheContest() throws Exception {
+  void cancellingAFutureThatContendsEndsTheAcquireLoop() throws Exception {
     store.occupy("a", LONG);
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     assertTrue(future.cancel(false));
-    Waits.until("the end of the contest", () -> engine.line.size() == 0);
+    Waits.until("the end of the acquire loop", () -> engine.line.size() == 0);
     assertEquals(0, store.watchers());
     store.free("a");
     assertFalse(store.holds("a"));
@@ -205,7 +205,7 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aFutureTimesOutInTheLocalLine() throws Exception {
+  void aFutureTimesOutInTheLocalQueue() throws Exception {
     try (Lease lease = acquire(RENEWED)) {
       CompletableFuture<Optional<Lease>> future =
           engine.lock("a").tryAcquireAsync(Duration.ofSeconds(1));

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class MemoryStoreTest {
 
   private static final LockOptions FIXED =
-      LockOptions.builder().term(Duration.ofMillis(200)).autoRenew(false).build();
+      LockOptions.builder().ttl(Duration.ofMillis(200)).autoRenew(false).build();
 
   private static void awaitWaiters(LockClient client, int count) {
     while (client.inspect("a").waiters().size() < count) {
@@ -31,16 +31,16 @@ class MemoryStoreTest {
   }
 
   @Test
-  void namesThatNobodyAsksForAgainAreForgottenAfterTheirTerm() {
+  void namesThatNobodyAsksForAgainAreForgottenAfterTheirTtl() {
     MemoryStore store = MemoryStore.open("forgetful");
     try {
-      long term = FIXED.term().toNanos();
+      long ttl = FIXED.ttl().toNanos();
       for (int i = 0; i < 10_000; i++) {
-        Claim claim = new Claim("name " + i, "claim " + i, FIXED.term(), false, "test");
-        // Ten of them at a time are within their terms.
+        Claim claim = new Claim("name " + i, "claim " + i, FIXED.ttl(), false, "test");
+        // Ten of them at a time are within their TTLs.
         store.tryAcquire(
             new MemoryStore.Place(claim, TimeSource.system(), (lost, reason, detail) -> {}),
-            i * term / 10);
+            i * ttl / 10);
       }
       assertTrue(store.size() < 100, () -> store.size() + " entries");
     } finally {

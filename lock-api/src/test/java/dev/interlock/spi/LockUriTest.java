@@ -120,7 +120,7 @@ class LockUriTest {
         "redis://:hunter2%@h",
         "redis://:hunter2%zz@h/",
         "redis://u:hunter2@h:x",
-        "redis://:hunter2?@localhost?term=5s",
+        "redis://:hunter2?@localhost?ttl=5s",
         "redis://u:12?hunter=2@localhost",
         "redis://u:hunter2",
         "redis://:hunter2",

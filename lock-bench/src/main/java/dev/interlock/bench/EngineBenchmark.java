@@ -31,7 +31,7 @@ public class EngineBenchmark {
   private final ReentrantLock bare = new ReentrantLock();
   private final LockClient client = LockClient.open("memory:engine-benchmark");
   private final DistributedLock free = client.lock("free");
-  private final DistributedLock ofFixedTerm =
+  private final DistributedLock ofFixedTtl =
       client.lock("fixed", LockOptions.builder().autoRenew(false).build());
   private final DistributedLock busy = client.lock("busy");
   private @Nullable Lease held;
@@ -48,7 +48,7 @@ public class EngineBenchmark {
     client.close();
   }
 
-  /** To compare with: a lock within the JVM, without a lease, a term or a token. */
+  /** To compare with: a lock within the JVM, without a lease, a TTL or a token. */
   @Benchmark
   public void reentrantLock() {
     bare.lock();
@@ -65,8 +65,8 @@ public class EngineBenchmark {
 
   /** Acquires and releases, without renewal. */
   @Benchmark
-  public long pairOfFixedTerm() throws InterruptedException {
-    try (Lease lease = ofFixedTerm.acquire()) {
+  public long pairOfFixedTtl() throws InterruptedException {
+    try (Lease lease = ofFixedTtl.acquire()) {
       return lease.fencingToken();
     }
   }

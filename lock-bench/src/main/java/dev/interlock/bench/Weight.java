@@ -26,7 +26,7 @@ public final class Weight {
   private static final int WAITERS = 1_000;
   private static final int WARM_UP = 500;
 
-  /** Three times the renewal interval of the default term. */
+  /** Three times the renewal interval of the default TTL. */
   private static final Duration RENEWALS = Duration.ofSeconds(30);
 
   private static final Duration REST = Duration.ofSeconds(10);

@@ -91,7 +91,7 @@ final class BackendsCommand implements Runnable {
         json.value(capability.name());
       }
       json.endArray();
-      json.name("minTermMillis").value(info.minTerm().toMillis());
+      json.name("minTtlMillis").value(info.minTtl().toMillis());
       json.name("granularityMillis").value(info.granularity().toMillis());
       json.name("failureModel").beginObject();
       for (Map.Entry<Fault, Survives> entry : info.failureModel().table().entrySet()) {
@@ -118,7 +118,7 @@ final class BackendsCommand implements Runnable {
     row(out, "how", info.summary());
     schemes.forEach(scheme -> row(out, "example", scheme.example()));
     row(out, "capabilities", words(new TreeSet<>(info.capabilities())));
-    row(out, "shortest term", Text.of(info.minTerm()));
+    row(out, "shortest TTL", Text.of(info.minTtl()));
     row(out, "expires late by", Text.of(info.granularity()) + " at most");
     Map<Survives, List<Fault>> faults = new EnumMap<>(Survives.class);
     info.failureModel()

@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "exec",
     customSynopsis = {
-      "interlock exec [--wait D] [--term D] [--grace D] [--verbose]",
+      "interlock exec [--wait D] [--ttl D] [--grace D] [--verbose]",
       "                      URI NAME -- COMMAND..."
     },
     description = {
@@ -70,8 +70,8 @@ import picocli.CommandLine.Parameters;
           + " code 128 + n.",
       "",
       "@|bold What cannot be helped:|@ if interlock itself is killed (SIGKILL) the command goes on"
-          + " without anybody renewing its lock, which another gets when the term is over. If the"
-          + " machine or this process stands still for longer than the term, the command finds out"
+          + " without anybody renewing its lock, which another gets when the TTL is over. If the"
+          + " machine or this process stands still for longer than the TTL, the command finds out"
           + " late. Where that matters, hand INTERLOCK_TOKEN to the store that the command writes"
           + " to, before it reads and with each write, and let it refuse a token lower than the"
           + " highest it has seen."
@@ -98,12 +98,12 @@ final class ExecCommand implements Callable<Integer> {
   private @Nullable Duration wait;
 
   @Option(
-      names = "--term",
+      names = "--ttl",
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
           "How long the store keeps the lock when nothing is heard of this process. Default: 30s.")
-  private @Nullable Duration term;
+  private @Nullable Duration ttl;
 
   @Option(
       names = "--grace",
@@ -145,15 +145,15 @@ final class ExecCommand implements Callable<Integer> {
 
   private LockOptions options() {
     LockOptions.Builder options = LockOptions.builder();
-    if (term != null) {
-      if (LockUri.parse(target.uri()).text("term").isPresent()) {
+    if (ttl != null) {
+      if (LockUri.parse(target.uri()).text("ttl").isPresent()) {
         throw new ParameterException(
-            target.command(), "the term is given twice, in the URI and by --term; give it once");
+            target.command(), "the TTL is given twice, in the URI and by --ttl; give it once");
       }
       try {
-        options.term(term);
+        options.ttl(ttl);
       } catch (IllegalArgumentException e) {
-        throw new ParameterException(target.command(), "--term: " + e.getMessage(), e);
+        throw new ParameterException(target.command(), "--ttl: " + e.getMessage(), e);
       }
     }
     return options.build();
@@ -201,7 +201,7 @@ final class ExecCommand implements Callable<Integer> {
               "the release of "
                   + quotedName()
                   + " was not confirmed; it is free within "
-                  + Text.of(lease.effectiveTerm()));
+                  + Text.of(lease.effectiveTtl()));
           yield exitCode;
         }
         case ALREADY_LOST -> {

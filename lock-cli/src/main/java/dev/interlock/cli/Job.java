@@ -29,7 +29,7 @@ final class Job {
   /** Marks the members; its value is unique to the job. */
   static final String MARK = "INTERLOCK_EXEC";
 
-  private static final long LOOK_AGAIN_MILLIS = 50;
+  private static final long POLL_INTERVAL_MILLIS = 50;
 
   private final Process child;
   private final String mark;
@@ -222,7 +222,7 @@ final class Job {
   /** Nothing but time ends this wait: the caller must not go on while a member is alive. */
   private static void pause() {
     boolean interrupted = false;
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_AGAIN_MILLIS);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(POLL_INTERVAL_MILLIS);
     for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
       try {
         TimeUnit.NANOSECONDS.sleep(left);

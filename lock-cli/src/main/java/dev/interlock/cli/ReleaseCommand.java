@@ -41,7 +41,7 @@ final class ReleaseCommand implements Runnable {
         throw new CommandFailure(
             ExitCode.USAGE,
             client.backend().name()
-                + " cannot take a lock away and keep exclusion; wait for the holder's term to end,"
+                + " cannot take a lock away and keep exclusion; wait for the holder's TTL to end,"
                 + " or use --force if the holder is certainly gone");
       }
       LockState before = target.onName(client::inspect);

@@ -44,7 +44,7 @@ class BackendsTest {
       assertEquals(info.name(), backend.get("name").getAsString());
       assertEquals(info.summary(), backend.get("summary").getAsString());
       assertEquals(provider.example(scheme), backend.get("example").getAsString());
-      assertEquals(info.minTerm().toMillis(), backend.get("minTermMillis").getAsLong());
+      assertEquals(info.minTtl().toMillis(), backend.get("minTtlMillis").getAsLong());
       assertEquals(info.granularity().toMillis(), backend.get("granularityMillis").getAsLong());
       assertEquals(info.capabilities(), capabilities(backend.getAsJsonArray("capabilities")));
       assertEquals(

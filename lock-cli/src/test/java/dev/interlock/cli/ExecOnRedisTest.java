@@ -80,7 +80,7 @@ class ExecOnRedisTest {
   }
 
   @Test
-  void whenTheHolderIsKilledTheNextIsInWithinTheTermPlusTwoSeconds() throws Exception {
+  void whenTheHolderIsKilledTheNextIsInWithinTheTtlPlusTwoSeconds() throws Exception {
     Duration bound = Duration.ofSeconds(6 + 2);
     List<Duration> waited = new ArrayList<>();
     // A machine that stands still for a second does so once; what is late by itself always is.
@@ -91,9 +91,9 @@ class ExecOnRedisTest {
   }
 
   private Duration waitAfterKill() throws Exception {
-    Run holder = interlock.start(exec(HOLD, "--term", "6s"));
+    Run holder = interlock.start(exec(HOLD, "--ttl", "6s"));
     token(holder);
-    Run next = interlock.start(exec(HOLD, "--term", "6s", "--verbose"));
+    Run next = interlock.start(exec(HOLD, "--ttl", "6s", "--verbose"));
     next.err().await("waiting");
     holder.signal("KILL");
     long killed = System.nanoTime();
@@ -106,7 +106,7 @@ class ExecOnRedisTest {
 
   @Test
   void whenTheHolderIsKilledItsChildGoesOnWithALowerToken() throws Exception {
-    Run holder = interlock.start(exec(HOLD, "--term", "4s"));
+    Run holder = interlock.start(exec(HOLD, "--ttl", "4s"));
     long token = token(holder);
     holder.signal("KILL");
     Run next = interlock.start(exec(HOLD));
@@ -116,8 +116,8 @@ class ExecOnRedisTest {
   }
 
   @Test
-  void aHolderThatStoodStillForLongerThanItsTermEndsItsChildWith76() throws Exception {
-    Run holder = interlock.start(exec("echo in; read go; echo not reached", "--term", "4s"));
+  void aHolderThatStoodStillForLongerThanItsTtlEndsItsChildWith76() throws Exception {
+    Run holder = interlock.start(exec("echo in; read go; echo not reached", "--ttl", "4s"));
     holder.out().await("in");
     holder.signal("STOP");
     interlock.run(exec("true")).assertDone();
@@ -197,7 +197,7 @@ class ExecOnRedisTest {
             exec(
                 "trap 'echo cleaning; read go; sleep 0.1; echo cleaned; exit 0' TERM; echo in;"
                     + " while :; do sleep 0.1; done",
-                "--term",
+                "--ttl",
                 "6s"));
     holder.out().await("in");
     assertEquals(1L, redis.call("DEL", lockKey()));
@@ -217,7 +217,7 @@ class ExecOnRedisTest {
         interlock.start(
             exec(
                 "trap '' TERM; echo in $$; while :; do sleep 0.1; done",
-                "--term",
+                "--ttl",
                 "6s",
                 "--grace",
                 "300ms"));
@@ -234,7 +234,7 @@ class ExecOnRedisTest {
 
   @Test
   void aChildThatEndsUnderALockTakenFromItIsReportedToo() throws Exception {
-    Run holder = interlock.start(exec("echo in; read go; exit 0", "--term", "10m"));
+    Run holder = interlock.start(exec("echo in; read go; exit 0", "--ttl", "10m"));
     holder.out().await("in");
     assertEquals(1L, redis.call("DEL", lockKey()));
     holder.type("go");

@@ -233,10 +233,9 @@ class ExecTest {
   }
 
   @Test
-  void losesTheLeaseOfAUriThatForbidsRenewalAtItsTerm() throws Exception {
+  void losesTheLeaseOfAUriThatForbidsRenewalAtItsTtl() throws Exception {
     Result result =
-        interlock.run(
-            "exec", "--term", "1s", URI + "?autoRenew=false", "job", "--", "sleep", "600");
+        interlock.run("exec", "--ttl", "1s", URI + "?autoRenew=false", "job", "--", "sleep", "600");
     assertEquals(76, result.exitCode());
     assertTrue(result.err().contains("(EXPIRED)"), result::err);
   }
@@ -254,17 +253,17 @@ class ExecTest {
   }
 
   @Test
-  void refusesATermThatIsGivenTwice() throws Exception {
+  void refusesATtlThatIsGivenTwice() throws Exception {
     interlock
-        .run("exec", "--term", "5s", URI + "?term=9s", "job", "--", "true")
+        .run("exec", "--ttl", "5s", URI + "?ttl=9s", "job", "--", "true")
         .assertFailed(2, "give it once");
   }
 
   @Test
-  void refusesATermThatCannotBe() throws Exception {
-    interlock.run("exec", "--term", "0s", URI, "job", "--", "true").assertFailed(2, "--term");
+  void refusesATtlThatCannotBe() throws Exception {
+    interlock.run("exec", "--ttl", "0s", URI, "job", "--", "true").assertFailed(2, "--ttl");
     interlock
-        .run("exec", "--term", "5", URI, "job", "--", "true")
+        .run("exec", "--ttl", "5", URI, "job", "--", "true")
         .assertFailed(2, "write a whole number and a unit");
   }
 

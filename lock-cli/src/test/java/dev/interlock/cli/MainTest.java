@@ -106,7 +106,7 @@ class MainTest {
 
   @Test
   void theLogIsForThoseWhoAskForIt() throws Exception {
-    String[] command = {"exec", "memory:x?autoRenew=false&term=200ms", "job", "--", "sleep", "600"};
+    String[] command = {"exec", "memory:x?autoRenew=false&ttl=200ms", "job", "--", "sleep", "600"};
     Result result = interlock.run(Map.of("INTERLOCK_LOG", "trace"), command);
     assertEquals(76, result.exitCode());
     assertFalse(interlock.run(command).err().contains("LockClient"), result::err);

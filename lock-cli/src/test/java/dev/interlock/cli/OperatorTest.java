@@ -43,7 +43,7 @@ class OperatorTest {
 
   @Test
   void inspectShowsHolderTokenAndRemainingTime() throws Exception {
-    Run holder = hold("&term=60s");
+    Run holder = hold("&ttl=60s");
     long token = Long.parseLong(holder.out().await("in ").substring(3));
     String text = interlock.run("inspect", uri, name).assertDone().out();
     assertTrue(
@@ -125,7 +125,7 @@ class OperatorTest {
 
   @Test
   void revocationKeepsEverybodyOutUntilTheLeaseHasEnded() throws Exception {
-    Run holder = hold("&term=6s");
+    Run holder = hold("&ttl=6s");
     holder.out().await("in");
     Result result = interlock.run("release", uri, name).assertDone();
     assertTrue(result.out().contains("is revoked"), result::out);

@@ -83,7 +83,7 @@ class RedisFaultsTest {
 
   @Test
   void theChildIsEndedWhenTheServerStaysAway() throws Exception {
-    Run run = interlock.start(exec("echo in; read go", "--term", "6s"));
+    Run run = interlock.start(exec("echo in; read go", "--ttl", "6s"));
     run.out().await("in");
     redis.kill();
     run.err().await("at risk");
@@ -95,7 +95,7 @@ class RedisFaultsTest {
 
   @Test
   void theChildGoesOnWhenTheServerComesBackInTime() throws Exception {
-    Run run = interlock.start(exec("echo in; read go; exit 5", "--term", "20s"));
+    Run run = interlock.start(exec("echo in; read go; exit 5", "--ttl", "20s"));
     run.out().await("in");
     redis.pause();
     run.err().await("at risk");
@@ -107,7 +107,7 @@ class RedisFaultsTest {
 
   @Test
   void aReleaseThatIsNotConfirmedIsToldAndExitsAsTheChildDoes() throws Exception {
-    Run run = interlock.start(exec("echo in; read go; exit 5", "--term", "10m"));
+    Run run = interlock.start(exec("echo in; read go; exit 5", "--ttl", "10m"));
     run.out().await("in");
     redis.kill();
     run.type("go");

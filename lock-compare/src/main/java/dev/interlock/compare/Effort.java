@@ -17,7 +17,7 @@ import java.util.List;
  * @param waitersPerProcess with how many threads each
  * @param roundTrips what is added to the network's round trip
  * @param leases how many leases are held at once
- * @param term the term of leases whose end is waited for
+ * @param ttl the TTL of leases whose end is waited for
  */
 record Effort(
     String name,
@@ -31,7 +31,7 @@ record Effort(
     int waitersPerProcess,
     List<Duration> roundTrips,
     List<Integer> leases,
-    Duration term) {
+    Duration ttl) {
 
   private static final Duration SHORTEST_SLICE = Duration.ofMillis(20);
 
@@ -88,7 +88,7 @@ record Effort(
         waitersPerProcess,
         roundTrips,
         leases,
-        term);
+        ttl);
   }
 
   /** How long the rounds take for a number of backends or floors. */

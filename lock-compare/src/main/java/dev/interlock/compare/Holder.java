@@ -17,21 +17,21 @@ final class Holder implements AutoCloseable {
   private final OtherProcess process;
   private final String name;
   private final long took;
-  private final Duration term;
+  private final Duration ttl;
   private final long token;
 
-  private Holder(OtherProcess process, String name, long took, Duration term, long token) {
+  private Holder(OtherProcess process, String name, long took, Duration ttl, long token) {
     this.process = process;
     this.name = name;
     this.took = took;
-    this.term = term;
+    this.ttl = ttl;
     this.token = token;
   }
 
   /** Starts a process that takes the lock. */
-  static Holder take(Subject subject, String name, Duration term)
+  static Holder take(Subject subject, String name, Duration ttl)
       throws IOException, InterruptedException {
-    LockOptions options = Subject.options(term).toBuilder().autoRenew(false).build();
+    LockOptions options = Subject.options(ttl).toBuilder().autoRenew(false).build();
     OtherProcess process = subject.otherProcess(subject.uri(), options);
     try {
       String[] answer = process.call(ANSWER, Take.class, name).split(" ", -1);
@@ -55,9 +55,9 @@ final class Holder implements AutoCloseable {
     return took;
   }
 
-  /** The term that the store applies. */
-  Duration term() {
-    return term;
+  /** The TTL that the store applies. */
+  Duration ttl() {
+    return ttl;
   }
 
   /** The fencing token, or 0 if the backend has none. */
@@ -96,7 +96,7 @@ final class Holder implements AutoCloseable {
     return worker.client().backend().has(Capability.FENCING) ? lease.fencingToken() : 0;
   }
 
-  /** Takes the lock; answers with its term in nanoseconds, its token, and when it had it. */
+  /** Takes the lock; answers with its TTL in nanoseconds, its token, and when it had it. */
   static final class Take implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -108,7 +108,7 @@ final class Holder implements AutoCloseable {
               .orElseThrow(() -> new IllegalStateException("a lock that nobody has was busy"));
       long took = System.nanoTime();
       worker.keep(arguments.get(0), lease);
-      return lease.effectiveTerm().toNanos() + " " + token(worker, lease) + " " + took;
+      return lease.effectiveTtl().toNanos() + " " + token(worker, lease) + " " + took;
     }
   }
 

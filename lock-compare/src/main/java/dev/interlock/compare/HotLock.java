@@ -17,9 +17,9 @@ final class HotLock implements Scenario {
   static final String ID = "hot-lock";
   static final String WAITERS = "waiters";
   static final String PROCESSES = "processes";
-  static final Metric RATE = new Metric("hand-overs", "hand-overs", Unit.PER_SECOND);
-  static final Metric HAND_OVER = new Metric("hand-over-p50", "hand-over p50", Unit.SECONDS);
-  static final Metric HAND_OVER_P99 = new Metric("hand-over-p99", "hand-over p99", Unit.SECONDS);
+  static final Metric RATE = new Metric("handoffs", "handoffs", Unit.PER_SECOND);
+  static final Metric HAND_OVER = new Metric("handoff-p50", "handoff p50", Unit.SECONDS);
+  static final Metric HAND_OVER_P99 = new Metric("handoff-p99", "handoff p99", Unit.SECONDS);
   static final Metric WAIT = new Metric("wait-p99", "wait p99", Unit.SECONDS);
   static final Metric FAIRNESS = new Metric("jain-index", "Jain's index", Unit.COUNT);
 
@@ -41,7 +41,7 @@ final class HotLock implements Scenario {
   @Override
   public String explanation() {
     return "All threads want the same lock and give it back at once: in one process, and in several"
-        + " processes with some threads each. A hand-over is from one holder's release to the next"
+        + " processes with some threads each. A handoff is from one holder's release to the next"
         + " one's grant. Jain's index is 1 if all had equally many turns.";
   }
 
@@ -57,7 +57,7 @@ final class HotLock implements Scenario {
     String several = effort.processes() + "×" + effort.waitersPerProcess();
     columns.add(new Column("wait p99, " + most, WAIT, new Point(WAITERS, most)));
     columns.add(new Column(several + " processes", RATE, processes));
-    columns.add(new Column("hand-over p50, " + several, HAND_OVER, processes));
+    columns.add(new Column("handoff p50, " + several, HAND_OVER, processes));
     columns.add(new Column("wait p99, " + several, WAIT, processes));
     columns.add(new Column("Jain, " + several, FAIRNESS, processes));
     return columns;
@@ -66,7 +66,7 @@ final class HotLock implements Scenario {
   @Override
   public List<Chart> charts() {
     return List.of(
-        new Chart.Lines("Hand-overs per second, one process", RATE, WAITERS),
+        new Chart.Lines("Handoffs per second, one process", RATE, WAITERS),
         new Chart.Lines("Longest waits (p99), one process", WAIT, WAITERS));
   }
 
@@ -106,8 +106,8 @@ final class HotLock implements Scenario {
     private final List<Double> rates = new ArrayList<>();
     private final List<Double> waits = new ArrayList<>();
     private final List<Double> fairness = new ArrayList<>();
-    private final List<Double> handOvers = new ArrayList<>();
-    private final List<Double> slowHandOvers = new ArrayList<>();
+    private final List<Double> handoffs = new ArrayList<>();
+    private final List<Double> slowHandoffs = new ArrayList<>();
 
     Contention(Run run, Subject subject, Point point, int waiters) {
       this.run = run;
@@ -131,10 +131,10 @@ final class HotLock implements Scenario {
       }
       rates.add(turns.perSecond());
       waits.add(PairTrial.seconds(turns.waits(), 0.99));
-      Histogram times = turns.handOvers();
+      Histogram times = turns.handoffs();
       if (times.getTotalCount() > 0) {
-        handOvers.add(PairTrial.seconds(times, 0.5));
-        slowHandOvers.add(PairTrial.seconds(times, 0.99));
+        handoffs.add(PairTrial.seconds(times, 0.5));
+        slowHandoffs.add(PairTrial.seconds(times, 0.99));
       }
       if (turns.count() >= (long) LEAST_TURNS_EACH * waiters) {
         fairness.add(turns.fairness(waiters));
@@ -145,8 +145,8 @@ final class HotLock implements Scenario {
     public void report(Results results) {
       run.measured(subject, RATE, point, rates);
       run.measured(subject, WAIT, point, waits);
-      run.measured(subject, HAND_OVER, point, handOvers);
-      run.measured(subject, HAND_OVER_P99, point, slowHandOvers);
+      run.measured(subject, HAND_OVER, point, handoffs);
+      run.measured(subject, HAND_OVER_P99, point, slowHandoffs);
       run.measured(subject, FAIRNESS, point, fairness);
     }
   }

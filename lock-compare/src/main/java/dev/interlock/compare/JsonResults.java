@@ -81,7 +81,7 @@ final class JsonResults {
     json.name("rounds").value(effort.rounds());
     json.name("sliceSeconds").value(effort.slice().toMillis() / 1e3);
     json.name("faultRounds").value(effort.faultRounds());
-    json.name("termSeconds").value(effort.term().toMillis() / 1e3);
+    json.name("ttlSeconds").value(effort.ttl().toMillis() / 1e3);
     json.endObject();
   }
 

@@ -15,7 +15,7 @@ import redis.clients.jedis.params.SetParams;
 public final class RedisDriver implements BareDriver {
   private static final int DEFAULT_PORT = 6379;
   private static final int LARGEST_POOL = 64;
-  private static final long TERM_MILLIS = 30_000;
+  private static final long TTL_MILLIS = 30_000;
 
   private static final String DELETE_OWN =
       "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1])"
@@ -94,7 +94,7 @@ public final class RedisDriver implements BareDriver {
 
     /** Returns false if somebody else has it. */
     boolean take(String name, String owner) {
-      return client.set(key(name), owner, SetParams.setParams().nx().px(TERM_MILLIS)) != null;
+      return client.set(key(name), owner, SetParams.setParams().nx().px(TTL_MILLIS)) != null;
     }
 
     void giveBack(String name, String owner) {

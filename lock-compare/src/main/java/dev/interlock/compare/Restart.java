@@ -20,7 +20,7 @@ final class Restart implements Scenario {
   static final Metric KEPT = new Metric("held-leases-kept", "held lease kept", Unit.COUNT);
 
   private static final Duration STAYS_DOWN = Duration.ofSeconds(1);
-  private static final Duration LONG_TERM = Duration.ofSeconds(20);
+  private static final Duration LONG_TTL = Duration.ofSeconds(20);
   private static final long PATIENCE_SECONDS = 40;
 
   @Override
@@ -37,8 +37,8 @@ final class Restart implements Scenario {
   public String explanation() {
     return "One server (of several, the leader) is killed, stays down for a second, and is started"
         + " again with its data, while a client takes and releases a lock as fast as it can and"
-        + " holds another one with a term of "
-        + LONG_TERM.toSeconds()
+        + " holds another one with a TTL of "
+        + LONG_TTL.toSeconds()
         + " s. Measured is the longest time without a pair. Of the lease that was held, 1 means that"
         + " it was kept, 0 that it was lost and its holder told.";
   }
@@ -81,7 +81,7 @@ final class Restart implements Scenario {
   }
 
   private static void restart(Run run, Subject subject, DisposableServer server) throws Exception {
-    try (LockClient client = LockClient.open(subject.uri(), Subject.options(LONG_TERM));
+    try (LockClient client = LockClient.open(subject.uri(), Subject.options(LONG_TTL));
         Lease held = client.lock(subject.newName()).tryAcquire(Pairs.PATIENCE).orElseThrow()) {
       Service service = new Service(client, subject.newName());
       long killed;

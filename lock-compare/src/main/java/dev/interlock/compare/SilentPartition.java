@@ -50,7 +50,7 @@ final class SilentPartition implements Scenario {
 
   @Override
   public Duration estimate(Effort effort, int backends) {
-    return effort.term().plusSeconds(1).multipliedBy(effort.faultRounds());
+    return effort.ttl().plusSeconds(1).multipliedBy(effort.faultRounds());
   }
 
   @Override
@@ -72,8 +72,7 @@ final class SilentPartition implements Scenario {
     List<Double> told = new ArrayList<>();
     List<Double> late = new ArrayList<>();
     for (int i = 0; i < run.effort().faultRounds(); i++) {
-      try (LockClient client =
-              LockClient.open(network.uri(), Subject.options(run.effort().term()));
+      try (LockClient client = LockClient.open(network.uri(), Subject.options(run.effort().ttl()));
           Lease lease = client.lock(subject.newName()).tryAcquire(Pairs.PATIENCE).orElseThrow()) {
         long silent = System.nanoTime();
         LeaseLostException loss;

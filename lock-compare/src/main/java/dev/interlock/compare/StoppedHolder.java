@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 
-/** What a holder does to the data that stood still for longer than its term. */
+/** What a holder does to the data that stood still for longer than its TTL. */
 final class StoppedHolder implements Scenario {
   static final String ID = "stopped-holder";
   static final Metric UNCHECKED =
@@ -35,7 +35,7 @@ final class StoppedHolder implements Scenario {
   public String explanation() {
     return "A process takes a lock, reads "
         + COUNTERS
-        + " counters to add one to each, and is stopped (SIGSTOP) for longer than its term."
+        + " counters to add one to each, and is stopped (SIGSTOP) for longer than its TTL."
         + " Meanwhile another one gets the lock and reads them too. When it has written half of"
         + " them, the first one goes on and writes all. Then the second writes the other half. No"
         + " lock can prevent that. If the store checks the token of each write, it saves the half"
@@ -55,7 +55,7 @@ final class StoppedHolder implements Scenario {
 
   @Override
   public Duration estimate(Effort effort, int backends) {
-    return effort.term().plusMillis(900L * backends);
+    return effort.ttl().plusMillis(900L * backends);
   }
 
   @Override
@@ -80,7 +80,7 @@ final class StoppedHolder implements Scenario {
     Counters claimed = new Counters(true, true);
     List<Counters> stores = List.of(unchecked, checked, claimed);
     try (LockClient client = subject.open();
-        Holder holder = Holder.take(subject, name, run.effort().term())) {
+        Holder holder = Holder.take(subject, name, run.effort().ttl())) {
       TimeLineRecorder line = new TimeLineRecorder(holder.took());
       line.at(holder.took(), "the first has the lock" + token(fencing, holder.token()));
       List<Update> late = updates(stores, holder.token());
@@ -89,7 +89,7 @@ final class StoppedHolder implements Scenario {
       try (Lease lease =
           client
               .lock(name)
-              .tryAcquire(holder.term().plusSeconds(30))
+              .tryAcquire(holder.ttl().plusSeconds(30))
               .orElseThrow(() -> new IllegalStateException("the lock never became free"))) {
         long token = fencing ? lease.fencingToken() : 0;
         line.at(System.nanoTime(), "the second has the lock" + token(fencing, token));

@@ -23,7 +23,7 @@ final class Subject implements AutoCloseable {
   static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
   /** Long enough for every interleaved round, so that no renewal is measured by accident. */
-  private static final Duration LONG_TERM = Duration.ofSeconds(30);
+  private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
   private final String name;
   private final String scheme;
@@ -109,11 +109,11 @@ final class Subject implements AutoCloseable {
 
   /** Options that make failures known soon. */
   static LockOptions options() {
-    return options(LONG_TERM);
+    return options(LONG_TTL);
   }
 
-  static LockOptions options(Duration term) {
-    return LockOptions.builder().term(term).requestTimeout(REQUEST_TIMEOUT).build();
+  static LockOptions options(Duration ttl) {
+    return LockOptions.builder().ttl(ttl).requestTimeout(REQUEST_TIMEOUT).build();
   }
 
   LockClient open() {

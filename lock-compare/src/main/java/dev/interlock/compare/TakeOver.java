@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 /** How soon the next one gets the lock of a process that was killed. */
 final class TakeOver implements Scenario {
   static final String ID = "take-over";
-  static final Metric BEYOND = new Metric("beyond-term", "beyond the term", Unit.SECONDS);
-  static final Metric TERM = new Metric("effective-term", "term", Unit.SECONDS);
+  static final Metric BEYOND = new Metric("beyond-TTL", "beyond the TTL", Unit.SECONDS);
+  static final Metric TTL = new Metric("effective-ttl", "ttl", Unit.SECONDS);
 
   private static final long PATIENCE_SECONDS = 30;
 
@@ -29,14 +29,14 @@ final class TakeOver implements Scenario {
   @Override
   public String explanation() {
     return "A process takes a lock and is killed (SIGKILL) at once; another process waits. Measured"
-        + " is how long after the end of the term the waiter has the lock; the term is counted from"
-        + " when the holder knew that it had it, a moment after it began on the store. A term that"
+        + " is how long after the end of the TTL the waiter has the lock; the TTL is counted from"
+        + " when the holder knew that it had it, a moment after it began on the store. A TTL that"
         + " is longer than the one asked for is the store's own.";
   }
 
   @Override
   public List<Column> columns(Effort effort) {
-    return List.of(new Column(TERM), new Column(BEYOND));
+    return List.of(new Column(TTL), new Column(BEYOND));
   }
 
   @Override
@@ -47,7 +47,7 @@ final class TakeOver implements Scenario {
   @Override
   public Duration estimate(Effort effort, int backends) {
     Duration start = Duration.ofMillis(900L * backends);
-    return effort.term().plus(start).multipliedBy(effort.faultRounds());
+    return effort.ttl().plus(start).multipliedBy(effort.faultRounds());
   }
 
   @Override
@@ -64,37 +64,37 @@ final class TakeOver implements Scenario {
 
   private static void killHolders(Run run, Subject subject) throws Exception {
     List<Double> beyond = new ArrayList<>();
-    List<Double> terms = new ArrayList<>();
+    List<Double> ttls = new ArrayList<>();
     try (LockClient client = subject.open()) {
       client.lock(subject.newName()).acquire().close(); // connects
       for (int i = 0; i < run.effort().faultRounds(); i++) {
         String name = subject.newName();
-        try (Holder holder = Holder.take(subject, name, run.effort().term())) {
+        try (Holder holder = Holder.take(subject, name, run.effort().ttl())) {
           CompletableFuture<Lease> next = client.lock(name).acquireAsync();
           long killing = System.nanoTime();
           holder.kill();
           long granted;
           try (Lease lease =
-              next.get(holder.term().toSeconds() + PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+              next.get(holder.ttl().toSeconds() + PATIENCE_SECONDS, TimeUnit.SECONDS)) {
             granted = System.nanoTime();
           } finally {
             next.cancel(true);
           }
-          long end = holder.took() + holder.term().toNanos();
+          long end = holder.took() + holder.ttl().toNanos();
           beyond.add((granted - end) / 1e9);
-          terms.add(holder.term().toNanos() / 1e9);
+          ttls.add(holder.ttl().toNanos() / 1e9);
           if (i == 0) {
             TimeLineRecorder line = new TimeLineRecorder(holder.took());
             line.at(holder.took(), "a process has the lock");
             line.at(killing, "it is killed");
-            line.at(end, "its term is over");
+            line.at(end, "its TTL is over");
             line.at(granted, "the next process has the lock");
             run.timeLine(subject, line.events());
           }
         }
       }
     }
-    run.measured(subject, TERM, terms);
+    run.measured(subject, TTL, ttls);
     run.measured(subject, BEYOND, beyond);
   }
 }

@@ -22,8 +22,8 @@ public final class TestbedServers implements ServerSource {
   /** Minutes that clocks of nodes differ by, which must not matter. */
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
-  /** What a restarted node waits before it votes again, and the longest term of its clients. */
-  private static final String SHORT_TERMS = "maxTerm=5s";
+  /** What a restarted node waits before it votes again, and the longest TTL of its clients. */
+  private static final String SHORT_TTLS = "maxTtl=5s";
 
   @Override
   public List<Offer> offers() {
@@ -94,7 +94,7 @@ public final class TestbedServers implements ServerSource {
   }
 
   private static RedlockNodes.Builder redlock() {
-    return Testbed.redlockNodes().forFaults().parameters(SHORT_TERMS);
+    return Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS);
   }
 
   /** Clocks of their own are not to be had everywhere. */

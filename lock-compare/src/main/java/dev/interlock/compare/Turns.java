@@ -158,7 +158,7 @@ public final class Turns {
   }
 
   /** From one holder's release to the next one's grant, in nanoseconds. */
-  public Histogram handOvers() {
+  public Histogram handoffs() {
     Histogram times = new Histogram(3);
     List<Turn> counted = inTime();
     for (int i = 1; i < counted.size(); i++) {

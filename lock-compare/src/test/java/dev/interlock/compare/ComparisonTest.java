@@ -79,8 +79,8 @@ class ComparisonTest {
     assertEquals(50, value(results, "redis", "lost-updates-checked"));
     assertEquals(0, value(results, "redis", "lost-updates-claimed"));
     assertEquals(2, value(results, "redis", "requests-per-pair"), 0.2);
-    // Below zero by how long after it was made the grant was known; the term is 3 s.
-    assertTrue(value(results, "redis", "beyond-term") > -3);
+    // Below zero by how long after it was made the grant was known; the TTL is 3 s.
+    assertTrue(value(results, "redis", "beyond-TTL") > -3);
 
     assertIsSelfContained(Files.readString(directory.resolve("index.html")));
     String markdown = Files.readString(directory.resolve("results.md"));

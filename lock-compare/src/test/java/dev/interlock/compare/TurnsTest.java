@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Hand-overs, waits and fairness, from who held the lock when. */
+/** Handoffs, waits and fairness, from who held the lock when. */
 class TurnsTest {
 
   @Test
@@ -42,9 +42,9 @@ class TurnsTest {
             200);
     assertEquals(3, turns.count());
     assertEquals(3 * 1e9 / 100, turns.perSecond(), 1e-6);
-    assertEquals(2, turns.handOvers().getTotalCount());
-    assertEquals(5, turns.handOvers().getMinValue());
-    assertEquals(6, turns.handOvers().getMaxValue());
+    assertEquals(2, turns.handoffs().getTotalCount());
+    assertEquals(5, turns.handoffs().getMinValue());
+    assertEquals(6, turns.handoffs().getMaxValue());
     assertEquals(85, turns.waits().getMaxValue());
     assertEquals(9.0 / 10, turns.fairness(2), 1e-9);
   }
@@ -55,7 +55,7 @@ class TurnsTest {
     Turns other = Turns.of(List.of(new Turn(0, 0, 20, 21), new Turn(0, 21, 95, 96)), 5, 90);
     Turns both = Turns.together(List.of(one, other));
     assertEquals(3, both.count()); // in the time that they have in common
-    assertEquals(9, both.handOvers().getMinValue());
+    assertEquals(9, both.handoffs().getMinValue());
     assertEquals(9.0 / 10, both.fairness(2), 1e-9);
   }
 

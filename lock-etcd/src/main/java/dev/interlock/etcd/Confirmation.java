@@ -39,7 +39,7 @@ record Confirmation(long sentAt, long raftTerm) {
    * For how much of its time to live a lease is certain: less a thousandth, twice what a clock is
    * slewed by at most, and one timer tick.
    */
-  static Duration certainFor(Duration timeToLive) {
+  static Duration validityPerConfirmation(Duration timeToLive) {
     return timeToLive.minus(timeToLive.dividedBy(1000)).minusMillis(1);
   }
 }

@@ -24,9 +24,9 @@ import java.util.List;
 /**
  * Locks as lines of keys, in the order of their creation revisions; who is first holds the lock.
  *
- * <p>A key hangs on a {@link Session}, which lives as long as the client. A claim with a fixed term
+ * <p>A key hangs on a {@link Session}, which lives as long as the client. A claim with a fixed TTL
  * stands in line like the others, and at its turn moves its key to a lease of its own, which nobody
- * keeps alive. etcd counts whole seconds: a term is rounded up there, and kept exactly here.
+ * keeps alive. etcd counts whole seconds: a TTL is rounded up there, and kept exactly here.
  *
  * <p>What is certain is what a majority has said: an answer of the leader alone counts only with a
  * {@linkplain Confirmation proof}. jetcd's own lock is not used: it has no attempt that does not
@@ -45,7 +45,7 @@ final class EtcdBackend implements QueueingBackend {
   private final Administration administration;
   private final TimeSource time;
   private final Duration requestTimeout;
-  private final Duration lookAgain;
+  private final Duration pollInterval;
 
   EtcdBackend(
       EtcdTopology cluster,
@@ -65,7 +65,7 @@ final class EtcdBackend implements QueueingBackend {
     this.renewal = new KeyRenewal(requests, failures, sessions);
     this.administration = new Administration(namespace, requests, failures);
     this.requestTimeout = context.options().requestTimeout();
-    this.lookAgain = context.options().lookAgain();
+    this.pollInterval = context.options().pollInterval();
   }
 
   @Override
@@ -78,8 +78,8 @@ final class EtcdBackend implements QueueingBackend {
     return endpoint;
   }
 
-  Duration lookAgain() {
-    return lookAgain;
+  Duration pollInterval() {
+    return pollInterval;
   }
 
   // --- getting in line ------------------------------------------------------------------------
@@ -94,48 +94,48 @@ final class EtcdBackend implements QueueingBackend {
             .getKvs()
             .isEmpty();
     if (busy) {
-      return new Attempt.Busy(lookAgain);
+      return new Attempt.Busy(pollInterval);
     }
     Entered entered = enter(claim, deadline);
-    if (!entered.outlook().isFirst()) {
+    if (!entered.view().isFirst()) {
       boolean unused = release(claim, deadline);
-      return new Attempt.Busy(lookAgain);
+      return new Attempt.Busy(pollInterval);
     }
-    return new Attempt.Granted(grant(entered.ticket(), entered.outlook()));
+    return new Attempt.Granted(grant(entered.entry(), entered.view()));
   }
 
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Entered entered = enter(claim, deadline);
-    return new EtcdPlace(this, entered.ticket(), entered.outlook());
+    return new EtcdPlace(this, entered.entry(), entered.view());
   }
 
-  private record Entered(Ticket ticket, Outlook outlook) {}
+  private record Entered(QueueEntry entry, QueueView view) {}
 
   /** Puts a key in line, and learns in the same transaction who is before it. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     LockKeys keys = LockKeys.of(namespace, claim.name());
     int number = 0;
     while (true) {
-      Session session = sessions.lasting(claim.term(), deadline);
-      Ticket ticket = session.add(claim, keys, new WakeUp(time), number);
-      if (ticket != null) {
-        claim.attach(ticket);
+      Session session = sessions.lasting(claim.ttl(), deadline);
+      QueueEntry entry = session.add(claim, keys, new WakeUp(time), number);
+      if (entry != null) {
+        claim.attach(entry);
         Confirmation confirmation = session.confirmation();
-        TxnResponse answer = putOrGone(ticket, deadline);
+        TxnResponse answer = putOrGone(entry, deadline);
         if (answer.isSucceeded()) {
           List<KeyValue> last = answer.getGetResponses().get(0).getKvs();
-          if (session.placed(ticket, last.get(0).getCreateRevision())) {
+          if (session.placed(entry, last.get(0).getCreateRevision())) {
             ByteSequence before = last.size() > 1 ? last.get(1).getKey() : null;
-            return new Entered(ticket, new Outlook(before, answer, confirmation));
+            return new Entered(entry, new QueueView(before, answer, confirmation));
           }
-          ticket.gone();
+          entry.gone();
         } else {
           if (Line.found(answer, 1) != null) {
             // Of a lease of ours that has run out, perhaps, and that etcd has yet to end.
-            number = ticket.number() + 1;
+            number = entry.number() + 1;
           }
-          refused(ticket, answer, deadline);
+          refused(entry, answer, deadline);
         }
       }
       if (deadline.hasPassed()) {
@@ -145,17 +145,17 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /** What is refused was not put, and needs no undoing, which would be refused as well. */
-  private TxnResponse putOrGone(Ticket ticket, Deadline deadline) throws InterruptedException {
+  private TxnResponse putOrGone(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
-      return put(ticket, deadline);
+      return put(entry, deadline);
     } catch (LockConfigurationException e) {
-      ticket.gone();
+      entry.gone();
       throw e;
     }
   }
 
-  private TxnResponse put(Ticket ticket, Deadline deadline) throws InterruptedException {
-    Session session = ticket.session();
+  private TxnResponse put(QueueEntry entry, Deadline deadline) throws InterruptedException {
+    Session session = entry.session();
     long guard = session.guard();
     return requests.ask(
         deadline,
@@ -163,20 +163,20 @@ final class EtcdBackend implements QueueingBackend {
             client
                 .getKVClient()
                 .txn()
-                .If(Line.isUnwrittenSince(session.key(), guard), Line.isAbsent(ticket.key()))
+                .If(Line.isUnwrittenSince(session.key(), guard), Line.isAbsent(entry.key()))
                 .Then(
-                    Line.put(ticket.key(), ticket.value(), session.lease()),
-                    Line.lastTwo(ticket.keys()))
-                .Else(Line.get(session.key()), Line.get(ticket.key()))
+                    Line.put(entry.key(), entry.value(), session.lease()),
+                    Line.lastTwo(entry.keys()))
+                .Else(Line.get(session.key()), Line.get(entry.key()))
                 .commit());
   }
 
-  /** Nothing was put: the session's key is gone, or was written to undo another ticket. */
-  private void refused(Ticket ticket, TxnResponse answer, Deadline deadline)
+  /** Nothing was put: the session's key is gone, or was written to undo another queue entry. */
+  private void refused(QueueEntry entry, TxnResponse answer, Deadline deadline)
       throws InterruptedException {
-    Session session = ticket.session();
+    Session session = entry.session();
     KeyValue sessionKey = Line.found(answer, 0);
-    ticket.gone();
+    entry.gone();
     if (sessionKey == null) {
       sessions.writeKey(session, deadline);
     } else {
@@ -198,12 +198,12 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /** Looks whether a key is still in line, and who is before it. */
-  Outlook look(Ticket ticket) throws InterruptedException {
-    if (ticket.session().isOver()) {
+  QueueView look(QueueEntry entry) throws InterruptedException {
+    if (entry.session().isOver()) {
       // Its keys may still be there for a while.
       throw failures.passing("the session has ended", null);
     }
-    Confirmation confirmation = ticket.session().confirmation();
+    Confirmation confirmation = entry.session().confirmation();
     TxnResponse answer =
         requests.askAgain(
             Deadline.in(time, requestTimeout),
@@ -211,58 +211,56 @@ final class EtcdBackend implements QueueingBackend {
                 client
                     .getKVClient()
                     .txn()
-                    .Then(
-                        Line.get(ticket.key()), Line.predecessor(ticket.keys(), ticket.revision()))
+                    .Then(Line.get(entry.key()), Line.predecessor(entry.keys(), entry.revision()))
                     .commit());
     KeyValue own = Line.found(answer, 0);
-    if (own == null || own.getCreateRevision() != ticket.revision()) {
+    if (own == null || own.getCreateRevision() != entry.revision()) {
       throw failures.passing("the place in line is gone: deleted, or its session has ended", null);
     }
-    if (own.getLease() != ticket.lease()) {
+    if (own.getLease() != entry.lease()) {
       throw failures.passing("the place in line was revoked", null);
     }
     KeyValue before = Line.found(answer, 1);
-    return new Outlook(before == null ? null : before.getKey(), answer, confirmation);
+    return new QueueView(before == null ? null : before.getKey(), answer, confirmation);
   }
 
   /** Grants the lock to the first in line. */
-  Grant grant(Ticket ticket, Outlook outlook) throws InterruptedException {
-    return ticket.claim().autoRenew() ? grantOnSession(ticket, outlook) : grantForTerm(ticket);
+  Grant grant(QueueEntry entry, QueueView view) throws InterruptedException {
+    return entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
   }
 
-  private Grant grantOnSession(Ticket ticket, Outlook seen) throws InterruptedException {
-    Session session = ticket.session();
-    Duration certainFor = Confirmation.certainFor(session.timeToLive());
+  private Grant grantOnSession(QueueEntry entry, QueueView seen) throws InterruptedException {
+    Session session = entry.session();
+    Duration validityPerConfirmation = Confirmation.validityPerConfirmation(session.timeToLive());
     Deadline deadline = Deadline.in(time, requestTimeout);
-    Outlook outlook = seen;
-    while (!outlook.isProved() || isOld(outlook.confirmation(), certainFor)) {
+    QueueView view = seen;
+    while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
       if (deadline.hasPassed()) {
         throw failures.passing("the session was not confirmed in time", null);
       }
       sessions.confirm(session, deadline);
-      outlook = look(ticket);
+      view = look(entry);
     }
     return Grant.onSession(
-        ticket.claim(),
-        ticket.revision(),
-        outlook.confirmation().sentAt(),
-        certainFor,
+        entry.claim(),
+        entry.revision(),
+        view.confirmation().sentAt(),
+        validityPerConfirmation,
         session.timeToLive());
   }
 
-  private boolean isOld(Confirmation confirmation, Duration certainFor) {
-    return time.nanoTime() - confirmation.sentAt() > certainFor.toNanos() / 3;
+  private boolean isOld(Confirmation confirmation, Duration validityPerConfirmation) {
+    return time.nanoTime() - confirmation.sentAt() > validityPerConfirmation.toNanos() / 3;
   }
 
-  /** Moves the key to a lease of its own, whose term counts from before it is asked for. */
-  private Grant grantForTerm(Ticket ticket) throws InterruptedException {
-    Duration term = ticket.claim().term();
+  /** Moves the key to a lease of its own, whose TTL counts from before it is asked for. */
+  private Grant grantForTtl(QueueEntry entry) throws InterruptedException {
+    Duration ttl = entry.claim().ttl();
     Deadline deadline = Deadline.in(time, requestTimeout);
     long sentAt = time.nanoTime();
     LeaseGrantResponse lease =
-        requests.ask(
-            deadline, client -> client.getLeaseClient().grant(Sessions.wholeSeconds(term)));
-    ticket.moveTo(lease.getID());
+        requests.ask(deadline, client -> client.getLeaseClient().grant(Sessions.wholeSeconds(ttl)));
+    entry.moveTo(lease.getID());
     TxnResponse moved =
         requests.ask(
             deadline,
@@ -270,17 +268,22 @@ final class EtcdBackend implements QueueingBackend {
                 client
                     .getKVClient()
                     .txn()
-                    .If(Line.isUnwrittenSince(ticket.key(), ticket.revision()))
-                    .Then(Line.put(ticket.key(), ticket.value(), lease.getID()))
+                    .If(Line.isUnwrittenSince(entry.key(), entry.revision()))
+                    .Then(Line.put(entry.key(), entry.value(), lease.getID()))
                     .commit());
     if (!moved.isSucceeded()) {
       throw failures.passing("the place in line was lost or revoked when its turn had come", null);
     }
     Duration kept = Duration.ofSeconds(lease.getTTL());
-    Duration most = Confirmation.certainFor(kept);
-    Duration certainFor = term.compareTo(most) < 0 ? term : most;
+    Duration most = Confirmation.validityPerConfirmation(kept);
+    Duration validityPerConfirmation = ttl.compareTo(most) < 0 ? ttl : most;
     return new Grant(
-        ticket.claim(), ticket.revision(), sentAt + certainFor.toNanos(), kept, certainFor, true);
+        entry.claim(),
+        entry.revision(),
+        sentAt + validityPerConfirmation.toNanos(),
+        kept,
+        validityPerConfirmation,
+        true);
   }
 
   @Override
@@ -297,66 +300,65 @@ final class EtcdBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    Ticket ticket = Ticket.of(claim);
-    if (ticket == null) {
+    QueueEntry entry = QueueEntry.of(claim);
+    if (entry == null) {
       return false;
     }
     boolean wasThere = false;
-    if (ticket.hasOwnLease() || !ticket.session().isOver()) {
-      wasThere = ticket.revision() == 0 ? undo(ticket, deadline) : deleteOrGone(ticket, deadline);
+    if (entry.hasOwnLease() || !entry.session().isOver()) {
+      wasThere = entry.revision() == 0 ? undo(entry, deadline) : deleteOrGone(entry, deadline);
     }
-    ticket.gone();
-    if (ticket.hasOwnLease()) {
-      sessions.revoke(ticket.lease());
+    entry.gone();
+    if (entry.hasOwnLease()) {
+      sessions.revoke(entry.lease());
     }
     return wasThere;
   }
 
   /** etcd refuses whoever may not delete a key before it looks whether the key is there. */
-  private boolean deleteOrGone(Ticket ticket, Deadline deadline) throws InterruptedException {
+  private boolean deleteOrGone(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
-      return delete(ticket, Line.isOf(ticket.key(), ticket.revision()), deadline);
+      return delete(entry, Line.isOf(entry.key(), entry.revision()), deadline);
     } catch (LockConfigurationException refusal) {
-      if (mayBeThere(ticket, deadline)) {
+      if (mayBeThere(entry, deadline)) {
         throw refusal;
       }
       return false;
     }
   }
 
-  private boolean mayBeThere(Ticket ticket, Deadline deadline) throws InterruptedException {
+  private boolean mayBeThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
     List<KeyValue> found;
     try {
-      found =
-          requests.askAgain(deadline, client -> client.getKVClient().get(ticket.key())).getKvs();
+      found = requests.askAgain(deadline, client -> client.getKVClient().get(entry.key())).getKvs();
     } catch (LockConfigurationException e) {
       return true;
     }
     for (KeyValue key : found) {
-      if (key.getCreateRevision() == ticket.revision()) {
-        ticket.seenOn(key.getLease());
+      if (key.getCreateRevision() == entry.revision()) {
+        entry.seenOn(key.getLease());
         // One that was revoked hangs on the operator's lease, and ends by itself.
-        return key.getLease() == ticket.session().lease() || key.getLease() == ticket.lease();
+        return key.getLease() == entry.session().lease() || key.getLease() == entry.lease();
       }
     }
     return false;
   }
 
-  private boolean delete(Ticket ticket, Cmp isThere, Deadline deadline)
+  private boolean delete(QueueEntry entry, Cmp isThere, Deadline deadline)
       throws InterruptedException {
     return requests
         .ask(
             deadline,
             client ->
-                client.getKVClient().txn().If(isThere).Then(Line.delete(ticket.key())).commit())
+                client.getKVClient().txn().If(isThere).Then(Line.delete(entry.key())).commit())
         .isSucceeded();
   }
 
   /** Takes a key away that may have been put, or else sees to it that it never will be. */
-  private boolean undo(Ticket ticket, Deadline deadline) throws InterruptedException {
-    Session session = ticket.session();
+  private boolean undo(QueueEntry entry, Deadline deadline) throws InterruptedException {
+    Session session = entry.session();
     // First without anything to be written, which an etcd that has reached its quota refuses.
-    if (delete(ticket, Line.holds(ticket.key(), ticket.value()), deadline)) {
+    if (delete(entry, Line.holds(entry.key(), entry.value()), deadline)) {
       return true;
     }
     TxnResponse answer;
@@ -368,8 +370,8 @@ final class EtcdBackend implements QueueingBackend {
                   client
                       .getKVClient()
                       .txn()
-                      .If(Line.holds(ticket.key(), ticket.value()))
-                      .Then(Line.delete(ticket.key()))
+                      .If(Line.holds(entry.key(), entry.value()))
+                      .Then(Line.delete(entry.key()))
                       .Else(Line.put(session.key(), ByteSequence.EMPTY, session.lease()))
                       .commit());
     } catch (LockUnavailableException e) {
@@ -388,21 +390,21 @@ final class EtcdBackend implements QueueingBackend {
   /** Nobody keeps a lease of etcd's alive then, and it ends though it may not be revoked. */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
-    Ticket ticket = Ticket.of(claim);
-    // What hung on a session that was over a term ago has ended, and so has a lease of its own.
-    if (ticket == null || ticket.session().isOver() || ticket.hasLeftSession()) {
+    QueueEntry entry = QueueEntry.of(claim);
+    // What hung on a session that was over a TTL ago has ended, and so has a lease of its own.
+    if (entry == null || entry.session().isOver() || entry.hasLeftSession()) {
       return false;
     }
     sessions.giveUp(
-        ticket.session(), "etcd refuses to delete " + ticket.key() + ": " + refusal.getMessage());
+        entry.session(), "etcd refuses to delete " + entry.key() + ": " + refusal.getMessage());
     return true;
   }
 
   @Override
   public void forget(Claim claim) {
-    Ticket ticket = Ticket.of(claim);
-    if (ticket != null) {
-      ticket.gone();
+    QueueEntry entry = QueueEntry.of(claim);
+    if (entry != null) {
+      entry.gone();
     }
   }
 

@@ -22,7 +22,7 @@ import java.util.Objects;
  * its own affair, and that is the difference to a client opened from a URI, which makes new ones as
  * soon as a request was not answered: jetcd notices a connection that has fallen silent after its
  * {@code keepaliveTime} and {@code keepaliveTimeout}, 40 s unless set otherwise, and after a longer
- * outage it may take as long again to try anew. Terms should outlast that. Requests that are not
+ * outage it may take as long again to try anew. TTLs should outlast that. Requests that are not
  * answered in time are given up here but not there: with {@code waitForReady(false)} none of them
  * is still sent when the connection is back. If it is sent, it does no harm.
  *

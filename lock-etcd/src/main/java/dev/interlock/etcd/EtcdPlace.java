@@ -19,33 +19,33 @@ final class EtcdPlace implements QueueingBackend.Place {
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
 
   private final EtcdBackend backend;
-  private final Ticket ticket;
-  private Outlook outlook;
+  private final QueueEntry entry;
+  private QueueView view;
   private @Nullable PredecessorWatch watch;
   private @Nullable ByteSequence watched;
   private Duration pause = SHORTEST_PAUSE;
   private volatile boolean closed;
 
-  EtcdPlace(EtcdBackend backend, Ticket ticket, Outlook outlook) {
+  EtcdPlace(EtcdBackend backend, QueueEntry entry, QueueView view) {
     this.backend = backend;
-    this.ticket = ticket;
-    this.outlook = outlook;
+    this.entry = entry;
+    this.view = view;
   }
 
   @Override
   public Attempt await(Deadline deadline) throws InterruptedException {
     try {
       while (!closed) {
-        ByteSequence before = outlook.before();
+        ByteSequence before = view.before();
         if (before == null) {
-          return new Attempt.Granted(backend.grant(ticket, outlook));
+          return new Attempt.Granted(backend.grant(entry, view));
         }
         if (!awaitChange(before, deadline)) {
           break;
         }
-        outlook = backend.look(ticket);
+        view = backend.look(entry);
       }
-      return new Attempt.Busy(backend.lookAgain());
+      return new Attempt.Busy(backend.pollInterval());
     } finally {
       endWatch();
     }
@@ -53,21 +53,21 @@ final class EtcdPlace implements QueueingBackend.Place {
 
   /** Returns false if the deadline has passed. */
   private boolean awaitChange(ByteSequence before, Deadline deadline) throws InterruptedException {
-    Duration lookAgain = backend.lookAgain();
+    Duration pollInterval = backend.pollInterval();
     if (watch != null && watch.isBroken()) {
       // Where watches fail at once, a new one for each would be a flood.
       endWatch();
-      lookAgain = pause;
-      pause = pause.compareTo(backend.lookAgain()) < 0 ? pause.multipliedBy(2) : pause;
+      pollInterval = pause;
+      pause = pause.compareTo(backend.pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
     } else if (watch == null || !before.equals(watched)) {
       endWatch();
-      watch = backend.watch(before, ticket.wakeUp());
+      watch = backend.watch(before, entry.wakeUp());
       watched = before;
     } else {
       pause = SHORTEST_PAUSE;
-      lookAgain = watch.lookAgain(outlook.revision(), lookAgain);
+      pollInterval = watch.pollInterval(view.revision(), pollInterval);
     }
-    return ticket.wakeUp().await(deadline.orIn(lookAgain)) || !deadline.hasPassed();
+    return entry.wakeUp().await(deadline.orIn(pollInterval)) || !deadline.hasPassed();
   }
 
   private void endWatch() {
@@ -81,6 +81,6 @@ final class EtcdPlace implements QueueingBackend.Place {
   @Override
   public void close() {
     closed = true;
-    ticket.wakeUp().signal();
+    entry.wakeUp().signal();
   }
 }

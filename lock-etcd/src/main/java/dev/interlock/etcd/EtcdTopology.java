@@ -57,7 +57,7 @@ enum EtcdTopology {
   };
 
   /** With the default election time-out of 1 s, etcd raises shorter leases to this. */
-  static final Duration MIN_TERM = Duration.ofSeconds(2);
+  static final Duration MIN_TTL = Duration.ofSeconds(2);
 
   // It looks for expired leases every half second, and ends them one after the other.
   private static final Duration GRANULARITY = Duration.ofSeconds(1);
@@ -76,7 +76,7 @@ enum EtcdTopology {
         "keys on a lease, in line by creation revision; replicated with three members or more",
         capabilities,
         GRANULARITY,
-        MIN_TERM,
+        MIN_TTL,
         failureModel().build());
   }
 

@@ -41,20 +41,20 @@ final class KeyRenewal {
     Renewal[] outcomes = new Renewal[grants.size()];
     List<Renewed> toLookAt = new ArrayList<>();
     for (int i = 0; i < outcomes.length; i++) {
-      Ticket ticket = Ticket.of(grants.get(i).claim());
-      if (ticket == null) {
+      QueueEntry entry = QueueEntry.of(grants.get(i).claim());
+      if (entry == null) {
         outcomes[i] = new Renewal.Gone(LossReason.TAKEN, "it was given up");
         continue;
       }
-      long lease = ticket.lease();
+      long lease = entry.lease();
       if (!alive.containsKey(lease) && !failed.containsKey(lease)) {
-        keepAlive(ticket, alive, failed, deadline);
+        keepAlive(entry, alive, failed, deadline);
       }
       Confirmation confirmation = alive.get(lease);
       if (confirmation == null) {
         outcomes[i] = failed.get(lease);
       } else {
-        toLookAt.add(new Renewed(i, grants.get(i), ticket, confirmation));
+        toLookAt.add(new Renewed(i, grants.get(i), entry, confirmation));
       }
     }
     for (List<Renewed> some : Lists.partition(toLookAt, MOST_OPERATIONS)) {
@@ -64,20 +64,20 @@ final class KeyRenewal {
   }
 
   /** A grant whose lease was kept alive, and its index among all. */
-  private record Renewed(int index, Grant grant, Ticket ticket, Confirmation confirmation) {}
+  private record Renewed(int index, Grant grant, QueueEntry entry, Confirmation confirmation) {}
 
   private void keepAlive(
-      Ticket ticket, Map<Long, Confirmation> alive, Map<Long, Renewal> failed, Deadline deadline)
+      QueueEntry entry, Map<Long, Confirmation> alive, Map<Long, Renewal> failed, Deadline deadline)
       throws InterruptedException {
-    long lease = ticket.lease();
+    long lease = entry.lease();
     try {
       alive.put(
           lease,
-          ticket.hasOwnLease()
+          entry.hasOwnLease()
               ? sessions.confirm(lease, deadline)
-              : sessions.confirm(ticket.session(), deadline));
+              : sessions.confirm(entry.session(), deadline));
     } catch (LockException e) {
-      LossReason reason = ticket.hasOwnLease() ? LossReason.EXPIRED : LossReason.SESSION_ENDED;
+      LossReason reason = entry.hasOwnLease() ? LossReason.EXPIRED : LossReason.SESSION_ENDED;
       failed.put(
           lease,
           Failures.saysLeaseIsGone(e)
@@ -88,7 +88,7 @@ final class KeyRenewal {
 
   private void look(List<Renewed> renewed, Renewal[] outcomes, Deadline deadline)
       throws InterruptedException {
-    Op[] reads = renewed.stream().map(one -> Line.get(one.ticket().key())).toArray(Op[]::new);
+    Op[] reads = renewed.stream().map(one -> Line.get(one.entry().key())).toArray(Op[]::new);
     TxnResponse answer;
     try {
       answer =
@@ -104,16 +104,17 @@ final class KeyRenewal {
   }
 
   private Renewal outcome(Renewed one, @Nullable KeyValue key, TxnResponse answer) {
-    if (key == null || key.getCreateRevision() != one.ticket().revision()) {
+    if (key == null || key.getCreateRevision() != one.entry().revision()) {
       return new Renewal.Gone(LossReason.TAKEN, "its key on etcd was deleted");
     }
-    if (key.getLease() != one.ticket().lease()) {
+    if (key.getLease() != one.entry().lease()) {
       return new Renewal.Gone(LossReason.TAKEN, "the lock was revoked");
     }
     if (!one.confirmation().isProvedBy(answer)) {
       return new Renewal.Failed(
           failures.passing("the cluster has changed its leader at this moment", null));
     }
-    return new Renewal.Renewed(one.confirmation().sentAt() + one.grant().certainFor().toNanos());
+    return new Renewal.Renewed(
+        one.confirmation().sentAt() + one.grant().validityPerConfirmation().toNanos());
   }
 }

@@ -62,7 +62,7 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
    * @param seen the revision of what was seen last
    * @param usual when to look again if the watch is served in time
    */
-  Duration lookAgain(long seen, Duration usual) {
+  Duration pollInterval(long seen, Duration usual) {
     boolean mayBeLate = after != UNKNOWN && seen > after;
     if (!mayBeLate || nextLook.compareTo(LAST_LOOK) > 0) {
       return usual;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It has a key of its own. Every transaction that puts a key on the lease demands that the
  * session's key has not been written since; whoever must rule out that an earlier transaction is
- * still to arrive writes it (see {@link Ticket}). {@link #guard()} is the revision of the last
+ * still to arrive writes it (see {@link QueueEntry}). {@link #guard()} is the revision of the last
  * write known here.
  */
 final class Session {
@@ -29,7 +29,7 @@ final class Session {
   private volatile Confirmation confirmation;
 
   @GuardedBy("this")
-  private final Set<Ticket> tickets = new LinkedHashSet<>();
+  private final Set<QueueEntry> entries = new LinkedHashSet<>();
 
   @GuardedBy("this")
   private final BitSet numbers = new BitSet();
@@ -82,11 +82,11 @@ final class Session {
   }
 
   /**
-   * Makes a ticket, or returns null if the session is over.
+   * Makes a queue entry, or returns null if the session is over.
    *
    * @param from the smallest number that it may have
    */
-  synchronized @Nullable Ticket add(Claim claim, LockKeys keys, WakeUp wakeUp, int from) {
+  synchronized @Nullable QueueEntry add(Claim claim, LockKeys keys, WakeUp wakeUp, int from) {
     if (over) {
       return null;
     }
@@ -95,27 +95,27 @@ final class Session {
     // of which etcd would remember every one until it is compacted.
     int number = numbers.nextClearBit(from);
     numbers.set(number);
-    Ticket ticket = new Ticket(claim, keys, this, number, wakeUp);
-    tickets.add(ticket);
-    return ticket;
+    QueueEntry entry = new QueueEntry(claim, keys, this, number, wakeUp);
+    entries.add(entry);
+    return entry;
   }
 
   /**
-   * Notes that a ticket's key was created.
+   * Notes that a queue entry's key was created.
    *
    * @return false if the session has ended meanwhile, and the key with it
    */
-  synchronized boolean placed(Ticket ticket, long revision) {
+  synchronized boolean placed(QueueEntry entry, long revision) {
     if (over) {
       return false;
     }
-    ticket.created(revision);
+    entry.created(revision);
     return true;
   }
 
-  synchronized void remove(Ticket ticket) {
-    if (tickets.remove(ticket)) {
-      numbers.clear(ticket.number());
+  synchronized void remove(QueueEntry entry) {
+    if (entries.remove(entry)) {
+      numbers.clear(entry.number());
     }
   }
 
@@ -124,21 +124,21 @@ final class Session {
   }
 
   /**
-   * Ends it, if it had not ended, and returns whose places ended with it. A ticket that has no
+   * Ends it, if it had not ended, and returns whose places ended with it. A queue entry that has no
    * place yet is not among them: its claim learns of the end by itself, gets in line on another
    * session, and what it has there must not be taken for lost.
    */
-  synchronized List<Ticket> end() {
+  synchronized List<QueueEntry> end() {
     if (over) {
       return List.of();
     }
     over = true;
-    return tickets.stream().filter(ticket -> ticket.revision() != 0).toList();
+    return entries.stream().filter(entry -> entry.revision() != 0).toList();
   }
 
   /** Ends it if nobody has used it since this was last asked. */
   synchronized boolean endIfIdle() {
-    boolean unused = tickets.isEmpty();
+    boolean unused = entries.isEmpty();
     if (unused && idle) {
       over = true;
       return true;

@@ -67,13 +67,13 @@ final class Sessions implements AutoCloseable {
   }
 
   /** etcd counts whole seconds. */
-  static long wholeSeconds(Duration term) {
-    return Math.max(EtcdTopology.MIN_TERM.toSeconds(), term.plusNanos(999_999_999).toSeconds());
+  static long wholeSeconds(Duration ttl) {
+    return Math.max(EtcdTopology.MIN_TTL.toSeconds(), ttl.plusNanos(999_999_999).toSeconds());
   }
 
-  /** Returns a session that lasts for the term at least; several callers wait for the same one. */
-  Session lasting(Duration term, Deadline deadline) throws InterruptedException {
-    long seconds = wholeSeconds(term);
+  /** Returns a session that lasts for the TTL at least; several callers wait for the same one. */
+  Session lasting(Duration ttl, Deadline deadline) throws InterruptedException {
+    long seconds = wholeSeconds(ttl);
     CompletableFuture<Session> fresh = new CompletableFuture<>();
     CompletableFuture<Session> session =
         sessions.compute(seconds, (s, known) -> known == null || isSpent(known) ? fresh : known);
@@ -232,20 +232,20 @@ final class Sessions implements AutoCloseable {
     revoke(session.lease());
   }
 
-  // There is one for each term that was ever asked for.
+  // There is one for each TTL that was ever asked for.
   private void forgetSpent() {
     sessions.values().removeIf(Sessions::isSpent);
   }
 
   /** The server has ended the session, and every key on its lease with it. */
   void over(Session session, String how) {
-    List<Ticket> ended = session.end();
+    List<QueueEntry> ended = session.end();
     forgetSpent();
-    for (Ticket ticket : ended) {
-      if (!ticket.hasOwnLease()) {
-        context.lost(ticket.claim(), LossReason.SESSION_ENDED, how);
+    for (QueueEntry entry : ended) {
+      if (!entry.hasOwnLease()) {
+        context.lost(entry.claim(), LossReason.SESSION_ENDED, how);
       }
-      ticket.wakeUp().signal();
+      entry.wakeUp().signal();
     }
   }
 

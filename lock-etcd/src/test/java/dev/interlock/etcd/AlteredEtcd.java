@@ -3,7 +3,7 @@ package dev.interlock.etcd;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
@@ -44,7 +44,7 @@ final class AlteredEtcd implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
-    return ClientsOnAClock.using(
+    return ClientsWithTimeSource.using(
         context -> fault.apply((EtcdBackend) new EtcdProvider().open(LockUri.parse(uri), context)),
         options,
         time);

@@ -25,7 +25,7 @@ final class Backends {
   static final LockOptions PATIENT =
       LockOptions.builder()
           .requestTimeout(Duration.ofSeconds(20))
-          .term(Duration.ofMinutes(1))
+          .ttl(Duration.ofMinutes(1))
           .build();
 
   private Backends() {}

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class EndsTest {
 
-  private static final LockOptions SHORT = PATIENT.toBuilder().term(Duration.ofSeconds(4)).build();
+  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(4)).build();
   private static final LockOptions FIXED = SHORT.toBuilder().autoRenew(false).build();
 
   private static LossReason reason(Lease lease) throws Exception {
@@ -70,13 +70,13 @@ class EndsTest {
   /** Permissions are narrowed and widened by people, who make mistakes and mend them. */
   @Test
   void aReleaseThatWasRefusedIsMadeUpForWhenItIsPermittedAgain() throws Exception {
-    LockOptions longTerm = PATIENT.toBuilder().term(Duration.ofMinutes(10)).build();
+    LockOptions longTtl = PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
     try (EtcdCluster etcd =
             Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
-      try (LockClient client = LockClient.open(Backends.as("app", etcd), longTerm)) {
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), longTtl)) {
         Lease lease = client.lock("job").acquire();
         Backends.permit(server, "app", "READ");
         assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
@@ -89,7 +89,7 @@ class EndsTest {
   }
 
   @Test
-  void aLockThatMayNotBeReleasedGoesWithItsSessionAfterATerm() throws Exception {
+  void aLockThatMayNotBeReleasedGoesWithItsSessionAfterATtl() throws Exception {
     try (EtcdCluster etcd =
             Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
@@ -102,7 +102,7 @@ class EndsTest {
         long refusedAt = System.nanoTime();
         assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
         LeaseLostException loss = bystander.lost().get(60, TimeUnit.SECONDS);
-        assertTrue(System.nanoTime() - refusedAt >= SHORT.term().toNanos(), "ended early");
+        assertTrue(System.nanoTime() - refusedAt >= SHORT.ttl().toNanos(), "ended early");
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
         assertTrue(loss.detail().contains("refuses to delete"), loss::detail);
         other.lock("stuck").tryAcquire(Eventually.LIMIT).orElseThrow().release();
@@ -153,7 +153,7 @@ class EndsTest {
             assertThrows(
                 LockConfigurationException.class, () -> backend.release(claim, Backends.in(limit)));
         assertFalse(backend.endSession(claim, limit, refusal), "it ends by itself");
-        assertFalse(Ticket.of(claim).session().isOver());
+        assertFalse(QueueEntry.of(claim).session().isOver());
         Backends.permit(etcd.leader(), "app", "READWRITE");
         assertTrue(backend.release(claim, Backends.in(limit)));
       }
@@ -165,7 +165,7 @@ class EndsTest {
   void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
         LockClient client = LockClient.open(etcd.uri(), SHORT)) {
-      LockOptions fixed = FIXED.toBuilder().term(Duration.ofSeconds(2)).build();
+      LockOptions fixed = FIXED.toBuilder().ttl(Duration.ofSeconds(2)).build();
       long token = 0;
       for (int i = 0; i < 2; i++) {
         Lease lease = client.lock("again", fixed).acquire();

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 class EtcdLocksTest {
 
   private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
-  private static final LockOptions SHORT = PATIENT.toBuilder().term(Duration.ofSeconds(8)).build();
+  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   private static EtcdCluster etcd;
   private static EtcdServer server;
@@ -102,7 +102,7 @@ class EtcdLocksTest {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
       // Without renewal the holder does not find out.
-      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
       Lease lease = client.lock("guarded", fixed).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "ours"));
@@ -122,7 +122,7 @@ class EtcdLocksTest {
   void aGuardedWriteIsRefusedBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
-      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
       Lease lease = client.lock("stock", fixed).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "1"));
@@ -165,7 +165,7 @@ class EtcdLocksTest {
 
   @Test
   void aLeaseThatIsBeingGivenBackIsGoneWhenItsClientIsClosed() throws Exception {
-    LockOptions fixed = PATIENT.toBuilder().autoRenew(false).term(Duration.ofMinutes(5)).build();
+    LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
@@ -179,7 +179,7 @@ class EtcdLocksTest {
   }
 
   @Test
-  void renewedLocksShareALeaseAndFixedTermsHaveTheirOwn() throws Exception {
+  void renewedLocksShareALeaseAndFixedTtlsHaveTheirOwn() throws Exception {
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       List<Lease> leases = new ArrayList<>();
@@ -191,7 +191,7 @@ class EtcdLocksTest {
       leases.add(client.lock("fixed", fixed).acquire());
       assertEquals(2, Backends.leases(server));
       leases.forEach(Lease::release);
-      Eventually.holds("the lease of the fixed term ends", () -> Backends.leases(server) == 1);
+      Eventually.holds("the lease of the fixed TTL ends", () -> Backends.leases(server) == 1);
     }
     Eventually.holds("the session ends with its client", () -> Backends.leases(server) == 0);
     assertEquals(0, Backends.keys(server, "interlock/"));

@@ -95,21 +95,21 @@ class EtcdSpecimensTest extends SpecimenSuite {
     @Override
     public Place join(Claim claim, Deadline deadline) throws InterruptedException {
       Place right = super.join(claim, deadline);
-      Ticket ticket = Ticket.of(claim);
+      QueueEntry entry = QueueEntry.of(claim);
       return new Place() {
         private volatile boolean closed;
 
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
           while (!closed) {
-            Outlook outlook = etcd.look(ticket);
-            ByteSequence before = outlook.before();
+            QueueView view = etcd.look(entry);
+            ByteSequence before = view.before();
             if (before == null) {
-              return new Attempt.Granted(etcd.grant(ticket, outlook));
+              return new Attempt.Granted(etcd.grant(entry, view));
             }
-            long next = outlook.answer().getHeader().getRevision() + 1;
-            try (Watcher watcher = watch(before, next, ticket.wakeUp())) {
-              if (!ticket.wakeUp().await(until) || watcher.isClosed()) {
+            long next = view.answer().getHeader().getRevision() + 1;
+            try (Watcher watcher = watch(before, next, entry.wakeUp())) {
+              if (!entry.wakeUp().await(until) || watcher.isClosed()) {
                 break;
               }
             }
@@ -162,7 +162,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     @Override
     public Place join(Claim claim, Deadline deadline) throws InterruptedException {
       Place right = super.join(claim, deadline);
-      Ticket ticket = Ticket.of(claim);
+      QueueEntry entry = QueueEntry.of(claim);
       return new Place() {
         private volatile boolean closed;
 
@@ -170,12 +170,12 @@ class EtcdSpecimensTest extends SpecimenSuite {
         public Attempt await(Deadline until) throws InterruptedException {
           while (!closed && !until.hasPassed()) {
             long sentAt = System.nanoTime();
-            if (isFirst(ticket)) {
-              Duration timeToLive = ticket.session().timeToLive();
+            if (isFirst(entry)) {
+              Duration timeToLive = entry.session().timeToLive();
               return new Attempt.Granted(
-                  Grant.onSession(claim, ticket.revision(), sentAt, timeToLive, timeToLive));
+                  Grant.onSession(claim, entry.revision(), sentAt, timeToLive, timeToLive));
             }
-            var unused = ticket.wakeUp().await(until.orIn(PAUSE));
+            var unused = entry.wakeUp().await(until.orIn(PAUSE));
           }
           return new Attempt.Busy(Duration.ZERO);
         }
@@ -188,18 +188,18 @@ class EtcdSpecimensTest extends SpecimenSuite {
       };
     }
 
-    private boolean isFirst(Ticket ticket) throws InterruptedException {
+    private boolean isFirst(QueueEntry entry) throws InterruptedException {
       GetOption earlier =
           GetOption.builder()
               .isPrefix(true)
-              .withMaxCreateRevision(ticket.revision() - 1)
+              .withMaxCreateRevision(entry.revision() - 1)
               .withLimit(1)
               .withKeysOnly(true)
               .build();
       try {
         return client
             .getKVClient()
-            .get(ticket.keys().prefix(), earlier)
+            .get(entry.keys().prefix(), earlier)
             .get(1, SECONDS)
             .getKvs()
             .isEmpty();
@@ -225,15 +225,15 @@ class EtcdSpecimensTest extends SpecimenSuite {
         return attempt;
       }
       Grant grant = granted.grant();
-      long lease = Ticket.of(grant.claim()).lease() & ((1L << 57) - 1);
+      long lease = QueueEntry.of(grant.claim()).lease() & ((1L << 57) - 1);
       return new Attempt.Granted(
           new Grant(
               grant.claim(),
               lease,
               grant.validUntil(),
-              grant.effectiveTerm(),
-              grant.certainFor(),
-              grant.lapses()));
+              grant.effectiveTtl(),
+              grant.validityPerConfirmation(),
+              grant.expiresOnStore()));
     }
 
     @Override

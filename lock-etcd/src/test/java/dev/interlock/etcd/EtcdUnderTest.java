@@ -65,7 +65,7 @@ final class EtcdUnderTest implements Server, StoreView {
   /**
    * The usual durations, longer by what a busy machine needs that runs the tests' clients, the
    * server, and for three members three of them: an answer may take seconds then, and a lease of
-   * the usual term has run out before it is had.
+   * the usual TTL has run out before it is had.
    */
   static Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, Duration.ofSeconds(8));
@@ -73,7 +73,7 @@ final class EtcdUnderTest implements Server, StoreView {
     return new Timing(
         Duration.ofSeconds(3),
         Duration.ofSeconds(8),
-        usual.longTerm(),
+        usual.longTtl(),
         requestTimeout,
         usual.bound().minus(usual.requestTimeout()).plus(requestTimeout));
   }

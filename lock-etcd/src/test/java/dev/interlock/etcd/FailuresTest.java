@@ -197,7 +197,7 @@ class FailuresTest {
       Lease before = client.lock("before").acquire();
       Claim claim = Backends.claim("doubtful");
       doubtful.join(claim, Backends.in(TIMEOUT)).close();
-      Ticket.of(claim).created(0);
+      QueueEntry.of(claim).created(0);
       String value = base64("x".repeat(100_000));
       IOException full =
           assertThrows(

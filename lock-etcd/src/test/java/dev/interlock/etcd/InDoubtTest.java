@@ -136,14 +136,14 @@ class InDoubtTest {
         Client late = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build()) {
       Claim other = claim("late");
       assertTrue(released(backend, other));
-      // A claim whose transaction is still on its way: it has a ticket, and the server no key.
+      // A claim whose transaction is still on its way: it has a queue entry, and the server no key.
       Claim claim = claim("late");
       Place place = backend.join(claim, in(TIMEOUT));
-      Ticket sent = Ticket.of(claim);
+      QueueEntry sent = QueueEntry.of(claim);
       long guard = sent.session().guard();
       assertTrue(backend.release(claim, in(TIMEOUT)));
       place.close();
-      Ticket underWay =
+      QueueEntry underWay =
           sent.session().add(claim, LockKeys.of("interlock", "late"), sent.wakeUp(), 0);
       claim.attach(underWay);
       assertFalse(backend.release(claim, in(TIMEOUT)));
@@ -172,21 +172,21 @@ class InDoubtTest {
     try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT)) { // fails if told of a loss
       Claim first = claim("session");
       Place place = backend.join(first, in(TIMEOUT));
-      Session session = Ticket.of(first).session();
+      Session session = QueueEntry.of(first).session();
       assertTrue(backend.release(first, in(TIMEOUT)));
       place.close();
       Claim underWay = claim("other");
       LockKeys keys = LockKeys.of("interlock", "other");
-      Ticket ticket = session.add(underWay, keys, new WakeUp(Backends.TIME), 0);
-      underWay.attach(ticket);
+      QueueEntry entry = session.add(underWay, keys, new WakeUp(Backends.TIME), 0);
+      underWay.attach(entry);
 
       server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");
       assertTrue(released(backend, claim("session")), "on another session");
 
       assertTrue(session.isOver());
       // An answer that was late: its key has ended with the session.
-      assertFalse(session.placed(ticket, 1));
-      assertEquals(0, ticket.revision());
+      assertFalse(session.placed(entry, 1));
+      assertEquals(0, entry.revision());
     }
   }
 

@@ -49,13 +49,13 @@ class PredecessorWatchTest {
 
   @Test
   void aWatchThatIsNotInPlaceIsWaitedFor() {
-    assertEquals(USUAL, watch.lookAgain(11, USUAL));
+    assertEquals(USUAL, watch.pollInterval(11, USUAL));
   }
 
   @Test
   void aWatchInPlaceBeforeAnythingElseWasWrittenIsTrusted() {
     begins(10);
-    assertEquals(USUAL, watch.lookAgain(10, USUAL));
+    assertEquals(USUAL, watch.pollInterval(10, USUAL));
   }
 
   @Test
@@ -63,22 +63,22 @@ class PredecessorWatchTest {
     begins(10);
     Duration looked = Duration.ZERO;
     int looks = 0;
-    Duration next = watch.lookAgain(11, USUAL);
+    Duration next = watch.pollInterval(11, USUAL);
     assertTrue(next.compareTo(Duration.ofMillis(10)) < 0, "no look for " + next);
     while (!next.equals(USUAL)) {
       looked = looked.plus(next);
       looks++;
-      next = watch.lookAgain(12, USUAL);
+      next = watch.pollInterval(12, USUAL);
     }
     assertTrue(looked.compareTo(TICK) > 0, "looked no longer than " + looked);
     assertTrue(looks <= 5, looks + " looks");
-    assertEquals(USUAL, watch.lookAgain(13, USUAL));
+    assertEquals(USUAL, watch.pollInterval(13, USUAL));
   }
 
   @Test
   void nobodyLooksLessOftenThanUsual() {
     begins(10);
     Duration usual = Duration.ofMillis(1);
-    assertEquals(usual, watch.lookAgain(11, usual));
+    assertEquals(usual, watch.pollInterval(11, usual));
   }
 }

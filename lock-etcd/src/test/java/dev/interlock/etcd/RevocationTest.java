@@ -61,7 +61,7 @@ class RevocationTest {
 
   /** The holder may renew until the moment of the revocation, however long that took. */
   @Test
-  void aSlowRevocationLastsForAWholeTermFromItsEffect() throws Exception {
+  void aSlowRevocationLastsForAWholeTtlFromItsEffect() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
@@ -79,7 +79,7 @@ class RevocationTest {
         }
         assertTrue(revoked.get(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> "with " + late);
       }
-      assertKept("slow", seenUnrevoked, lease.effectiveTerm());
+      assertKept("slow", seenUnrevoked, lease.effectiveTtl());
     }
   }
 
@@ -108,7 +108,7 @@ class RevocationTest {
           assertThrows(
               ExecutionException.class, () -> revoked.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
       assertInstanceOf(LockUnavailableException.class, e.getCause());
-      assertKept("unanswered", seenUnrevoked, lease.effectiveTerm());
+      assertKept("unanswered", seenUnrevoked, lease.effectiveTtl());
 
       // Whoever repeats it cannot know when the first one arrived.
       Duration kept = Duration.ofSeconds(left("unanswered").getGrantedTTL());
@@ -121,7 +121,7 @@ class RevocationTest {
 
   /** One that comes between the look that found it first and the move to a lease of its own. */
   @Test
-  void aGrantForATermDoesNotUndoARevocation() throws Exception {
+  void aGrantForATtlDoesNotUndoARevocation() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
       Claim claim = new Claim("fixed", "id-of-the-fixed-one", LIMIT, false, "host/1/test");
       try (Place place = backend.join(claim, in(LIMIT))) {
@@ -135,12 +135,12 @@ class RevocationTest {
     }
   }
 
-  private static void assertKept(String name, long since, Duration term) throws Exception {
+  private static void assertKept(String name, long since, Duration ttl) throws Exception {
     // Whole seconds, of which the last may just have begun.
     long left = left(name).getTTL() + 1;
     long end = System.nanoTime() + Duration.ofSeconds(left).toNanos();
     Duration keptFor = Duration.ofNanos(end - since);
-    assertTrue(keptFor.compareTo(term) >= 0, () -> "kept for " + keptFor);
+    assertTrue(keptFor.compareTo(ttl) >= 0, () -> "kept for " + keptFor);
   }
 
   private static LeaseTimeToLiveResponse left(String name) throws Exception {

@@ -30,7 +30,7 @@ class SeparatedMemberTest {
   private static final int ROUNDS = 10;
 
   private static final LockOptions OPTIONS =
-      LockOptions.builder().requestTimeout(TIMEOUT).term(Duration.ofMinutes(2)).build();
+      LockOptions.builder().requestTimeout(TIMEOUT).ttl(Duration.ofMinutes(2)).build();
 
   @Test
   void noRequestWaitsForAMemberThatHasLostTheOthers() throws Exception {

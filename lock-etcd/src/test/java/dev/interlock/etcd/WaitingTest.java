@@ -97,7 +97,7 @@ class WaitingTest {
 
   @Test
   void resetsFiveTimesASecondHangNobodyAndBreakNoExclusion() throws Exception {
-    LockOptions options = PATIENT.toBuilder().term(Duration.ofSeconds(20)).build();
+    LockOptions options = PATIENT.toBuilder().ttl(Duration.ofSeconds(20)).build();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {
       String uri = "etcd://127.0.0.1:" + proxy.port();
@@ -131,7 +131,7 @@ class WaitingTest {
                         assertTrue(before < lease.fencingToken(), "the token went back");
                         grants.incrementAndGet();
                       } catch (LockException e) {
-                        // Out of reach for a term.
+                        // Out of reach for a TTL.
                       }
                     }
                     return null;

@@ -32,9 +32,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Locks as keys that expire, on whichever {@linkplain Nodes servers} there are.
  *
- * <p>The term is counted by the server's wall clock from when it executes the request, and by ours
+ * <p>The TTL is counted by the server's wall clock from when it executes the request, and by ours
  * from before it was sent. Two things make the server's shorter: it counts whole milliseconds,
- * which may take 1 ms at each end, and clocks do not run equally fast. A thousandth of the term,
+ * which may take 1 ms at each end, and clocks do not run equally fast. A thousandth of the TTL,
  * twice what NTP slews a clock by at most, is left for that. A server clock that is
  * <em>stepped</em> forward is outside of what a lock on Redis survives.
  */
@@ -42,8 +42,8 @@ final class RedisBackend implements LockBackend {
 
   private static final Logger log = LoggerFactory.getLogger(RedisBackend.class);
 
-  /** Below this, what is left for drift and rounding would be most of the term. */
-  static final Duration MIN_TERM = Duration.ofMillis(20);
+  /** Below this, what is left for drift and rounding would be most of the TTL. */
+  static final Duration MIN_TTL = Duration.ofMillis(20);
 
   private static final byte[] LISTENING = {'1'};
 
@@ -100,19 +100,19 @@ final class RedisBackend implements LockBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     long sentAt = time.nanoTime();
-    Duration term = effectiveTerm(claim);
-    byte[] millis = number(term.toMillis());
+    Duration ttl = effectiveTtl(claim);
+    byte[] millis = number(ttl.toMillis());
     boolean listening = subscriber.isWatching(entry.keys);
     Call acquire =
         listening
-            ? new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(term), LISTENING)
-            : new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(term));
+            ? new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(ttl), LISTENING)
+            : new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(ttl));
     Object reply =
         settings.waitReplicas() == 0
             ? run(acquire, deadline)
             : acquireOnReplicas(acquire, deadline);
     if (reply instanceof Long token) {
-      return new Attempt.Granted(Grant.lapsing(claim, token, validUntil(claim, sentAt), term));
+      return new Attempt.Granted(Grant.lapsing(claim, token, validUntil(claim, sentAt), ttl));
     }
     List<?> words = ours((List<?>) reply);
     expect("busy", words);
@@ -187,14 +187,13 @@ final class RedisBackend implements LockBackend {
 
   private Call renewal(Grant grant) {
     Entry entry = entry(grant.claim());
-    Duration term = grant.effectiveTerm();
-    return new Call(
-        Script.RENEW, entry.keys, entry.value, number(term.toMillis()), retention(term));
+    Duration ttl = grant.effectiveTtl();
+    return new Call(Script.RENEW, entry.keys, entry.value, number(ttl.toMillis()), retention(ttl));
   }
 
   /** The fence outlives the lease that it is the token of. */
-  private byte[] retention(Duration term) {
-    return number(term.plus(settings.fenceRetention()).toMillis());
+  private byte[] retention(Duration ttl) {
+    return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
   private Renewal outcome(Grant grant, Object reply, long sentAt) {
@@ -408,18 +407,18 @@ final class RedisBackend implements LockBackend {
     return entry;
   }
 
-  /** Redis counts whole milliseconds, and very short terms would be over when the reply comes. */
-  private static Duration effectiveTerm(Claim claim) {
-    Duration term = claim.term();
-    if (term.compareTo(MIN_TERM) < 0) {
-      return MIN_TERM;
+  /** Redis counts whole milliseconds, and very short TTLs would be over when the reply comes. */
+  private static Duration effectiveTtl(Claim claim) {
+    Duration ttl = claim.ttl();
+    if (ttl.compareTo(MIN_TTL) < 0) {
+      return MIN_TTL;
     }
-    return Duration.ofMillis(term.plusNanos(999_999).toMillis());
+    return Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
   }
 
   private static long validUntil(Claim claim, long sentAt) {
-    long kept = effectiveTerm(claim).toNanos();
-    return sentAt + Math.min(claim.term().toNanos(), kept - kept / 1000 - 2_000_000);
+    long kept = effectiveTtl(claim).toNanos();
+    return sentAt + Math.min(claim.ttl().toNanos(), kept - kept / 1000 - 2_000_000);
   }
 
   private static byte[] number(long value) {

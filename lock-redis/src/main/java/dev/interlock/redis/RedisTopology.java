@@ -23,11 +23,11 @@ enum RedisTopology {
         new BackendInfo(
             name,
             summary
-                + ", expiring with its term; tokens from a counter that the server's clock"
+                + ", expiring with its TTL; tokens from a counter that the server's clock"
                 + " bounds from below",
             Set.of(Capability.FENCING, Capability.REVOKE),
             Duration.ofMillis(10),
-            RedisBackend.MIN_TERM,
+            RedisBackend.MIN_TTL,
             failureModel);
   }
 

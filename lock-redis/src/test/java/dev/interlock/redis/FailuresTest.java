@@ -232,7 +232,7 @@ class FailuresTest {
   void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
     LockOptions patient =
         LockOptions.builder()
-            .term(Duration.ofHours(1))
+            .ttl(Duration.ofHours(1))
             .requestTimeout(Duration.ofSeconds(20))
             .build();
     try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());

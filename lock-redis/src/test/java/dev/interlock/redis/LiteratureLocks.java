@@ -49,11 +49,11 @@ final class LiteratureLocks {
             .refusedBy("EXCL-01", "after leases that ran out")
             .refusedBy("EXCL-03", "the lease did not run out")
             .refusedBy("EXCL-05", "what was granted to")
-            .refusedBy("LEASE-01", "the store did not let go after the term")
+            .refusedBy("LEASE-01", "the store did not let go after the TTL")
             .refusedBy("LEASE-04", "took the lock again")
             .refusedBy("LOSS-05", "the stopped process still has the lock")
             .refusedBy("WAIT-04", "did not get the killed process's lock")
-            .refusedBy("WAIT-05", "after the term")
+            .refusedBy("WAIT-05", "after the TTL")
             .build(),
         lock("SETNX, then EXPIRE", "many tutorials")
             .fault("Who dies between the two commands leaves a lock that nothing ends.")
@@ -113,7 +113,7 @@ final class LiteratureLocks {
       return new TextbookLock(uri, context) {
         @Override
         boolean take(String key, Claim claim) {
-          return setIfAbsent(key, claim.id()) && redis.pexpire(key, millis(claim.term())) == 1;
+          return setIfAbsent(key, claim.id()) && redis.pexpire(key, millis(claim.ttl())) == 1;
         }
       };
     }
@@ -157,7 +157,7 @@ final class LiteratureLocks {
         }
 
         private String expiry(Claim claim) {
-          return Long.toString(System.currentTimeMillis() + millis(claim.term()));
+          return Long.toString(System.currentTimeMillis() + millis(claim.ttl()));
         }
 
         private boolean isPast(@Nullable String expiry) {
@@ -191,7 +191,7 @@ final class LiteratureLocks {
           redis.del(key);
           return "OK"
               .equals(
-                  redis.set(key, claim.id(), SetParams.setParams().nx().px(millis(claim.term()))));
+                  redis.set(key, claim.id(), SetParams.setParams().nx().px(millis(claim.ttl()))));
         }
       };
     }

@@ -65,15 +65,15 @@ class RedisBackendTest {
   }
 
   @Test
-  void aFreeLockIsGrantedWithATokenAndItsKeyExpiresWithTheTerm() throws Exception {
+  void aFreeLockIsGrantedWithATokenAndItsKeyExpiresWithTheTtl() throws Exception {
     Claim claim = claim("job");
     Grant grant = take(backend, claim);
 
     assertEquals(claim.id() + "|host/1/test", redis.call("GET", LOCK));
     assertTrue(pttl(LOCK) > 20_000 && pttl(LOCK) <= 30_000);
     assertEquals(Long.toString(grant.token()), redis.call("GET", FENCE));
-    assertEquals(Backends.TERM, grant.effectiveTerm());
-    assertTrue(grant.lapses());
+    assertEquals(Backends.TTL, grant.effectiveTtl());
+    assertTrue(grant.expiresOnStore());
   }
 
   @Test
@@ -85,10 +85,10 @@ class RedisBackendTest {
 
   @Test
   void theFenceIsRememberedForAnHourAfterTheLeaseCanHaveEnded() throws Exception {
-    for (Duration term : List.of(Duration.ofSeconds(30), Duration.ofHours(5))) {
+    for (Duration ttl : List.of(Duration.ofSeconds(30), Duration.ofHours(5))) {
       redis.call("FLUSHALL");
-      Grant grant = take(backend, claim("job", term));
-      long rest = term.plus(Duration.ofHours(1)).toMillis();
+      Grant grant = take(backend, claim("job", ttl));
+      long rest = ttl.plus(Duration.ofHours(1)).toMillis();
       assertTrue(pttl(FENCE) > rest - 10_000 && pttl(FENCE) <= rest);
 
       redis.call("PEXPIRE", FENCE, "20000");
@@ -130,12 +130,12 @@ class RedisBackendTest {
   }
 
   @Test
-  void aHeldLockIsBusyForWhatIsLeftOfItsTermAndNothingRemainsOfTheAttempt() throws Exception {
+  void aHeldLockIsBusyForWhatIsLeftOfItsTtlAndNothingRemainsOfTheAttempt() throws Exception {
     Claim holder = claim("job");
     long token = take(backend, holder).token();
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
 
-    Duration left = assertInstanceOf(Attempt.Busy.class, attempt).lookAgain();
+    Duration left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval();
     assertTrue(left.toMillis() > 20_000 && left.toMillis() <= 30_001);
     assertEquals(holder.id() + "|host/1/test", redis.call("GET", LOCK));
     assertEquals(Long.toString(token), redis.call("GET", FENCE));
@@ -146,16 +146,16 @@ class RedisBackendTest {
     long before = System.nanoTime();
     Grant grant = take(backend, claim("job"));
     long after = System.nanoTime();
-    // The term less a thousandth of it and 2 ms, counted from when the request was sent.
-    long sentAt = grant.validUntil() - Backends.TERM.toNanos() + 32_000_000;
+    // The TTL less a thousandth of it and 2 ms, counted from when the request was sent.
+    long sentAt = grant.validUntil() - Backends.TTL.toNanos() + 32_000_000;
     assertTrue(sentAt - before >= 0 && after - sentAt >= 0, () -> sentAt - before + " ns");
   }
 
   @Test
-  void aVeryShortTermIsServedLongerOnTheServerButNotValidForLonger() throws Exception {
+  void aVeryShortTtlIsServedLongerOnTheServerButNotValidForLonger() throws Exception {
     long before = System.nanoTime();
     Grant grant = take(backend, claim("job", Duration.ofMillis(5)));
-    assertEquals(Duration.ofMillis(20), grant.effectiveTerm());
+    assertEquals(Duration.ofMillis(20), grant.effectiveTtl());
     assertTrue(grant.validUntil() - before >= Duration.ofMillis(5).toNanos());
     assertTrue(grant.validUntil() - System.nanoTime() <= Duration.ofMillis(5).toNanos());
   }
@@ -163,7 +163,7 @@ class RedisBackendTest {
   @Test
   void fractionsOfAMillisecondAreKeptByTheServerInFull() throws Exception {
     Grant grant = take(backend, claim("job", Duration.ofNanos(50_000_001)));
-    assertEquals(Duration.ofMillis(51), grant.effectiveTerm());
+    assertEquals(Duration.ofMillis(51), grant.effectiveTtl());
   }
 
   @Test
@@ -211,7 +211,7 @@ class RedisBackendTest {
   }
 
   @Test
-  void renewalExtendsTheTermFromNow() throws Exception {
+  void renewalExtendsTheTtlFromNow() throws Exception {
     Grant grant = take(backend, claim("job"));
     redis.call("PEXPIRE", LOCK, "10000");
     long before = System.nanoTime();
@@ -221,7 +221,7 @@ class RedisBackendTest {
     Duration since = Duration.ofNanos(System.nanoTime() - before);
     assertTrue(left <= 30_000 && left + since.toMillis() >= 29_999, () -> left + " after " + since);
     assertTrue(validUntil - before > Duration.ofSeconds(29).toNanos());
-    assertTrue(validUntil - System.nanoTime() < Backends.TERM.toNanos());
+    assertTrue(validUntil - System.nanoTime() < Backends.TTL.toNanos());
   }
 
   @Test
@@ -275,7 +275,7 @@ class RedisBackendTest {
   }
 
   @Test
-  void aRevokedLockCannotBeRenewedAndStaysClosedForTheRestOfItsTerm() throws Exception {
+  void aRevokedLockCannotBeRenewedAndStaysClosedForTheRestOfItsTtl() throws Exception {
     Grant grant = take(backend, claim("job"));
     redis.call("PEXPIRE", LOCK, "20000");
     assertTrue(backend.revoke("job", soon()));
@@ -326,7 +326,7 @@ class RedisBackendTest {
   @Test
   void aHolderLabelMayHaveBarsAndAnyUnicode() throws Exception {
     Claim claim =
-        new Claim("job", claim("job").id(), Backends.TERM, true, "revoked|zürich|7|main 🔒");
+        new Claim("job", claim("job").id(), Backends.TTL, true, "revoked|zürich|7|main 🔒");
     take(backend, claim);
     assertEquals("revoked|zürich|7|main 🔒", backend.inspect("job", soon()).holder().orElseThrow());
     backend.revoke("job", soon());
@@ -474,7 +474,7 @@ class RedisBackendTest {
   }
 
   private static Grant someGrant() {
-    return Grant.forTerm(claim("job"), 1, System.nanoTime());
+    return Grant.forTtl(claim("job"), 1, System.nanoTime());
   }
 
   private static long pttl(String key) throws IOException {

@@ -34,10 +34,7 @@ class RedisClientTest {
 
   /** A server, or this JVM, that stands still for a while costs no lease and fails no request. */
   private static final LockOptions PATIENT =
-      LockOptions.builder()
-          .term(Duration.ofHours(1))
-          .requestTimeout(Duration.ofSeconds(20))
-          .build();
+      LockOptions.builder().ttl(Duration.ofHours(1)).requestTimeout(Duration.ofSeconds(20)).build();
 
   private static RedisServer redis;
 
@@ -96,7 +93,7 @@ class RedisClientTest {
   @Test
   void aWaiterIsWokenByTheReleaseAndNotByLookingAgain() throws Exception {
     // It would look again by itself after ten minutes.
-    LockOptions seldom = PATIENT.toBuilder().lookAgain(Duration.ofMinutes(10)).build();
+    LockOptions seldom = PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
     try (LockClient holder = open();
         LockClient waiter = LockClient.open(redis.uri(), seldom)) {
       for (int i = 0; i < 20; i++) {

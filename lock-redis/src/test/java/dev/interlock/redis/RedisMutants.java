@@ -14,7 +14,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
@@ -53,7 +53,7 @@ final class RedisMutants {
         mutant("validity counted from the reply", "EXCL-04", "LEASE-01", "LEASE-02", "LEASE-03")
             .fault("The clock stands still while the client waits for an answer.")
             .harness(CountedFromReply::new)
-            .refusedBy("EXCL-04", "took longer than its term")
+            .refusedBy("EXCL-04", "took longer than its TTL")
             .refusedBy("LEASE-03", "it was counted from the answer")
             .build(),
         mutant("owner per client", "EXCL-03", "EXCL-08")
@@ -82,7 +82,7 @@ final class RedisMutants {
             .harness(HeldUntilTold::new)
             .refusedBy("LOSS-01", "the end of a lease without renewal was not told")
             .refusedBy("LOSS-02", "the loss was not told by the end of validity")
-            .refusedBy("LOSS-05", "a process that was stopped past its term")
+            .refusedBy("LOSS-05", "a process that was stopped past its TTL")
             .build(),
         mutant("release believed", "REL-01", "REL-02")
             .fault("A release that the store did not answer is taken for done.")
@@ -158,7 +158,7 @@ final class RedisMutants {
         @Override
         boolean take(String key, Claim claim) {
           try (Connection connection = redis.getPool().getResource()) {
-            String millis = "" + millis(claim.term());
+            String millis = "" + millis(claim.ttl());
             connection.sendCommand(Command.SET, key + ":tried", claim.id(), "PX", millis);
             connection.sendCommand(Command.SET, key, claim.id(), "NX", "PX", millis);
             connection.getOne();
@@ -194,7 +194,7 @@ final class RedisMutants {
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
       StoppableClock clock = new StoppableClock(time);
-      return ClientsOnAClock.using(
+      return ClientsWithTimeSource.using(
           context ->
               new ForwardingBackend(right(uri, context)) {
                 @Override
@@ -228,7 +228,7 @@ final class RedisMutants {
           OWNER_ID.substring(0, 19) + String.format("%08x", System.nanoTime() & 0xffffffffL);
       return new ForwardingBackend(right(uri, context)) {
         private Claim ofClient(Claim claim) {
-          return new Claim(claim.name(), id, claim.term(), claim.autoRenew(), "client");
+          return new Claim(claim.name(), id, claim.ttl(), claim.autoRenew(), "client");
         }
 
         @Override
@@ -244,9 +244,9 @@ final class RedisMutants {
               claim,
               grant.token(),
               grant.validUntil(),
-              grant.effectiveTerm(),
-              grant.certainFor(),
-              grant.lapses());
+              grant.effectiveTtl(),
+              grant.validityPerConfirmation(),
+              grant.expiresOnStore());
         }
 
         @Override
@@ -350,7 +350,7 @@ final class RedisMutants {
               info.summary(),
               capabilities,
               info.granularity(),
-              info.minTerm(),
+              info.minTtl(),
               info.failureModel());
         }
       };
@@ -453,7 +453,7 @@ final class RedisMutants {
           try {
             return super.tryAcquire(claim, deadline);
           } catch (LockUnavailableException e) {
-            return new Attempt.Busy(context.options().lookAgain());
+            return new Attempt.Busy(context.options().pollInterval());
           }
         }
       };
@@ -474,9 +474,9 @@ final class RedisMutants {
                     claim,
                     1,
                     grant.validUntil(),
-                    grant.effectiveTerm(),
-                    grant.certainFor(),
-                    grant.lapses()));
+                    grant.effectiveTtl(),
+                    grant.validityPerConfirmation(),
+                    grant.expiresOnStore()));
           }
           return attempt;
         }

@@ -4,7 +4,7 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
@@ -49,7 +49,7 @@ abstract class RedisSpecimen implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
-    return ClientsOnAClock.using(context -> backend(uri, context), options, time);
+    return ClientsWithTimeSource.using(context -> backend(uri, context), options, time);
   }
 
   @Override

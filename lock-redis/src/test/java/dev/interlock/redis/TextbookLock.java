@@ -41,7 +41,7 @@ class TextbookLock implements LockBackend {
           "one key per lock on one Redis",
           Set.of(),
           Duration.ofMillis(10),
-          RedisBackend.MIN_TERM,
+          RedisBackend.MIN_TTL,
           FailureModel.builder()
               .under(
                   Survives.EXCLUSION_AND_TOKENS,
@@ -82,7 +82,7 @@ class TextbookLock implements LockBackend {
   /** Sets the key if nobody has. */
   boolean take(String key, Claim claim) {
     return "OK"
-        .equals(redis.set(key, claim.id(), SetParams.setParams().nx().px(millis(claim.term()))));
+        .equals(redis.set(key, claim.id(), SetParams.setParams().nx().px(millis(claim.ttl()))));
   }
 
   /** Extends the key if it is ours. */
@@ -92,7 +92,7 @@ class TextbookLock implements LockBackend {
             "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end"
                 + " return redis.call('PEXPIRE', KEYS[1], ARGV[2])",
             List.of(key),
-            List.of(claim.id(), Long.toString(millis(claim.term())))));
+            List.of(claim.id(), Long.toString(millis(claim.ttl())))));
   }
 
   /** Deletes the key if it is ours. */
@@ -111,8 +111,8 @@ class TextbookLock implements LockBackend {
     return "OK".equals(redis.set(key, value, SetParams.setParams().nx())); // SETNX is no more
   }
 
-  static long millis(Duration term) {
-    return term.toMillis();
+  static long millis(Duration ttl) {
+    return ttl.toMillis();
   }
 
   static boolean is(Object reply) {
@@ -145,7 +145,7 @@ class TextbookLock implements LockBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) {
     long sentAt = time.nanoTime();
     return ask(() -> take(key(claim.name()), claim))
-        ? new Attempt.Granted(Grant.forTerm(claim, 0, sentAt - 2_000_000))
+        ? new Attempt.Granted(Grant.forTtl(claim, 0, sentAt - 2_000_000))
         : new Attempt.Busy(Duration.ofMillis(50));
   }
 
@@ -154,7 +154,7 @@ class TextbookLock implements LockBackend {
     Claim claim = grant.claim();
     long sentAt = time.nanoTime();
     return ask(() -> extend(key(claim.name()), claim))
-        ? new Renewal.Renewed(sentAt + claim.term().toNanos() - 2_000_000)
+        ? new Renewal.Renewed(sentAt + claim.ttl().toNanos() - 2_000_000)
         : new Renewal.Gone(LossReason.TAKEN, "the key is another's");
   }
 

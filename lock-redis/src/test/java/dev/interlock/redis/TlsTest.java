@@ -120,7 +120,7 @@ class TlsTest {
   void aServerThatIsRestartedDuringHandshakesFailsNoWaiterAndCostsNoLease() throws Exception {
     LockOptions patient =
         LockOptions.builder()
-            .term(Duration.ofHours(1))
+            .ttl(Duration.ofHours(1))
             .requestTimeout(Duration.ofSeconds(20))
             .build();
     int port = Testbed.freePort();

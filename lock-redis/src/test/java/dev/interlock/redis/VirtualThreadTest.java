@@ -22,7 +22,7 @@ class VirtualThreadTest {
 
   private static final LockOptions OPTIONS =
       LockOptions.builder()
-          .term(Duration.ofMinutes(20))
+          .ttl(Duration.ofMinutes(20))
           .requestTimeout(Duration.ofMinutes(10))
           .build();
 
@@ -54,7 +54,7 @@ class VirtualThreadTest {
       assertEquals(InterruptedException.class, failure.getClass());
 
       redis.resume();
-      // Long before the term: what the server granted after all is given back.
+      // Long before the TTL: what the server granted after all is given back.
       assertTrue(other.lock("job").tryAcquire(Duration.ofMinutes(1)).isPresent());
       // And the client goes on, on another connection.
       client.lock("warm").acquire().release();

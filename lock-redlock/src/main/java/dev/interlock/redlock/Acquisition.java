@@ -24,7 +24,7 @@ final class Acquisition {
 
   private final Cluster cluster;
   private final Entry entry;
-  private final byte[] term;
+  private final byte[] ttl;
   private final byte[] retention;
   private final byte[] hint;
   private final long sendBefore;
@@ -37,13 +37,13 @@ final class Acquisition {
   Acquisition(
       Cluster cluster,
       Entry entry,
-      long termMillis,
+      long ttlMillis,
       byte[] retention,
       Deadline sendBefore,
       TimeSource time) {
     this.cluster = cluster;
     this.entry = entry;
-    this.term = number(termMillis);
+    this.ttl = number(ttlMillis);
     this.retention = retention;
     this.hint = number(Hint.at(time.wallMillis()));
     this.sendBefore = sendBefore.nanos();
@@ -65,7 +65,7 @@ final class Acquisition {
                   keys(),
                   List.of(
                       entry.value,
-                      term,
+                      ttl,
                       retention,
                       hint,
                       run,

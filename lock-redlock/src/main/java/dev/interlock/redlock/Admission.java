@@ -1,6 +1,6 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redlock.Standing.Kind;
+import dev.interlock.redlock.NodeStatus.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 /**
  * Which nodes may vote. A node that came back without its data, or without the last of it, has
  * forgotten whom it granted a lock to, and up to which number it has handed out fences. So it does
- * not vote for the longest term that there is in the cluster, after which every lease that counted
+ * not vote for the longest TTL that there is in the cluster, after which every lease that counted
  * on it has ended or found another majority; and before it votes its floor is set to the highest
  * among a majority of the nodes that have gone on voting, which have all confirmed tokens but its
  * own.
@@ -68,56 +68,55 @@ final class Admission {
   /**
    * Says what follows from a look at all nodes.
    *
-   * @param standings of all nodes
+   * @param statuses of all nodes
    * @param known the processes that were known to have served their quarantine before this look
    *     began: only then do the floors of the others count all that was confirmed until its end;
    *     and those that were known to be blank
    * @param patient whether a cluster that is being founded is left to its founder, and to the nodes
    *     that have not answered
    */
-  List<Step> after(List<Standing> standings, Set<String> known, boolean patient) {
-    int majority = Candidacy.majorityOf(standings.size());
-    int answered = standings.size() - count(standings, Kind.UNREACHABLE);
-    boolean untouched = count(standings, Kind.BLANK) == standings.size();
-    boolean founding = untouched && standings.stream().allMatch(each -> mayFound(each, known));
-    boolean left = patient && isBeingFounded(standings);
+  List<Step> after(List<NodeStatus> statuses, Set<String> known, boolean patient) {
+    int majority = Candidacy.majorityOf(statuses.size());
+    int answered = statuses.size() - count(statuses, Kind.UNREACHABLE);
+    boolean untouched = count(statuses, Kind.BLANK) == statuses.size();
+    boolean founding = untouched && statuses.stream().allMatch(each -> mayFound(each, known));
+    boolean left = patient && isBeingFounded(statuses);
 
-    int members = count(standings, Kind.MEMBER);
+    int members = count(statuses, Kind.MEMBER);
     int outsiders = answered - members;
-    long ready = standings.stream().filter(each -> hasServed(each, known)).count();
+    long ready = statuses.stream().filter(each -> hasServed(each, known)).count();
     // Too many are out for a majority of members ever to be there again. They come back together:
     // with one of them admitted, it would look as if the others only had to wait for more.
-    boolean stranded = standings.size() - outsiders < majority && members + ready >= majority;
+    boolean stranded = statuses.size() - outsiders < majority && members + ready >= majority;
 
     List<Step> steps = new ArrayList<>();
-    for (int node = 0; node < standings.size(); node++) {
-      Standing standing = standings.get(node);
-      if (standing.isOfVersion01() || (untouched && !standing.counted())) {
-        steps.add(new Step.Count(node, standing.run()));
+    for (int node = 0; node < statuses.size(); node++) {
+      NodeStatus status = statuses.get(node);
+      if (status.isOfVersion01() || (untouched && !status.counted())) {
+        steps.add(new Step.Count(node, status.run()));
       }
-      switch (standing.kind()) {
+      switch (status.kind()) {
         case BLANK -> {
           if (founding) {
-            steps.add(new Step.Admit(node, standing.run(), 0, Ground.FOUNDING));
+            steps.add(new Step.Admit(node, status.run(), 0, Ground.FOUNDING));
           } else if (!untouched && !left) {
-            steps.add(new Step.Quarantine(node, standing.run()));
+            steps.add(new Step.Quarantine(node, status.run()));
           }
         }
         case RESTARTED ->
             steps.add(
                 durable
-                    ? new Step.Admit(node, standing.run(), 0, Ground.UNHARMED)
-                    : new Step.Quarantine(node, standing.run()));
+                    ? new Step.Admit(node, status.run(), 0, Ground.UNHARMED)
+                    : new Step.Quarantine(node, status.run()));
         case QUARANTINED -> {
-          if (hasServed(standing, known)) {
+          if (hasServed(status, known)) {
             if (members >= majority) {
               steps.add(
-                  new Step.Admit(
-                      node, standing.run(), highestFloor(standings, true), Ground.SERVED));
+                  new Step.Admit(node, status.run(), highestFloor(statuses, true), Ground.SERVED));
             } else if (stranded) {
               steps.add(
                   new Step.Admit(
-                      node, standing.run(), highestFloor(standings, false) + JUMP, Ground.SERVED));
+                      node, status.run(), highestFloor(statuses, false) + JUMP, Ground.SERVED));
             }
           }
         }
@@ -135,7 +134,7 @@ final class Admission {
    * while the third cannot be reached. And all have to agree on how many they are before one votes,
    * lest clients with lists of two lengths found two clusters at once.
    */
-  private static boolean mayFound(Standing blank, Set<String> known) {
+  private static boolean mayFound(NodeStatus blank, Set<String> known) {
     return blank.counted() && known.contains(blank.run());
   }
 
@@ -145,33 +144,33 @@ final class Admission {
    * be that a node of a cluster that nobody has used was restarted; so these others are not
    * admitted, but not sent into quarantine at once, either.
    */
-  static boolean isBeingFounded(List<Standing> standings) {
-    int blank = count(standings, Kind.BLANK);
-    int unused = (int) standings.stream().filter(Standing::hasNeverGranted).count();
-    int answered = standings.size() - count(standings, Kind.UNREACHABLE);
-    return blank > 0 && blank < standings.size() && blank + unused == answered;
+  static boolean isBeingFounded(List<NodeStatus> statuses) {
+    int blank = count(statuses, Kind.BLANK);
+    int unused = (int) statuses.stream().filter(NodeStatus::hasNeverGranted).count();
+    int answered = statuses.size() - count(statuses, Kind.UNREACHABLE);
+    return blank > 0 && blank < statuses.size() && blank + unused == answered;
   }
 
   /** Returns the processes that will be known at the next look. */
-  static Set<String> known(List<Standing> standings) {
-    return standings.stream()
-        .filter(standing -> standing.hasServed() || standing.is(Kind.BLANK))
-        .map(Standing::run)
+  static Set<String> known(List<NodeStatus> statuses) {
+    return statuses.stream()
+        .filter(status -> status.hasServed() || status.is(Kind.BLANK))
+        .map(NodeStatus::run)
         .collect(Collectors.toSet());
   }
 
-  private static boolean hasServed(Standing standing, Set<String> known) {
-    return standing.hasServed() && known.contains(standing.run());
+  private static boolean hasServed(NodeStatus status, Set<String> known) {
+    return status.hasServed() && known.contains(status.run());
   }
 
-  private static int count(List<Standing> standings, Kind kind) {
-    return (int) standings.stream().filter(standing -> standing.is(kind)).count();
+  private static int count(List<NodeStatus> statuses, Kind kind) {
+    return (int) statuses.stream().filter(status -> status.is(kind)).count();
   }
 
-  private static long highestFloor(List<Standing> standings, boolean ofMembers) {
-    return standings.stream()
-        .filter(standing -> !ofMembers || standing.is(Kind.MEMBER))
-        .mapToLong(Standing::floor)
+  private static long highestFloor(List<NodeStatus> statuses, boolean ofMembers) {
+    return statuses.stream()
+        .filter(status -> !ofMembers || status.is(Kind.MEMBER))
+        .mapToLong(NodeStatus::floor)
         .max()
         .orElse(0);
   }

@@ -9,8 +9,8 @@ import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.Subscriber;
+import dev.interlock.redlock.NodeStatus.Kind;
 import dev.interlock.redlock.Round.Answer;
-import dev.interlock.redlock.Standing.Kind;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -58,10 +58,10 @@ final class Cluster implements AutoCloseable {
   private static final Duration STRAGGLERS = Duration.ofMillis(50);
 
   /** What was seen in one look. */
-  private record Look(List<Standing> standings, Roll roll, long examinedAt) {
+  private record Look(List<NodeStatus> statuses, Roll roll, long examinedAt) {
 
     long reached() {
-      return standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+      return statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
     }
   }
 
@@ -128,7 +128,7 @@ final class Cluster implements AutoCloseable {
   /** One thread at a time comes back; the others do what it found out. */
   private final ReentrantLock comingBack = new ReentrantLock();
 
-  /** What was found when the nodes had been told already; of no concern after a maxTerm. */
+  /** What was found when the nodes had been told already; of no concern after a maxTtl. */
   @GuardedBy("comingBack")
   private @Nullable LockConfigurationException refusal;
 
@@ -145,7 +145,7 @@ final class Cluster implements AutoCloseable {
     this.failures = new Failures(RedlockBackend.NAME, endpoint, false);
     this.admission = new Admission(settings.durable());
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
-    this.longest = number(settings.maxTerm().toMillis());
+    this.longest = number(settings.maxTtl().toMillis());
     this.number = number(places.size());
     this.looks =
         new ScheduledThreadPoolExecutor(
@@ -249,7 +249,7 @@ final class Cluster implements AutoCloseable {
     String why = Round.text(answer.reply().get(1));
     long number = (Long) answer.reply().get(2);
     if (why.equals("longest")) {
-      return new Vote.Failed(otherMaxTerm(nodes.get(node), number));
+      return new Vote.Failed(otherMaxTtl(nodes.get(node), number));
     }
     if (why.equals("nodes")) {
       return new Vote.Failed(otherNumber(nodes.get(node), number));
@@ -266,9 +266,9 @@ final class Cluster implements AutoCloseable {
         });
   }
 
-  private static LockConfigurationException otherMaxTerm(Node node, long millis) {
+  private static LockConfigurationException otherMaxTtl(Node node, long millis) {
     return node.failures.wrong(
-        "was set up with maxTerm=" + millis + "ms; all clients of a cluster have to use the same",
+        "was set up with maxTtl=" + millis + "ms; all clients of a cluster have to use the same",
         null);
   }
 
@@ -325,9 +325,9 @@ final class Cluster implements AutoCloseable {
           throw wrong;
         }
       }
-      List<Standing> standings = standings(examined, true);
-      Roll roll = callRoll(standings, Set.of(), NOT_NOTED, deadline);
-      Look look = new Look(standings, roll, examinedAt);
+      List<NodeStatus> statuses = statuses(examined, true);
+      Roll roll = callRoll(statuses, Set.of(), NOT_NOTED, deadline);
+      Look look = new Look(statuses, roll, examinedAt);
       if (look.reached() < majority()) {
         throw examined.undecided();
       }
@@ -343,7 +343,7 @@ final class Cluster implements AutoCloseable {
       }
     }
     long now = System.nanoTime();
-    refuseStranger(callRoll(standings(examine(deadline), true), Set.of(), now, deadline));
+    refuseStranger(callRoll(statuses(examine(deadline), true), Set.of(), now, deadline));
     listedAt = now;
     synchronized (looks) {
       isOpen = true;
@@ -377,18 +377,18 @@ final class Cluster implements AutoCloseable {
     try {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
       long begun = System.nanoTime();
-      List<Standing> standings = standings(examine(deadline), false);
+      List<NodeStatus> statuses = statuses(examine(deadline), false);
       if (isAway(begun)) {
-        comeBack(standings, begun, deadline);
+        comeBack(statuses, begun, deadline);
       }
       lookedAt.set(begun);
-      Look look = new Look(standings, callRoll(standings, Set.of(), begun, deadline), begun);
+      Look look = new Look(statuses, callRoll(statuses, Set.of(), begun, deadline), begun);
       listedAt = begun;
       if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
       }
       for (int node = 0; node < size(); node++) {
-        lookAgainFor(node, standings.get(node));
+        pollIntervalFor(node, statuses.get(node));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -400,12 +400,12 @@ final class Cluster implements AutoCloseable {
   }
 
   /** A node in quarantine is looked after also when it does not answer for a while. */
-  private void lookAgainFor(int node, Standing standing) {
+  private void pollIntervalFor(int node, NodeStatus status) {
     Long confinedAt = confined.get(node);
-    if (standing.is(Kind.QUARANTINED)) {
+    if (status.is(Kind.QUARANTINED)) {
       confined.put(node, System.nanoTime());
-      lookWithin(standing.hasServed() ? UNTIL_OTHERS_CHANGE : pauseFor(standing.leftMillis()));
-    } else if (!standing.is(Kind.UNREACHABLE)) {
+      lookWithin(status.hasServed() ? UNTIL_OTHERS_CHANGE : pauseFor(status.leftMillis()));
+    } else if (!status.is(Kind.UNREACHABLE)) {
       confined.remove(node);
     } else if (confinedAt != null && System.nanoTime() - confinedAt < LONGEST_PATIENCE.toNanos()) {
       lookWithin(longestPause());
@@ -416,7 +416,7 @@ final class Cluster implements AutoCloseable {
   void keepListed() {
     long before = lookedAt.get();
     long now = System.nanoTime();
-    long most = Math.min(BETWEEN_ROLL_CALLS.toNanos(), settings.maxTerm().toNanos() / 3);
+    long most = Math.min(BETWEEN_ROLL_CALLS.toNanos(), settings.maxTtl().toNanos() / 3);
     if (now - before > most && lookedAt.compareAndSet(before, now)) {
       lookWithin(Duration.ZERO);
     }
@@ -424,13 +424,13 @@ final class Cluster implements AutoCloseable {
 
   /** Whether the nodes have forgotten what we list, so that others may have replaced one. */
   private boolean isAway(long now) {
-    return now - listedAt > settings.maxTerm().toNanos();
+    return now - listedAt > settings.maxTtl().toNanos();
   }
 
   /**
    * Looks before anything is asked for, and waits, if the nodes have not been told for a {@code
-   * maxTerm} what this client lists. With a node that does not answer nothing could be found out,
-   * so when a majority has answered the others have little time left.
+   * maxTtl} what this client lists. With a node that does not answer nothing could be found out, so
+   * when a majority has answered the others have little time left.
    *
    * @throws LockConfigurationException if a node is none of those that others list by now
    */
@@ -444,11 +444,10 @@ final class Cluster implements AutoCloseable {
     examined.await(limit, () -> examined.count(any -> true) >= majority());
     examined.await(
         deadline.orIn(forStragglers()), () -> examined.count(each -> each.silence() != null) > 0);
-    comeBack(
-        standings(examined, false), now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
+    comeBack(statuses(examined, false), now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
   }
 
-  private void comeBack(List<Standing> standings, long examinedAt, Deadline deadline)
+  private void comeBack(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
     if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw failures.passing("it took too long to find out whether others list the same", null);
@@ -457,11 +456,11 @@ final class Cluster implements AutoCloseable {
       if (!isAway(examinedAt)) {
         return;
       }
-      if (refusal != null && System.nanoTime() - refusedAt <= settings.maxTerm().toNanos()) {
+      if (refusal != null && System.nanoTime() - refusedAt <= settings.maxTtl().toNanos()) {
         throw refusal;
       }
-      if (standings.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
-        refuseReplaced(standings, examinedAt, deadline);
+      if (statuses.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
+        refuseReplaced(statuses, examinedAt, deadline);
       }
       listedAt = examinedAt;
     } finally {
@@ -474,11 +473,11 @@ final class Cluster implements AutoCloseable {
    * refused, they take for somebody's use of a node, and let it pass the next time.
    */
   @GuardedBy("comingBack")
-  private void refuseReplaced(List<Standing> standings, long examinedAt, Deadline deadline)
+  private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    refuseStranger(callRoll(standings, Set.of(), NOT_NOTED, deadline));
+    refuseStranger(callRoll(statuses, Set.of(), NOT_NOTED, deadline));
     try {
-      refuseStranger(callRoll(standings, Set.of(), examinedAt, deadline));
+      refuseStranger(callRoll(statuses, Set.of(), examinedAt, deadline));
     } catch (LockConfigurationException e) {
       refusal = e;
       refusedAt = System.nanoTime();
@@ -499,7 +498,7 @@ final class Cluster implements AutoCloseable {
 
   /** So short that a client which looks after a node is not {@link #isAway} meanwhile. */
   private Duration longestPause() {
-    Duration third = settings.maxTerm().dividedBy(3);
+    Duration third = settings.maxTtl().dividedBy(3);
     return third.compareTo(LONGEST_PAUSE) < 0 ? third : LONGEST_PAUSE;
   }
 
@@ -549,12 +548,12 @@ final class Cluster implements AutoCloseable {
    * @param strict whether to refuse a node that was set up for another cluster, and not only to
    *     leave it out
    */
-  private List<Standing> standings(Round examined, boolean strict) {
-    List<Standing> standings = new ArrayList<>();
+  private List<NodeStatus> statuses(Round examined, boolean strict) {
+    List<NodeStatus> statuses = new ArrayList<>();
     for (int node = 0; node < size(); node++) {
       Answer answer = examined.answer(node);
       if (answer == null || answer.silence() != null) {
-        standings.add(Standing.UNREACHABLE);
+        statuses.add(NodeStatus.UNREACHABLE);
         continue;
       }
       List<?> words = answer.reply();
@@ -564,17 +563,17 @@ final class Cluster implements AutoCloseable {
           !itsLongest.isEmpty() && !itsLongest.equals(new String(longest, UTF_8));
       boolean otherNumber = !itsNumber.isEmpty() && !itsNumber.equals(new String(number, UTF_8));
       if (strict && otherLongest) {
-        throw otherMaxTerm(nodes.get(node), Long.parseLong(itsLongest));
+        throw otherMaxTtl(nodes.get(node), Long.parseLong(itsLongest));
       }
       if (strict && otherNumber) {
         throw otherNumber(nodes.get(node), Long.parseLong(itsNumber));
       }
       if (otherLongest || otherNumber) {
-        standings.add(Standing.UNREACHABLE);
+        statuses.add(NodeStatus.UNREACHABLE);
         continue;
       }
-      standings.add(
-          new Standing(
+      statuses.add(
+          new NodeStatus(
               switch (Round.text(words.get(0))) {
                 case "member" -> Kind.MEMBER;
                 case "quarantined" -> Kind.QUARANTINED;
@@ -586,7 +585,7 @@ final class Cluster implements AutoCloseable {
               (Long) words.get(2),
               !itsNumber.isEmpty()));
     }
-    return standings;
+    return statuses;
   }
 
   /**
@@ -597,12 +596,12 @@ final class Cluster implements AutoCloseable {
    *     what we list is not to be noted
    */
   private Roll callRoll(
-      List<Standing> standings, Set<Integer> entering, long since, Deadline deadline)
+      List<NodeStatus> statuses, Set<Integer> entering, long since, Deadline deadline)
       throws InterruptedException {
     Round round = new Round(this, time);
     Map<Integer, Roll.Reply> asked = new ConcurrentHashMap<>();
     for (int node = 0; node < size(); node++) {
-      if (standings.get(node).is(Kind.UNREACHABLE)) {
+      if (statuses.get(node).is(Kind.UNREACHABLE)) {
         continue;
       }
       send(
@@ -613,20 +612,20 @@ final class Cluster implements AutoCloseable {
               long up = nodes.get(node).connections.upMillis();
               asked.put(node, new Roll.Reply(run, up, List.of()));
               return new Lane.Call(
-                  NodeScripts.CALL_ROLL, List.of(record), notes(standings, entering, since));
+                  NodeScripts.CALL_ROLL, List.of(record), notes(statuses, entering, since));
             }
           });
     }
-    long reached = standings.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+    long reached = statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
     round.await(deadline, () -> round.count(any -> true) >= reached);
     return roll(round, asked);
   }
 
-  private List<byte[]> notes(List<Standing> standings, Set<Integer> entering, long since) {
+  private List<byte[]> notes(List<NodeStatus> statuses, Set<Integer> entering, long since) {
     List<byte[]> notes = new ArrayList<>(List.of(longest));
     for (int node = 0; node < size() && since != NOT_NOTED; node++) {
-      if (standings.get(node).is(Kind.MEMBER) || entering.contains(node)) {
-        notes.add(standings.get(node).run().getBytes(UTF_8));
+      if (statuses.get(node).is(Kind.MEMBER) || entering.contains(node)) {
+        notes.add(statuses.get(node).run().getBytes(UTF_8));
         notes.add(number(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) + 1));
         notes.add(nodes.get(node).name.getBytes(UTF_8));
       }
@@ -652,7 +651,7 @@ final class Cluster implements AutoCloseable {
       }
       replies.add(new Roll.Reply(head.run(), head.upMillis(), lines));
     }
-    long slack = Math.min(5_000, Math.max(1_000, settings.maxTerm().toMillis() / 4));
+    long slack = Math.min(5_000, Math.max(1_000, settings.maxTtl().toMillis() / 4));
     return new Roll(nodes.stream().map(each -> each.name).toList(), replies, slack);
   }
 
@@ -681,9 +680,9 @@ final class Cluster implements AutoCloseable {
 
   /** Does what follows; returns whether another look is worth while at once. */
   private boolean follow(Look look, Deadline deadline) throws InterruptedException {
-    List<Standing> standings = look.standings();
-    List<Admission.Step> steps = admission.after(standings, known, isPatient(standings));
-    Set<String> nowKnown = Admission.known(standings);
+    List<NodeStatus> statuses = look.statuses();
+    List<Admission.Step> steps = admission.after(statuses, known, isPatient(statuses));
+    Set<String> nowKnown = Admission.known(statuses);
     boolean newlyKnown = !known.containsAll(nowKnown);
     known = nowKnown;
     Set<Integer> entering = new HashSet<>();
@@ -697,7 +696,7 @@ final class Cluster implements AutoCloseable {
     Roll roll =
         entering.isEmpty()
             ? look.roll()
-            : callRoll(standings, entering, look.examinedAt(), deadline);
+            : callRoll(statuses, entering, look.examinedAt(), deadline);
     Round round = new Round(this, time);
     int sent = 0;
     for (Admission.Step step : steps) {
@@ -732,7 +731,7 @@ final class Cluster implements AutoCloseable {
         log.warn(
             "{} has come back, may have forgotten locks, and does not vote for {}",
             nodes.get(step.node()).name,
-            settings.maxTerm());
+            settings.maxTtl());
         send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
       }
     }
@@ -742,8 +741,8 @@ final class Cluster implements AutoCloseable {
   }
 
   /** Whether somebody else has still time to found the cluster. */
-  private boolean isPatient(List<Standing> standings) {
-    if (!Admission.isBeingFounded(standings)) {
+  private boolean isPatient(List<NodeStatus> statuses) {
+    if (!Admission.isBeingFounded(statuses)) {
       foundingSince = null;
       return false;
     }

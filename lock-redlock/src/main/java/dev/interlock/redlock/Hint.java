@@ -9,7 +9,7 @@ final class Hint {
 
   static final long PER_MILLISECOND = 16;
 
-  /** The first fence whose tokens a double cannot hold, once hand-overs are counted in them. */
+  /** The first fence whose tokens a double cannot hold, once handoffs are counted in them. */
   private static final long TOO_HIGH = 1L << 46;
 
   private Hint() {}

@@ -7,7 +7,7 @@ import dev.interlock.redis.server.Script;
  *
  * <p>{@code KEYS[1]} is the lock, {@code KEYS[2]} its fence, {@code KEYS[3]} the node's record: a
  * hash that never expires. Its fields: {@code run}, the process that may vote; {@code longest}, the
- * longest term in ms that may be asked for; {@code nodes}, of how many nodes a majority is counted,
+ * longest TTL in ms that may be asked for; {@code nodes}, of how many nodes a majority is counted,
  * which version 0.1 did not write; {@code floor}, the highest fence that was ever here; {@code
  * base}, what the floor was when the node was admitted, below which a fence may be stale; {@code
  * pending} and {@code until}, the process in quarantine, and its end; and the {@link Roll}: {@code
@@ -54,14 +54,14 @@ final class NodeScripts {
 
   /**
    * Votes for the claim if the lock is free, with a fence above all that the node may have had for
-   * the name. ARGV: value, term in ms, retention of the fence in ms, hint, run, longest term,
-   * number of nodes, and 1 from those who listen for releases, for whom a lock is marked as {@link
+   * the name. ARGV: value, TTL in ms, retention of the fence in ms, hint, run, longest TTL, number
+   * of nodes, and 1 from those who listen for releases, for whom a lock is marked as {@link
    * Script#ACQUIRE} does.
    *
    * <p>A lock that is already held by this very value was taken by the same request, sent again.
    *
    * <p>Replies {@code granted}, the fence, and what it was before, or 0; or {@code busy}, the
-   * remaining term in ms, and who.
+   * remaining TTL in ms, and who.
    */
   static final Script ACQUIRE =
       new Script(
@@ -92,8 +92,7 @@ final class NodeScripts {
 
   /**
    * Raises the fence to the token that the claim was given, if it still has the lock. ARGV: value,
-   * token, retention, run, longest term, number of nodes. Replies {@code confirmed} or {@code
-   * gone}.
+   * token, retention, run, longest TTL, number of nodes. Replies {@code confirmed} or {@code gone}.
    */
   static final Script CONFIRM =
       new Script(
@@ -136,10 +135,10 @@ final class NodeScripts {
       """);
 
   /**
-   * Extends the term, and the fence with it, if the claim has the lock here; and if there is none
+   * Extends the TTL, and the fence with it, if the claim has the lock here; and if there is none
    * and the claim is known to have a majority, gives it the lock here, too, unless the node has
-   * seen a later token. ARGV: value, term, token, retention, run, longest term, number of nodes,
-   * and 1 to restore.
+   * seen a later token. ARGV: value, TTL, token, retention, run, longest TTL, number of nodes, and
+   * 1 to restore.
    *
    * <p>Replies {@code renewed}, {@code restored}, or {@code gone} and why.
    */
@@ -171,10 +170,10 @@ final class NodeScripts {
       """);
 
   /**
-   * Looks. ARGV: run, longest term, number of nodes. A node that does not vote does not say that a
+   * Looks. ARGV: run, longest TTL, number of nodes. A node that does not vote does not say that a
    * lock is free, either: it may have forgotten it.
    *
-   * <p>Replies {@code free}; or {@code held}, the value, the remaining term in ms, and the fence if
+   * <p>Replies {@code free}; or {@code held}, the value, the remaining TTL in ms, and the fence if
    * there is one.
    */
   static final Script INSPECT =
@@ -210,10 +209,10 @@ final class NodeScripts {
       """;
 
   /**
-   * Says what the node is. {@code KEYS[1]} is the record. ARGV: run, longest term. A quarantine
-   * that another restart has interrupted begins anew.
+   * Says what the node is. {@code KEYS[1]} is the record. ARGV: run, longest TTL. A quarantine that
+   * another restart has interrupted begins anew.
    *
-   * <p>Replies the kind, the floor, what is left of the quarantine in ms, the longest term, and the
+   * <p>Replies the kind, the floor, what is left of the quarantine in ms, the longest TTL, and the
    * number of nodes, or nothing where they are not known.
    */
   static final Script EXAMINE =
@@ -230,7 +229,7 @@ final class NodeScripts {
       return {'blank', '0', 0, '', r[6] or ''}
       """);
 
-  /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest term. */
+  /** Begins the quarantine of a process. {@code KEYS[1]} is the record. ARGV: run, longest TTL. */
   static final Script QUARANTINE =
       new Script(
           1,
@@ -242,7 +241,7 @@ final class NodeScripts {
 
   /**
    * Tells a node how many nodes there are, if it does not know yet: a blank one, or one of version
-   * 0.1. {@code KEYS[1]} is the record. ARGV: run, longest term, number of nodes.
+   * 0.1. {@code KEYS[1]} is the record. ARGV: run, longest TTL, number of nodes.
    */
   static final Script COUNT =
       new Script(
@@ -299,7 +298,7 @@ final class NodeScripts {
       """);
 
   /**
-   * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest term, floor, the ground,
+   * Lets a process vote. {@code KEYS[1]} is the record. ARGV: run, longest TTL, floor, the ground,
    * which has to hold still, and the number of nodes.
    */
   static final Script ADMIT =

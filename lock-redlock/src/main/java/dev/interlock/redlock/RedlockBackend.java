@@ -42,17 +42,17 @@ import org.jspecify.annotations.Nullable;
  * <p>The votes are counted by {@link Candidacy}, which also says why the token that comes of it is
  * higher than all before; who may vote is decided by {@link Admission}.
  *
- * <p>A node counts the term by its own clock from when it executes the request, and we from before
+ * <p>A node counts the TTL by its own clock from when it executes the request, and we from before
  * it was sent. What the clocks may differ by in speed is taken off our side: {@link
- * RedlockSettings#drift()} of the term, and 2 ms for rounding. A node whose clock is
+ * RedlockSettings#drift()} of the TTL, and 2 ms for rounding. A node whose clock is
  * <em>stepped</em> forward lets go too early, and with it a majority may.
  */
 final class RedlockBackend implements LockBackend {
 
   static final String NAME = "redlock";
 
-  /** Below this, what is left for drift, rounding and a majority's answers is most of the term. */
-  static final Duration MIN_TERM = Duration.ofMillis(50);
+  /** Below this, what is left for drift, rounding and a majority's answers is most of the TTL. */
+  static final Duration MIN_TTL = Duration.ofMillis(50);
 
   private static final int MOST_REPEATS = 2;
 
@@ -68,11 +68,11 @@ final class RedlockBackend implements LockBackend {
   static final BackendInfo INFO =
       new BackendInfo(
           NAME,
-          "a key per lock on a majority of independent Redis servers, expiring with its term; tokens"
+          "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
               + " that a majority has confirmed",
           Set.of(Capability.FENCING, Capability.REVOKE, Capability.REPLICATED),
           Duration.ofMillis(20),
-          MIN_TERM,
+          MIN_TTL,
           failureModel());
 
   private final Cluster cluster;
@@ -127,26 +127,26 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    Duration term = effectiveTerm(claim);
+    Duration ttl = effectiveTtl(claim);
     cluster.comeBack(deadline);
     cluster.keepListed();
     Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
     long sentAt = time.nanoTime();
-    Acquisition acquisition = ask(entry, term, deadline);
+    Acquisition acquisition = ask(entry, ttl, deadline);
     Outcome outcome = acquisition.await(deadline);
     for (int again = 0; again < MOST_REPEATS && mayBeRepeated(outcome, acquisition); again++) {
-      acquisition = ask(entry, term, deadline);
+      acquisition = ask(entry, ttl, deadline);
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ELECTED) {
       long until = validUntil(claim, sentAt);
       entry.confirmed(until);
       splits.remove(claim.name());
-      return new Attempt.Granted(Grant.lapsing(claim, acquisition.token(), until, term));
+      return new Attempt.Granted(Grant.lapsing(claim, acquisition.token(), until, ttl));
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);
-      return new Attempt.Busy(lookAgain(claim.name(), acquisition.busyMillis()));
+      return new Attempt.Busy(pollInterval(claim.name(), acquisition.busyMillis()));
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
@@ -155,13 +155,13 @@ final class RedlockBackend implements LockBackend {
     throw failure;
   }
 
-  private Acquisition ask(Entry entry, Duration term, Deadline deadline) {
+  private Acquisition ask(Entry entry, Duration ttl, Deadline deadline) {
     Acquisition acquisition =
         new Acquisition(
             cluster,
             entry,
-            term.toMillis(),
-            retention(term),
+            ttl.toMillis(),
+            retention(ttl),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
@@ -169,8 +169,8 @@ final class RedlockBackend implements LockBackend {
   }
 
   /** The fence outlives the lease that counts on it. */
-  private byte[] retention(Duration term) {
-    return number(term.plus(settings.fenceRetention()).toMillis());
+  private byte[] retention(Duration ttl) {
+    return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
   /**
@@ -205,7 +205,7 @@ final class RedlockBackend implements LockBackend {
    * been split, and others will withdraw: so soon, at random, and later each time, as it may also
    * be that a majority of the holder's cannot be seen.
    */
-  private Duration lookAgain(String name, long busyMillis) {
+  private Duration pollInterval(String name, long busyMillis) {
     if (busyMillis >= 0) {
       splits.remove(name);
       // Rounded up: the last fraction of a millisecond is the holder's.
@@ -251,9 +251,9 @@ final class RedlockBackend implements LockBackend {
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
-    byte[] term = number(grant.effectiveTerm().toMillis());
+    byte[] ttl = number(grant.effectiveTtl().toMillis());
     byte[] token = number(grant.token());
-    byte[] retention = retention(grant.effectiveTerm());
+    byte[] retention = retention(grant.effectiveTtl());
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
     for (int each = 0; each < cluster.size(); each++) {
@@ -271,7 +271,7 @@ final class RedlockBackend implements LockBackend {
                   List.of(entry.keys.lock(), entry.keys.fence(), cluster.record()),
                   List.of(
                       entry.value,
-                      term,
+                      ttl,
                       token,
                       retention,
                       run.getBytes(UTF_8),
@@ -359,7 +359,7 @@ final class RedlockBackend implements LockBackend {
       round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
       return;
     }
-    long until = time.nanoTime() + effectiveTermNanos(claim) + settings.nodeTimeout().toNanos();
+    long until = time.nanoTime() + effectiveTtlNanos(claim) + settings.nodeTimeout().toNanos();
     cluster.send(
         to,
         round.new Question(to, until) {
@@ -382,7 +382,7 @@ final class RedlockBackend implements LockBackend {
                     entry.value,
                     number(grant.fence()),
                     number(grant.before()),
-                    retention(effectiveTerm(claim))));
+                    retention(effectiveTtl(claim))));
           }
 
           /** That it is not there says nothing if it was released before, or is forgotten. */
@@ -515,37 +515,35 @@ final class RedlockBackend implements LockBackend {
     cluster.close();
   }
 
-  // --- terms ------------------------------------------------------------------------------------
+  // --- TTLs ------------------------------------------------------------------------------------
 
-  /**
-   * Redis counts whole milliseconds, and very short terms would be over when a majority answers.
-   */
-  private Duration effectiveTerm(Claim claim) {
-    if (claim.term().compareTo(settings.maxTerm()) > 0) {
+  /** Redis counts whole milliseconds, and very short TTLs would be over when a majority answers. */
+  private Duration effectiveTtl(Claim claim) {
+    if (claim.ttl().compareTo(settings.maxTtl()) > 0) {
       throw new LockConfigurationException(
           NAME
               + " at "
               + cluster.endpoint()
-              + ": a term of "
-              + claim.term()
-              + " is longer than maxTerm, "
-              + settings.maxTerm()
+              + ": a TTL of "
+              + claim.ttl()
+              + " is longer than maxTtl, "
+              + settings.maxTtl()
               + ", for which a node that has come back does not vote");
     }
-    return Duration.ofNanos(effectiveTermNanos(claim));
+    return Duration.ofNanos(effectiveTtlNanos(claim));
   }
 
-  private static long effectiveTermNanos(Claim claim) {
-    Duration term = claim.term();
-    if (term.compareTo(MIN_TERM) < 0) {
-      return MIN_TERM.toNanos();
+  private static long effectiveTtlNanos(Claim claim) {
+    Duration ttl = claim.ttl();
+    if (ttl.compareTo(MIN_TTL) < 0) {
+      return MIN_TTL.toNanos();
     }
-    return Duration.ofMillis(term.plusNanos(999_999).toMillis()).toNanos();
+    return Duration.ofMillis(ttl.plusNanos(999_999).toMillis()).toNanos();
   }
 
   private long validUntil(Claim claim, long sentAt) {
-    long kept = effectiveTermNanos(claim);
+    long kept = effectiveTtlNanos(claim);
     long certain = kept - (long) (kept * settings.drift()) - 2_000_000;
-    return sentAt + Math.min(claim.term().toNanos(), certain);
+    return sentAt + Math.min(claim.ttl().toNanos(), certain);
   }
 }

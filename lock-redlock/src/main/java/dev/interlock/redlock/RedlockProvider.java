@@ -22,7 +22,7 @@ import redis.clients.jedis.HostAndPort;
  * <p>User, password, and the database that is the path, hold for all nodes. Parameters:
  *
  * <ul>
- *   <li>{@code namespace}, {@code fenceRetention}, {@code nodeTimeout}, {@code maxTerm}, {@code
+ *   <li>{@code namespace}, {@code fenceRetention}, {@code nodeTimeout}, {@code maxTtl}, {@code
  *       drift}, {@code durable}, {@code force}: see {@link RedlockSettings};
  *   <li>{@code connectTimeout}: how long connecting to a node may take; default: the time-out of a
  *       node;
@@ -56,7 +56,7 @@ public final class RedlockProvider implements LockProvider {
     uri.text("namespace").ifPresent(builder::namespace);
     uri.duration("fenceRetention").ifPresent(builder::fenceRetention);
     uri.duration("nodeTimeout").ifPresent(builder::nodeTimeout);
-    uri.duration("maxTerm").ifPresent(builder::maxTerm);
+    uri.duration("maxTtl").ifPresent(builder::maxTtl);
     uri.text("drift").ifPresent(drift -> builder.drift(number(uri, drift)));
     uri.flag("durable").ifPresent(builder::durable);
     uri.flag("force").ifPresent(builder::force);

@@ -7,11 +7,11 @@ import java.time.Duration;
 
 /**
  * How locks are kept on a majority of nodes. Immutable. Clients that share locks must share the
- * namespace, and {@link #maxTerm()}, which the nodes remember and hold all clients to.
+ * namespace, and {@link #maxTtl()}, which the nodes remember and hold all clients to.
  *
  * <p>By default keys begin with {@code interlock:}, a node may take a second to answer, clocks may
- * drift by a hundredth of the term, and a node that comes back after a restart does not vote for
- * one minute, which is also the longest term.
+ * drift by a hundredth of the TTL, and a node that comes back after a restart does not vote for one
+ * minute, which is also the longest TTL.
  */
 public final class RedlockSettings {
 
@@ -19,7 +19,7 @@ public final class RedlockSettings {
 
   private final RedisSettings redis;
   private final Duration nodeTimeout;
-  private final Duration maxTerm;
+  private final Duration maxTtl;
   private final double drift;
   private final boolean durable;
   private final boolean force;
@@ -27,7 +27,7 @@ public final class RedlockSettings {
   private RedlockSettings(Builder builder) {
     this.redis = builder.redis.build();
     this.nodeTimeout = builder.nodeTimeout;
-    this.maxTerm = builder.maxTerm;
+    this.maxTtl = builder.maxTtl;
     this.drift = builder.drift;
     this.durable = builder.durable;
     this.force = builder.force;
@@ -74,7 +74,7 @@ public final class RedlockSettings {
 
   /**
    * For how long a node is waited for. Default 1 s. A majority that answers never waits for the
-   * others, but for a tenth of this time when a client comes back after a {@code maxTerm} without a
+   * others, but for a tenth of this time when a client comes back after a {@code maxTtl} without a
    * request; so this matters when many nodes are slow: shorter, and slow nodes count as dead;
    * longer, and an attempt that cannot succeed takes longer to say so.
    *
@@ -85,21 +85,21 @@ public final class RedlockSettings {
   }
 
   /**
-   * The longest term that may be asked for, and for how long a node that may have forgotten locks
+   * The longest TTL that may be asked for, and for how long a node that may have forgotten locks
    * does not vote. Default 1 minute. Longer, and a restarted node is out for longer; shorter, and
    * locks of crashed processes cannot be kept for longer. The nodes remember it: to change it, stop
    * all clients, wait for the old one to pass, and set the field {@code longest} of the hash {@code
    * interlock:redlock} on every node.
    *
-   * @return the longest term
+   * @return the longest TTL
    */
-  public Duration maxTerm() {
-    return maxTerm;
+  public Duration maxTtl() {
+    return maxTtl;
   }
 
   /**
-   * By which part of the term the clocks of nodes and client may differ in speed. Default 0.01.
-   * Each lease is shorter by that; what is larger costs validity, what is smaller trusts the clocks
+   * By which part of the TTL the clocks of nodes and client may differ in speed. Default 0.01. Each
+   * lease is shorter by that; what is larger costs validity, what is smaller trusts the clocks
    * more.
    *
    * @return the part, from 0 to 0.5
@@ -138,8 +138,8 @@ public final class RedlockSettings {
         + fenceRetention()
         + ", nodeTimeout="
         + nodeTimeout
-        + ", maxTerm="
-        + maxTerm
+        + ", maxTtl="
+        + maxTtl
         + ", drift="
         + drift
         + ", durable="
@@ -151,7 +151,7 @@ public final class RedlockSettings {
   public static final class Builder {
     private final RedisSettings.Builder redis = RedisSettings.builder();
     private Duration nodeTimeout = Duration.ofSeconds(1);
-    private Duration maxTerm = Duration.ofMinutes(1);
+    private Duration maxTtl = Duration.ofMinutes(1);
     private double drift = 0.01;
     private boolean durable;
     private boolean force;
@@ -199,16 +199,16 @@ public final class RedlockSettings {
     }
 
     /**
-     * Sets {@link RedlockSettings#maxTerm()}.
+     * Sets {@link RedlockSettings#maxTtl()}.
      *
-     * @param maxTerm from 100 ms to 1 day, in whole milliseconds
+     * @param maxTtl from 100 ms to 1 day, in whole milliseconds
      * @return this builder
      * @throws LockConfigurationException if it is out of range
      */
     @CanIgnoreReturnValue
-    public Builder maxTerm(Duration maxTerm) {
-      requireWithin("maxTerm", maxTerm, Duration.ofMillis(100), Duration.ofDays(1));
-      this.maxTerm = maxTerm;
+    public Builder maxTtl(Duration maxTtl) {
+      requireWithin("maxTtl", maxTtl, Duration.ofMillis(100), Duration.ofDays(1));
+      this.maxTtl = maxTtl;
       return this;
     }
 
@@ -223,7 +223,7 @@ public final class RedlockSettings {
     public Builder drift(double drift) {
       if (!(drift >= 0 && drift <= 0.5)) {
         throw new LockConfigurationException(
-            "drift must be a part of the term from 0 to 0.5, such as 0.01, not " + drift);
+            "drift must be a part of the TTL from 0 to 0.5, such as 0.01, not " + drift);
       }
       this.drift = drift;
       return this;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.interlock.redlock.Admission.Ground;
 import dev.interlock.redlock.Admission.Step;
-import dev.interlock.redlock.Standing.Kind;
+import dev.interlock.redlock.NodeStatus.Kind;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -12,19 +12,19 @@ import org.junit.jupiter.api.Test;
 /** Who may vote. */
 class AdmissionTest {
 
-  private static final Standing BLANK = new Standing(Kind.BLANK, "run", 0, 0);
-  private static final Standing RESTARTED = new Standing(Kind.RESTARTED, "run", 3, 0);
-  private static final Standing WAITING = new Standing(Kind.QUARANTINED, "run", 3, 500);
-  private static final Standing SERVED = new Standing(Kind.QUARANTINED, "run", 3, 0);
+  private static final NodeStatus BLANK = new NodeStatus(Kind.BLANK, "run", 0, 0);
+  private static final NodeStatus RESTARTED = new NodeStatus(Kind.RESTARTED, "run", 3, 0);
+  private static final NodeStatus WAITING = new NodeStatus(Kind.QUARANTINED, "run", 3, 500);
+  private static final NodeStatus SERVED = new NodeStatus(Kind.QUARANTINED, "run", 3, 0);
 
   private final Admission admission = new Admission(false);
 
-  private static Standing member(long floor) {
-    return new Standing(Kind.MEMBER, "other", floor, 0);
+  private static NodeStatus member(long floor) {
+    return new NodeStatus(Kind.MEMBER, "other", floor, 0);
   }
 
-  private List<Step> after(Standing... standings) {
-    return admission.after(List.of(standings), Set.of("run"), false);
+  private List<Step> after(NodeStatus... statuses) {
+    return admission.after(List.of(statuses), Set.of("run"), false);
   }
 
   @Test
@@ -38,14 +38,14 @@ class AdmissionTest {
 
   @Test
   void nodesThatWereNotBlankAtTheLastLookAreNotYetANewCluster() {
-    List<Standing> blank = List.of(BLANK, BLANK, BLANK);
+    List<NodeStatus> blank = List.of(BLANK, BLANK, BLANK);
     assertEquals(List.of(), admission.after(blank, Set.of(), false));
     assertEquals(Set.of("run"), Admission.known(blank));
   }
 
   @Test
   void nodesOfANewClusterAreCountedBeforeTheyVote() {
-    Standing uncounted = new Standing(Kind.BLANK, "run", 0, 0, false);
+    NodeStatus uncounted = new NodeStatus(Kind.BLANK, "run", 0, 0, false);
     assertEquals(List.of(new Step.Count(1, "run")), after(BLANK, uncounted, BLANK));
   }
 
@@ -53,9 +53,9 @@ class AdmissionTest {
   void aMajorityThatIsBlankMayHaveForgottenALeaseIfTheOthersAreSilent() {
     Step first = new Step.Quarantine(0, "run");
     Step second = new Step.Quarantine(1, "run");
-    List<Standing> standings = List.of(BLANK, BLANK, Standing.UNREACHABLE);
-    assertEquals(List.of(first, second), admission.after(standings, Set.of("run"), false));
-    assertEquals(List.of(), admission.after(standings, Set.of("run"), true));
+    List<NodeStatus> statuses = List.of(BLANK, BLANK, NodeStatus.UNREACHABLE);
+    assertEquals(List.of(first, second), admission.after(statuses, Set.of("run"), false));
+    assertEquals(List.of(), admission.after(statuses, Set.of("run"), true));
   }
 
   @Test
@@ -91,7 +91,7 @@ class AdmissionTest {
     assertEquals(List.of(new Step.Quarantine(0, "run")), after(BLANK, member(8), member(9)));
     assertEquals(
         List.of(new Step.Quarantine(0, "run")),
-        after(BLANK, Standing.UNREACHABLE, Standing.UNREACHABLE));
+        after(BLANK, NodeStatus.UNREACHABLE, NodeStatus.UNREACHABLE));
   }
 
   @Test
@@ -122,8 +122,8 @@ class AdmissionTest {
 
   @Test
   void aMinorityOfMembersIsNotEnough() {
-    assertEquals(List.of(), after(SERVED, member(8), Standing.UNREACHABLE));
-    assertEquals(List.of(), after(SERVED, SERVED, member(8), member(9), Standing.UNREACHABLE));
+    assertEquals(List.of(), after(SERVED, member(8), NodeStatus.UNREACHABLE));
+    assertEquals(List.of(), after(SERVED, SERVED, member(8), member(9), NodeStatus.UNREACHABLE));
   }
 
   @Test

@@ -20,7 +20,7 @@ import java.util.concurrent.ThreadLocalRandom;
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
-  static final Duration TERM = Duration.ofSeconds(30);
+  static final Duration TTL = Duration.ofSeconds(30);
 
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final String ID_CHARACTERS =
@@ -57,15 +57,15 @@ final class Backends {
   }
 
   static Claim claim(String name) {
-    return claim(name, TERM);
+    return claim(name, TTL);
   }
 
-  static Claim claim(String name, Duration term) {
+  static Claim claim(String name, Duration ttl) {
     StringBuilder id = new StringBuilder();
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), term, true, "host/1/test");
+    return new Claim(name, id.toString(), ttl, true, "host/1/test");
   }
 
   static Deadline soon() {

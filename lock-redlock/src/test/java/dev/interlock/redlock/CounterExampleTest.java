@@ -193,17 +193,17 @@ class CounterExampleTest {
   private void admit() throws Exception {
     Set<String> served = new HashSet<>();
     for (int look = 0; look < 10; look++) {
-      List<Standing> standings = new ArrayList<>();
+      List<NodeStatus> statuses = new ArrayList<>();
       for (int n = 0; n < nodes.size(); n++) {
         List<?> reply = eval(n, NodeScripts.EXAMINE, List.of(RECORD), runs[n], longest);
-        standings.add(
-            new Standing(
-                Standing.Kind.valueOf(word(reply).toUpperCase(Locale.ROOT)),
+        statuses.add(
+            new NodeStatus(
+                NodeStatus.Kind.valueOf(word(reply).toUpperCase(Locale.ROOT)),
                 runs[n],
                 Long.parseLong(reply.get(1).toString()),
                 (Long) reply.get(2)));
       }
-      for (Admission.Step step : new Admission(false).after(standings, served, false)) {
+      for (Admission.Step step : new Admission(false).after(statuses, served, false)) {
         if (step instanceof Admission.Step.Admit admit) {
           eval(
               step.node(),
@@ -218,7 +218,7 @@ class CounterExampleTest {
           eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);
         }
       }
-      standings.stream().filter(Standing::hasServed).forEach(each -> served.add(each.run()));
+      statuses.stream().filter(NodeStatus::hasServed).forEach(each -> served.add(each.run()));
     }
   }
 

@@ -1,7 +1,7 @@
 package dev.interlock.redlock;
 
 import dev.interlock.redlock.Admission.Ground;
-import dev.interlock.redlock.Standing.Kind;
+import dev.interlock.redlock.NodeStatus.Kind;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -70,7 +70,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
    * @param founded whether the cluster has been founded before
    * @param restarts how many restarts there may be
    * @param leases how many leases there are
-   * @param longTerm whether quarantines never end while this is looked at
+   * @param longTtl whether quarantines never end while this is looked at
    */
   record Bounds(
       List<Integer> lists,
@@ -78,7 +78,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
       boolean founded,
       int restarts,
       int leases,
-      boolean longTerm) {}
+      boolean longTtl) {}
 
   // Per node, followed by what is between it and each client.
   private static final int RUN = 0;
@@ -290,31 +290,30 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   private boolean hasServed(byte[] s, int n) {
-    return !bounds.longTerm()
-        && (s[n * nodeSize + FORGOT] == 0 || !rules.contains(Rule.QUARANTINE));
+    return !bounds.longTtl() && (s[n * nodeSize + FORGOT] == 0 || !rules.contains(Rule.QUARANTINE));
   }
 
   private void endLook(byte[] s, int c) {
     int list = bounds.lists().get(c);
-    List<Standing> standings = new ArrayList<>();
+    List<NodeStatus> statuses = new ArrayList<>();
     Set<String> known = new HashSet<>();
     boolean refused = false;
     for (int n = 0; n < list; n++) {
       int number = s[view(n, c, SEEN_NUMBER)];
       refused |= number != 0 && number != list && rules.contains(Rule.NUMBER_CHECKED);
-      standings.add(standing(s, c, n));
+      statuses.add(status(s, c, n));
       if (s[view(n, c, KNOWN)] != 0) {
         known.add(run(n, s[view(n, c, KNOWN)] - 1));
       }
     }
-    Set<String> nowKnown = Admission.known(standings);
+    Set<String> nowKnown = Admission.known(statuses);
     if (!rules.contains(Rule.LOOKED_TWICE)) {
       known.addAll(nowKnown);
     }
     List<Admission.Step> steps =
-        refused ? List.of() : admission.after(asSeenByVariant(standings, known), known, false);
+        refused ? List.of() : admission.after(asSeenByVariant(statuses, known), known, false);
     for (int n = 0; n < list; n++) {
-      boolean isKnown = !refused && nowKnown.contains(standings.get(n).run());
+      boolean isKnown = !refused && nowKnown.contains(statuses.get(n).run());
       int knownRun = s[view(n, c, SEEN_RUN)] + 1;
       Arrays.fill(s, view(n, c, 0), view(n, c, 0) + VIEW_SIZE, (byte) 0);
       s[view(n, c, KNOWN)] = (byte) (isKnown ? knownRun : 0);
@@ -322,7 +321,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     for (Admission.Step step : steps) {
       int n = step.node();
       // What is meant for a former process is not sent.
-      if (standings.get(n).run().equals(run(n, s[n * nodeSize + RUN]))) {
+      if (statuses.get(n).run().equals(run(n, s[n * nodeSize + RUN]))) {
         boolean admits = step instanceof Admission.Step.Admit;
         s[view(n, c, STEP)] = (byte) kind(step);
         s[view(n, c, STEP_FLOOR)] = (byte) (admits ? small((Admission.Step.Admit) step) : 0);
@@ -331,7 +330,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     s[looksAt + c] += (byte) (refused ? 0 : 1);
   }
 
-  private Standing standing(byte[] s, int c, int n) {
+  private NodeStatus status(byte[] s, int c, int n) {
     Kind kind =
         switch (s[view(n, c, SEEN)]) {
           case SEEN_BLANK -> Kind.BLANK;
@@ -340,10 +339,10 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
           default -> null;
         };
     if (kind == null) {
-      return Standing.UNREACHABLE;
+      return NodeStatus.UNREACHABLE;
     }
     int floor = s[view(n, c, SEEN_FLOOR)];
-    return new Standing(
+    return new NodeStatus(
         kind,
         run(n, s[view(n, c, SEEN_RUN)]),
         floor < JUMPED ? floor : Admission.JUMP + floor - JUMPED,
@@ -352,20 +351,20 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   /** Variants are made by telling the rules something else than what was seen. */
-  private List<Standing> asSeenByVariant(List<Standing> standings, Set<String> known) {
-    List<Standing> told = new ArrayList<>(standings);
+  private List<NodeStatus> asSeenByVariant(List<NodeStatus> statuses, Set<String> known) {
+    List<NodeStatus> told = new ArrayList<>(statuses);
     int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();
     int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
     boolean isNew = blank >= Candidacy.majorityOf(told.size()) && blank + silent == told.size();
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
       told.replaceAll(
-          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.BLANK, "silent", 0, 0) : each);
+          each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.BLANK, "silent", 0, 0) : each);
       known.add("silent");
     }
     boolean anyMember = told.stream().anyMatch(each -> each.is(Kind.MEMBER));
     if (anyMember && !rules.contains(Rule.FLOOR_OF_A_MAJORITY)) {
       told.replaceAll(
-          each -> each.is(Kind.UNREACHABLE) ? new Standing(Kind.MEMBER, "silent", 0, 0) : each);
+          each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.MEMBER, "silent", 0, 0) : each);
     }
     return told;
   }

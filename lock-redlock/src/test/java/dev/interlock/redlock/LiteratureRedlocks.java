@@ -7,7 +7,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
@@ -30,7 +30,7 @@ final class LiteratureRedlocks {
             .fault("A majority of votes is a lock, however long they took to come.")
             .onlyRules(REASON, "EXCL-04", "EXCL-06", "LEASE-01")
             .harness(TimeNotLookedAt::new)
-            .refusedBy("EXCL-04", "took longer than its term")
+            .refusedBy("EXCL-04", "took longer than its TTL")
             .build(),
         Specimen.fromLiterature("minority left behind", "many Redlock libraries")
             .fault("Who does not get a majority leaves what he got until it expires.")
@@ -59,7 +59,7 @@ final class LiteratureRedlocks {
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
       StoppableClock clock = new StoppableClock(time);
-      return ClientsOnAClock.using(
+      return ClientsWithTimeSource.using(
           context ->
               new ForwardingBackend(backend(uri, context)) {
                 @Override
@@ -85,7 +85,7 @@ final class LiteratureRedlocks {
 
         /**
          * Long enough for a waiter to find the nodes free one at a time, so that a minority is left
-         * behind at every hand-over, and not by chance.
+         * behind at every handoff, and not by chance.
          */
         @Override
         long releaseStepMillis() {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * roll is decided by {@link Roll} itself.
  *
  * <p>A look is of one moment here. A lease is taken in one step from any majority. What a client
- * has noted is forgotten only when it has not been in use for a longest term, by when its leases
+ * has noted is forgotten only when it has not been in use for a longest TTL, by when its leases
  * have ended; then it looks at all nodes before it takes another one. Tokens are not looked at:
  * they may go back if C is used again when D has been used, and is no longer.
  */

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** Clients of which one lists A, B and C, and the other A, B and D. */
 class MembershipTest {
 
-  private static final String QUERY = "?nodeTimeout=5s&maxTerm=";
+  private static final String QUERY = "?nodeTimeout=5s&maxTtl=";
   private static final String RECORD = "interlock:redlock";
 
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -58,9 +58,9 @@ class MembershipTest {
     redlock.close();
   }
 
-  private static String uri(String maxTerm, RedisServer... nodes) {
+  private static String uri(String maxTtl, RedisServer... nodes) {
     List<String> addresses = Stream.of(nodes).map(node -> "127.0.0.1:" + node.port()).toList();
-    return "redlock://" + String.join(",", addresses) + QUERY + maxTerm;
+    return "redlock://" + String.join(",", addresses) + QUERY + maxTtl;
   }
 
   private static boolean isListed(RedisServer node, RedisServer on) throws Exception {
@@ -68,10 +68,10 @@ class MembershipTest {
   }
 
   /** Whether its line is too old to count; it goes when somebody calls the roll. */
-  private static boolean isForgotten(RedisServer node, RedisServer on, Duration maxTerm)
+  private static boolean isForgotten(RedisServer node, RedisServer on, Duration maxTtl)
       throws Exception {
     String line = noted(on, node);
-    return line != null && now(on) - millis(line) > maxTerm.toMillis();
+    return line != null && now(on) - millis(line) > maxTtl.toMillis();
   }
 
   private static int up(RedisServer node) throws Exception {
@@ -148,12 +148,11 @@ class MembershipTest {
 
   @Test
   void aClientThatComesBackWhenANodeHasBeenReplacedIsRefused() throws Exception {
-    Duration maxTerm = Duration.ofSeconds(2);
+    Duration maxTtl = Duration.ofSeconds(2);
     try (LockBackend idle = Backends.open(uri("2s", a, b, c))) {
       useOnce(idle);
       eventually(
-          "A and B have forgotten C",
-          () -> isForgotten(c, a, maxTerm) && isForgotten(c, b, maxTerm));
+          "A and B have forgotten C", () -> isForgotten(c, a, maxTtl) && isForgotten(c, b, maxTtl));
       d.restartEmpty();
       try (LockBackend newcomer = Backends.open(uri("2s", a, b, d))) {
         eventually("D votes", () -> d.call("HGET", RECORD, "run") != null);

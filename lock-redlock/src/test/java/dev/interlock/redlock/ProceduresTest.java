@@ -35,12 +35,12 @@ import org.junit.jupiter.api.Test;
 @Tag("extended")
 class ProceduresTest {
 
-  private static final Duration TERM = Duration.ofSeconds(6);
-  private static final String QUERY = "?maxTerm=6s&nodeTimeout=5s";
+  private static final Duration TTL = Duration.ofSeconds(6);
+  private static final String QUERY = "?maxTtl=6s&nodeTimeout=5s";
   private static final String LOCK = "interlock:{job}";
   private static final String RECORD = "interlock:redlock";
   private static final LockOptions OPTIONS =
-      LockOptions.builder().term(TERM).requestTimeout(Duration.ofSeconds(20)).build();
+      LockOptions.builder().ttl(TTL).requestTimeout(Duration.ofSeconds(20)).build();
 
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final AtomicBoolean over = new AtomicBoolean();
@@ -161,7 +161,7 @@ class ProceduresTest {
       List<RedisServer> three = five.subList(0, 3);
       long before;
       try (LockBackend killed = Backends.open(uri(three))) {
-        before = take(killed, claim("job", TERM)).token(); // and not released
+        before = take(killed, claim("job", TTL)).token(); // and not released
       }
       changeNumber(three, three, 5);
       long token;
@@ -196,7 +196,7 @@ class ProceduresTest {
 
   private static void changeNumber(List<RedisServer> from, List<RedisServer> kept, int number)
       throws IOException, InterruptedException {
-    TimeUnit.NANOSECONDS.sleep(TERM.toNanos());
+    TimeUnit.NANOSECONDS.sleep(TTL.toNanos());
     long floor = 0;
     for (RedisServer node : from) {
       floor = Math.max(floor, Long.parseLong((String) node.call("HGET", RECORD, "floor")));

@@ -125,7 +125,7 @@ class RedlockBackendTest {
   void fencesAreRememberedForAnHourAfterTheLeaseCanHaveEnded() throws Exception {
     Claim claim = claim("job");
     Grant grant = take(backend, claim);
-    long rest = Backends.TERM.plusHours(1).toMillis();
+    long rest = Backends.TTL.plusHours(1).toMillis();
     for (RedisServer node : nodes) {
       eventually("a fence", () -> pttl(node, FENCE) > 0);
       long left = pttl(node, FENCE);
@@ -166,8 +166,8 @@ class RedlockBackendTest {
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
 
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).lookAgain().toMillis();
-    long most = Backends.TERM.toMillis() + 1;
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval().toMillis();
+    long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
     assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
@@ -180,7 +180,7 @@ class RedlockBackendTest {
     nodes.get(1).call("SET", LOCK, claim("job").id() + "|third", "PX", "20000");
 
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).lookAgain().toMillis();
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval().toMillis();
     assertTrue(left <= 101, () -> left + " ms");
     // Two busy answers decide; the third node's grant may come later, and is given back then.
     eventually("the third node is free", () -> nodes.get(2).call("GET", LOCK) == null);

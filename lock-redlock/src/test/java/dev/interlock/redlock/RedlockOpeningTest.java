@@ -86,7 +86,7 @@ class RedlockOpeningTest {
         "redlock://a,b,a                 | twice",
         "redlock://a,b,c?drift=0.9       | drift",
         "redlock://a,b,c?drift=much      | drift",
-        "redlock://a,b,c?maxTerm=1ms     | maxTerm",
+        "redlock://a,b,c?maxTtl=1ms     | maxTtl",
         "redlock://a,b,c?nodeTimeout=2m  | nodeTimeout",
         "redlock://a,b,c?durable=perhaps | durable",
         "redlock://a,b,c?quorum=1        | unknown parameter quorum",
@@ -129,11 +129,11 @@ class RedlockOpeningTest {
   }
 
   @Test
-  void aClientWithAnotherMaxTermIsRefused() {
-    String terms = redlock.uri() + "?namespace=terms&" + PATIENT;
-    open(terms + "&maxTerm=40s").close();
-    String message = refused(terms + "&maxTerm=50s");
-    assertTrue(message.contains("maxTerm=40000ms"), message);
+  void aClientWithAnotherMaxTtlIsRefused() {
+    String ttls = redlock.uri() + "?namespace=TTLs&" + PATIENT;
+    open(ttls + "&maxTtl=40s").close();
+    String message = refused(ttls + "&maxTtl=50s");
+    assertTrue(message.contains("maxTtl=40000ms"), message);
   }
 
   @Test
@@ -156,17 +156,17 @@ class RedlockOpeningTest {
   }
 
   @Test
-  void aTermThatIsLongerThanMaxTermIsRefused() {
+  void aTtlThatIsLongerThanMaxTtlIsRefused() {
     LockOptions options =
         LockOptions.builder()
-            .term(Duration.ofMinutes(5))
+            .ttl(Duration.ofMinutes(5))
             .requestTimeout(Duration.ofSeconds(20))
             .build();
     try (LockClient client = LockClient.open(redlock.uri() + "?" + PATIENT, options)) {
       String message =
           assertThrows(LockConfigurationException.class, () -> client.lock("job").tryAcquire())
               .getMessage();
-      assertTrue(message.contains("maxTerm"), message);
+      assertTrue(message.contains("maxTtl"), message);
     }
   }
 

@@ -4,7 +4,7 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
@@ -39,7 +39,7 @@ abstract class RedlockSpecimen implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
-    return ClientsOnAClock.using(context -> backend(uri, context), options, time);
+    return ClientsWithTimeSource.using(context -> backend(uri, context), options, time);
   }
 
   @Override

@@ -14,8 +14,8 @@ import java.util.List;
  * what the attempt makes of its votes by {@link Candidacy}; what the scripts do on a node is told
  * again here, in a line or two for each.
  *
- * <p>Time is the order in which terms end: that of the election, then that of each renewal, counted
- * from when it was sent. The lease is certain until the term of the last one that a majority has
+ * <p>Time is the order in which TTLs end: that of the election, then that of each renewal, counted
+ * from when it was sent. The lease is certain until the TTL of the last one that a majority has
  * confirmed ends, and a node may let the lock go at any time after the end of the last one that it
  * has carried out. A renewal may be carried out late, while the next ones are under way, or never;
  * and so may its answer be heard. The holder goes on renewing when the lease is over, as no engine
@@ -53,7 +53,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     EXECUTES_RENEW,
     EXECUTES_LATE_RENEW,
     HEARS_OF_RENEW,
-    TERM_ENDS,
+    TTL_ENDS,
     RELEASES,
     ALL_KEYS_VANISH,
     OTHER_BEGINS,
@@ -84,7 +84,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
    * @param everywhere whether all nodes have the lock in the beginning
    * @param other whether there is another attempt
    * @param renewals how many there are
-   * @param late whether a renewal may be carried out after its term, or after the next was sent
+   * @param late whether a renewal may be carried out after its TTL, or after the next was sent
    * @param forced whether somebody may delete the lock on all nodes, once
    * @param lostFences how many fences may vanish
    * @param restarts how many restarts there may be
@@ -189,7 +189,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       steps.add(new Step(Happening.ASKS, -1));
     }
     if (s[ENDED] <= s[ROUND] && (bounds.late() || !isUnderWay(s))) {
-      steps.add(new Step(Happening.TERM_ENDS, -1));
+      steps.add(new Step(Happening.TTL_ENDS, -1));
     }
     if (s[OVER] == 0) {
       steps.add(new Step(Happening.RELEASES, -1));
@@ -325,7 +325,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       case HEARS_OF_RENEW -> {
         return hear(s, n);
       }
-      case TERM_ENDS -> s[ENDED]++;
+      case TTL_ENDS -> s[ENDED]++;
       case RELEASES -> end(s);
       case ALL_KEYS_VANISH -> {
         for (int each = 0; each < NODES; each++) {
@@ -365,7 +365,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
 
   private boolean isToBeRestoredOn(byte[] s, int node) {
     boolean certain = isCertain(s) || !rules.contains(Rule.RESTORED_ONLY_WHILE_CERTAIN);
-    Entry entry = Entry.fresh(new Claim("job", "i".repeat(27), TERM, true, "x"), "model", NODES);
+    Entry entry = Entry.fresh(new Claim("job", "i".repeat(27), TTL, true, "x"), "model", NODES);
     boolean others = rules.contains(Rule.NOT_IF_A_MAJORITY_LACKS_IT);
     for (int n = 0; n < NODES; n++) {
       boolean counts = n == node || others;
@@ -383,7 +383,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     return entry.isToBeRestoredOn(node, 0);
   }
 
-  private static final Duration TERM = Duration.ofSeconds(30);
+  private static final Duration TTL = Duration.ofSeconds(30);
 
   private int renew(byte[] s, int n, int how, int round) {
     if (s[at(n, SILENT)] == 1) {

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 /** A node that came back does not vote before what it may have forgotten has ended. */
 class RestartedNodeTest {
 
-  private static final Duration TERM = Duration.ofSeconds(2);
-  private static final String QUERY = "?maxTerm=3s&nodeTimeout=5s";
+  private static final Duration TTL = Duration.ofSeconds(2);
+  private static final String QUERY = "?maxTtl=3s&nodeTimeout=5s";
 
   private RedlockNodes redlock;
   private List<RedisServer> nodes;
@@ -49,20 +49,20 @@ class RestartedNodeTest {
   void aNodeThatCameBackEmptyDoesNotLetASecondHolderIn() throws Exception {
     try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
       nodes.get(2).kill();
-      Claim holder = claim("job", TERM);
+      Claim holder = claim("job", TTL);
       Grant first = take(backend, holder);
       long token = first.token();
       nodes.get(0).restartEmpty();
       nodes.get(2).restart();
       // Nodes 0 and 2 know of no holder, and would be a majority.
-      Optional<Grant> second = tryTake(backend, claim("job", TERM));
+      Optional<Grant> second = tryTake(backend, claim("job", TTL));
       assertTrue(
           second.isEmpty() || System.nanoTime() - first.validUntil() >= 0,
           "a second holder was let in");
       eventually(
-          "a token above the holder's, when its term has passed",
+          "a token above the holder's, when its TTL has passed",
           () ->
-              tryTake(backend, claim("job", TERM))
+              tryTake(backend, claim("job", TTL))
                   .filter(grant -> grant.token() > token)
                   .isPresent());
       String holderKey = (String) nodes.get(1).call("GET", "interlock:{job}");
@@ -74,7 +74,7 @@ class RestartedNodeTest {
   void anEmptyNodeIsRefusedThenAdmittedWithTheFloorOfTheOthers() throws Exception {
     try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
       nodes.get(1).call("SET", "interlock:{job}:fence", "70000000000000");
-      Claim claim = claim("job", TERM);
+      Claim claim = claim("job", TTL);
       long token = take(backend, claim).token();
       backend.release(claim, soon());
       nodes.get(0).restartEmpty();
@@ -85,7 +85,7 @@ class RestartedNodeTest {
               LockUnavailableException.class,
               () -> {
                 while (true) {
-                  Claim again = claim("job", TERM);
+                  Claim again = claim("job", TTL);
                   take(backend, again);
                 }
               });
@@ -100,7 +100,7 @@ class RestartedNodeTest {
       eventually(
           "a token above the last one",
           () ->
-              tryTake(backend, claim("job", TERM))
+              tryTake(backend, claim("job", TTL))
                   .filter(grant -> grant.token() > token)
                   .isPresent());
     }
@@ -111,13 +111,13 @@ class RestartedNodeTest {
     try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
       long lostAt = System.nanoTime();
       nodes.get(0).call("DEL", "interlock:redlock");
-      take(backend, claim("job", TERM));
+      take(backend, claim("job", TTL));
       eventually(
           "it votes again",
           () ->
               nodes.get(0).call("HGET", "interlock:redlock", "run") != null
                   && nodes.get(0).call("HGET", "interlock:redlock", "pending") == null);
-      // Not before the longest term has passed, by clocks that are not quite alike.
+      // Not before the longest TTL has passed, by clocks that are not quite alike.
       long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - lostAt);
       assertTrue(millis > 2_900, () -> "votes again after " + millis + " ms");
     }
@@ -126,14 +126,14 @@ class RestartedNodeTest {
   /** They would be a majority of a new cluster, if the third were new, too. */
   @Test
   void aNodeThatCameBackEmptyDoesNotVoteBesideOneThatNeverVotedBefore() throws Exception {
-    String uri = redlock.uri() + "?maxTerm=2s&nodeTimeout=500ms";
+    String uri = redlock.uri() + "?maxTtl=2s&nodeTimeout=500ms";
     nodes.get(0).kill();
     AtomicReference<Grant> first = new AtomicReference<>();
     try (LockBackend backend = Backends.open(uri)) {
       eventually(
           "a lock without it",
           () -> {
-            first.set(tryTake(backend, claim("job", TERM)).orElse(null));
+            first.set(tryTake(backend, claim("job", TTL)).orElse(null));
             return first.get() != null;
           });
     }
@@ -141,15 +141,15 @@ class RestartedNodeTest {
     nodes.get(1).restartEmpty();
     nodes.get(2).kill();
     try (LockBackend backend = Backends.open(uri)) {
-      assertEquals(Optional.empty(), tryTake(backend, claim("job", TERM)));
+      assertEquals(Optional.empty(), tryTake(backend, claim("job", TTL)));
     }
   }
 
   @Test
-  void aMajorityRestartedWithItsDataVotesAgainAfterTheLongestTerm() throws Exception {
+  void aMajorityRestartedWithItsDataVotesAgainAfterTheLongestTtl() throws Exception {
     long token;
     try (LockBackend backend = Backends.open(redlock.uri() + QUERY)) {
-      Claim claim = claim("job", TERM);
+      Claim claim = claim("job", TTL);
       token = take(backend, claim).token();
       backend.release(claim, soon());
       for (RedisServer node : nodes) {
@@ -161,7 +161,7 @@ class RestartedNodeTest {
       eventually(
           "a token above the last one",
           () ->
-              tryTake(backend, claim("job", TERM))
+              tryTake(backend, claim("job", TTL))
                   .filter(grant -> grant.token() > token)
                   .isPresent());
     }
@@ -170,12 +170,12 @@ class RestartedNodeTest {
   @Test
   void aDurableNodeVotesAtOnce() throws Exception {
     try (LockBackend backend =
-        Backends.open(redlock.uri() + "?maxTerm=1h&nodeTimeout=5s&durable=true")) {
+        Backends.open(redlock.uri() + "?maxTtl=1h&nodeTimeout=5s&durable=true")) {
       for (RedisServer node : nodes) {
         node.kill();
         node.restart();
       }
-      eventually("all vote", () -> tryTake(backend, claim("job", TERM)).isPresent());
+      eventually("all vote", () -> tryTake(backend, claim("job", TTL)).isPresent());
     }
   }
 }

@@ -56,7 +56,7 @@ class StormTest {
   private static final Duration LONGEST_STORM = Duration.ofSeconds(60);
 
   private static final int FEWEST_GRANTS = 50;
-  private static final Duration TERM = Duration.ofMillis(400);
+  private static final Duration TTL = Duration.ofMillis(400);
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
   private record Granted(long askedAt, long hadAt, long endedAt, long token) {}
@@ -127,13 +127,13 @@ class StormTest {
       for (int c = 0; c < 4; c++) {
         long minutes = TEN_MINUTES.toMillis();
         long ahead = c == 0 ? minutes : c == 1 ? -minutes : random.nextInt(60_000);
-        LockBackend client = open(redlock.uri() + "?maxTerm=1s&nodeTimeout=300ms", ahead(ahead));
+        LockBackend client = open(redlock.uri() + "?maxTtl=1s&nodeTimeout=300ms", ahead(ahead));
         clients.add(client);
         workers.add(threads.submit(() -> work(client)));
       }
       List<RedisServer> nodes = redlock.members();
       long start = System.nanoTime();
-      long restartAt = System.nanoTime() + TERM.toNanos();
+      long restartAt = System.nanoTime() + TTL.toNanos();
       while (System.nanoTime() - start < length.toNanos()
           || ((restarts == 0 || history.size() < FEWEST_GRANTS)
               && System.nanoTime() - start < LONGEST_STORM.toNanos())) {
@@ -242,7 +242,7 @@ class StormTest {
   private Void work(LockBackend client) throws InterruptedException {
     Random random = new Random();
     while (!over.get()) {
-      Claim claim = Backends.claim("job", TERM);
+      Claim claim = Backends.claim("job", TTL);
       long askedAt = System.nanoTime();
       try {
         Attempt attempt =

@@ -90,7 +90,7 @@ class TextbookRedlock implements LockBackend {
         "a key per lock on a majority of independent Redis servers",
         capabilities,
         Duration.ofMillis(20),
-        RedlockBackend.MIN_TERM,
+        RedlockBackend.MIN_TTL,
         FailureModel.builder()
             .under(
                 Survives.EXCLUSION_AND_TOKENS,
@@ -194,7 +194,7 @@ class TextbookRedlock implements LockBackend {
   }
 
   private static String millis(Claim claim) {
-    return Long.toString(claim.term().toMillis());
+    return Long.toString(claim.ttl().toMillis());
   }
 
   private Asked delete(Claim claim) {
@@ -236,15 +236,15 @@ class TextbookRedlock implements LockBackend {
     List<Long> counts = confirmations(asked, deadline);
     if (counts.size() == majority()) {
       return new Attempt.Granted(
-          Grant.lapsing(claim, token(counts), validUntil(claim, sentAt), claim.term()));
+          Grant.lapsing(claim, token(counts), validUntil(claim, sentAt), claim.ttl()));
     }
     giveUp(claim);
     return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(3_000_000)));
   }
 
   private static long validUntil(Claim claim, long sentAt) {
-    long term = claim.term().toNanos();
-    return sentAt + term - term / 100 - 2_000_000;
+    long ttl = claim.ttl().toNanos();
+    return sentAt + ttl - ttl / 100 - 2_000_000;
   }
 
   @Override

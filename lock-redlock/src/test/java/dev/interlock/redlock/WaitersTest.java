@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 class WaitersTest {
 
   private static final String LOCK = "interlock:{job}";
-  private static final String QUERY = "?nodeTimeout=5s&maxTerm=2m";
+  private static final String QUERY = "?nodeTimeout=5s&maxTtl=2m";
 
   /** Per waiter, over all nodes: a look every 100 ms, with what belongs to it, and twice that. */
   private static final double MOST_SCRIPTS_PER_SECOND = 100;
@@ -46,13 +46,13 @@ class WaitersTest {
   /** It ends by a release or after the test, and is not renewed meanwhile. */
   private static final LockOptions HOLDER =
       LockOptions.builder()
-          .term(Duration.ofMinutes(2))
+          .ttl(Duration.ofMinutes(2))
           .requestTimeout(Duration.ofSeconds(20))
           .build();
 
   private static final LockOptions WAITER =
       LockOptions.builder()
-          .lookAgain(Duration.ofHours(1))
+          .pollInterval(Duration.ofHours(1))
           .requestTimeout(Duration.ofSeconds(20))
           .build();
 
@@ -178,7 +178,7 @@ class WaitersTest {
 
       if (trouble.aReleaseFreesTheLock()) {
         lease.release();
-        // Well before the holder's term, or their own time, lets them look again.
+        // Well before the holder's TTL, or their own time, lets them look again.
         scene.acquired.get(60, TimeUnit.SECONDS).release();
       }
     }

@@ -14,7 +14,7 @@ public final class Residue {
    * @return what there is of attempts, leases, undoings and time-outs; empty if nothing is left
    */
   public static String of(LockClient client) {
-    if (!(client instanceof Engine engine)) {
+    if (!(client instanceof DefaultLockClient engine)) {
       return "";
     }
     String residue = "";

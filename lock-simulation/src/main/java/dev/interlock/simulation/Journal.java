@@ -443,7 +443,7 @@ final class Journal {
     if (call.lateGrants++ == 0) {
       call.lateSince = scheduler.now();
     }
-    long pause = Math.min(2_000 * MS, claim.term().toNanos() / 10) / 2;
+    long pause = Math.min(2_000 * MS, claim.ttl().toNanos() / 10) / 2;
     if (call.lateGrants > 15 + (scheduler.now() - call.lateSince) / pause) {
       scheduler.fail("backoff", claim + ": asked for again and again, " + call.lateGrants);
     }
@@ -567,7 +567,7 @@ final class Journal {
     }
   }
 
-  /** A lease that nobody could renew in time was at risk before, for about a third of its term. */
+  /** A lease that nobody could renew in time was at risk before, for about a third of its TTL. */
   private void checkWarning(Held held) {
     // A confirmation may come so late that it is at risk from then on.
     long due = Math.max(held.validAtMost - held.leftAtFirst / 3, held.renewedAt);

@@ -21,7 +21,7 @@ record Plan(
   /** What the locks are kept on. */
   enum Store {
     QUEUE,
-    TERM,
+    TTL,
     MAJORITY,
     /** What lock-api has inside one JVM; for the mutants of the kit. */
     MEMORY
@@ -39,7 +39,7 @@ record Plan(
    */
   record Setting(
       int names,
-      long term,
+      long ttl,
       long requestTimeout,
       long sessionTimeout,
       long delay,
@@ -160,7 +160,7 @@ record Plan(
   int servers() {
     return switch (store) {
       case MAJORITY -> 3;
-      case QUEUE, TERM -> 1;
+      case QUEUE, TTL -> 1;
       case MEMORY -> 0;
     };
   }
@@ -199,15 +199,15 @@ record Plan(
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
     // The model of a majority has tokens only while nobody takes a lock from a holder.
     // What one request costs that is never answered.
-    boolean deaf = calm && store == Store.TERM && random.nextInt(3) != 0;
+    boolean deaf = calm && store == Store.TTL && random.nextInt(3) != 0;
     boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
-    // With some terms a request that is not answered costs the lease.
+    // With some TTLs a request that is not answered costs the lease.
     boolean tight = random.nextInt(deaf ? 2 : 5) == 0;
-    long term = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
+    long ttl = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
         new Setting(
             random.nextInt(8) == 0 ? 4 + random.nextInt(4) : 1 + random.nextInt(3),
-            term,
+            ttl,
             (tight || random.nextInt(4) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
             (3_000 + random.nextInt(5_000)) * MS,
             (100 + random.nextInt(random.nextInt(4) == 0 ? 10_000 : 1_000)) * 1_000L,
@@ -217,7 +217,7 @@ record Plan(
             queueing,
             deaf,
             random.nextInt(4) == 0,
-            random.nextInt(3) == 0 ? term / 2 : 0,
+            random.nextInt(3) == 0 ? ttl / 2 : 0,
             random.nextInt(4) == 0 ? 60 : 0,
             (60_000 + random.nextInt(120_000)) * MS);
     int clients = 2 + random.nextInt(3);
@@ -244,7 +244,7 @@ record Plan(
         blows.add(blow(random, setting, store, programs));
       }
     } else if (deaf) {
-      long pause = 2 * term + setting.requestTimeout;
+      long pause = 2 * ttl + setting.requestTimeout;
       for (long at = upTo(random, pause); at < setting.length; at += pause + upTo(random, pause)) {
         blows.add(new Blow(Harm.DEAF, at, random.nextInt(clients), 0, 0, 1));
       }
@@ -307,17 +307,16 @@ record Plan(
                 : end == 3 ? Ending.TWICE : Ending.RELEASE;
     long hold =
         switch (random.nextInt(10)) {
-          case 0 -> upTo(random, 3 * setting.term);
+          case 0 -> upTo(random, 3 * setting.ttl);
           case 1, 2 -> upTo(random, 800 * MS);
           default -> upTo(random, 50 * MS);
         };
-    long patience =
-        random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.term);
+    long patience = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
     int name = random.nextInt(setting.names);
     if (favourite != null && isOfSet(favourite) && !isOfSet(kind) && random.nextInt(2) == 0) {
       // Sets have most of their names, and wait for the last.
       name = setting.names - 1;
-      hold = upTo(random, setting.term);
+      hold = upTo(random, setting.ttl);
     }
     return new Op(
         kind,
@@ -357,8 +356,8 @@ record Plan(
     long lasting =
         switch (random.nextInt(3)) {
           case 0 -> upTo(random, 200 * MS);
-          case 1 -> upTo(random, 3 * setting.term);
-          default -> upTo(random, setting.term);
+          case 1 -> upTo(random, 3 * setting.ttl);
+          default -> upTo(random, setting.ttl);
         };
     // A client that finds no thread from its beginning on has none to fall back on.
     boolean fromTheStart = harm == Harm.NO_THREADS && random.nextInt(4) == 0;

@@ -119,7 +119,7 @@ final class Program implements Runnable {
     LockOptions.Builder builder =
         LockOptions.builder()
             .holder(label)
-            .term(Duration.ofNanos(setting.term()))
+            .ttl(Duration.ofNanos(setting.ttl()))
             .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
     switch (op.keeping()) {
       case RENEWED -> {}
@@ -134,7 +134,7 @@ final class Program implements Runnable {
   /** Zero if there is none. */
   private long maxHold(Op op) {
     return switch (op.keeping()) {
-      case MAX_HOLD -> world.plan().setting().term() / 2 + op.hold() / 2;
+      case MAX_HOLD -> world.plan().setting().ttl() / 2 + op.hold() / 2;
       case DEFAULT -> world.plan().setting().maxHold();
       default -> 0;
     };
@@ -200,7 +200,7 @@ final class Program implements Runnable {
         long from = world.now();
         if (client.forceRelease(name(op.name()))) {
           Plan.Setting setting = world.plan().setting();
-          long most = Math.max(setting.term(), setting.sessionTimeout());
+          long most = Math.max(setting.ttl(), setting.sessionTimeout());
           world.journal().forced(name(op.name()), from, most);
         }
       }

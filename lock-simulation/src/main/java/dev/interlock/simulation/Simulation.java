@@ -1,6 +1,6 @@
 package dev.interlock.simulation;
 
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
@@ -62,7 +62,7 @@ final class Simulation {
   }
 
   static World.Opening onMemory(long seed) {
-    return (options, time) -> ClientsOnAClock.open("memory:world-" + seed, options, time);
+    return (options, time) -> ClientsWithTimeSource.open("memory:world-" + seed, options, time);
   }
 
   /**

@@ -9,7 +9,7 @@ import dev.interlock.internal.Residue;
 import dev.interlock.simulation.Plan.Blow;
 import dev.interlock.simulation.Plan.Op;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
@@ -69,7 +69,7 @@ final class World {
       servers.add(
           plan.store() == Plan.Store.QUEUE
               ? new QueueServer(scheduler, "server")
-              : new TermServer(scheduler, "server-" + i));
+              : new TtlServer(scheduler, "server-" + i));
     }
     for (int i = 0; i < plan.clients(); i++) {
       // Those of the memory backend compare times with each other.
@@ -147,7 +147,7 @@ final class World {
     long until =
         servers.get(0) instanceof QueueServer queue
             ? queue.keptUntil(number)
-            : ((TermServer) servers.get(0)).keptUntil(held.name, number);
+            : ((TtlServer) servers.get(0)).keptUntil(held.name, number);
     return until == 0 && plan.setting().outside() ? Journal.NEVER : until;
   }
 
@@ -174,9 +174,9 @@ final class World {
       return new QueueBackend(
           machine, network, queue, context, journal, plan.setting().sessionTimeout());
     }
-    List<TermServer> terms = new ArrayList<>();
-    servers.forEach(server -> terms.add((TermServer) server));
-    return new TermBackend(machine, network, terms, journal, plan.setting().countsFromReply());
+    List<TtlServer> ttls = new ArrayList<>();
+    servers.forEach(server -> ttls.add((TtlServer) server));
+    return new TtlBackend(machine, network, ttls, journal, plan.setting().countsFromReply());
   }
 
   /** A machine with its programs, and the client that they share. */
@@ -206,7 +206,7 @@ final class World {
       LockOptions.Builder builder =
           LockOptions.builder()
               .holder(machine.name())
-              .term(Duration.ofNanos(plan.setting().term()))
+              .ttl(Duration.ofNanos(plan.setting().ttl()))
               .requestTimeout(Duration.ofNanos(plan.setting().requestTimeout()));
       if (plan.setting().maxHold() > 0) {
         builder.maxHold(Duration.ofNanos(plan.setting().maxHold()));
@@ -217,7 +217,7 @@ final class World {
           client =
               opening != null
                   ? opening.open(options, machine)
-                  : ClientsOnAClock.using(this::backend, options, machine);
+                  : ClientsWithTimeSource.using(this::backend, options, machine);
         } catch (LockException | OutOfMemoryError e) {
           journal.note(machine, "cannot open: " + e);
           Journal.blockFor(machine, 300 * MS);
@@ -278,7 +278,7 @@ final class World {
       int count = extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().farewell();
       String prefix = machine.name() + "'s ";
       LockOptions options =
-          LockOptions.builder().term(Duration.ofNanos(plan.setting().term())).build();
+          LockOptions.builder().ttl(Duration.ofNanos(plan.setting().ttl())).build();
       List<Lease> leases = new ArrayList<>();
       try {
         for (int i = 0; i < count; i++) {
@@ -369,7 +369,7 @@ final class World {
   private void awaitPrograms(long start) throws InterruptedException {
     long healed = awaitedUntil(start);
     // Long enough even if every operation has to wait for all others.
-    long each = 4 * plan.setting().term() + plan.setting().sessionTimeout();
+    long each = 4 * plan.setting().ttl() + plan.setting().sessionTimeout();
     long until = healed + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
     while (!hosts.stream().allMatch(Host::isDone)) {
       heaven.pause(500 * MS);
@@ -417,7 +417,7 @@ final class World {
    */
   private void checkThatAllAreServed() throws InterruptedException {
     long patience =
-        3 * plan.setting().term()
+        3 * plan.setting().ttl()
             + 3 * plan.setting().sessionTimeout()
             + 6 * plan.setting().requestTimeout();
     for (Host host : hosts) {
@@ -454,8 +454,7 @@ final class World {
   private List<String> left() {
     List<String> left = new ArrayList<>();
     for (Server server : servers) {
-      left.addAll(
-          server instanceof QueueServer queue ? queue.held() : ((TermServer) server).held());
+      left.addAll(server instanceof QueueServer queue ? queue.held() : ((TtlServer) server).held());
     }
     return left;
   }
@@ -463,7 +462,7 @@ final class World {
   private void checkThatNothingIsLeft() throws InterruptedException {
     long until =
         now()
-            + 3 * plan.setting().term()
+            + 3 * plan.setting().ttl()
             + 2 * plan.setting().sessionTimeout()
             + 8 * plan.setting().requestTimeout()
             + 5_000 * MS;

@@ -12,8 +12,8 @@ import java.util.List;
  * @param seed makes its choices
  * @param threads how many threads it has
  * @param names the locks
- * @param term the term of leases that are kept alive
- * @param shortTerm the term of leases that are left to run out
+ * @param ttl the TTL of leases that are kept alive
+ * @param shortTtl the TTL of leases that are left to run out
  * @param requestTimeout how long a request may take
  * @param bound by how much anything may be late
  * @param storePort where the store that the locks protect listens
@@ -24,8 +24,8 @@ record Assignment(
     long seed,
     int threads,
     List<String> names,
-    Duration term,
-    Duration shortTerm,
+    Duration ttl,
+    Duration shortTtl,
     Duration requestTimeout,
     Duration bound,
     int storePort,
@@ -33,7 +33,7 @@ record Assignment(
 
   /** The client's options: leases that are kept alive by renewal. */
   LockOptions options() {
-    return LockOptions.builder().term(term).requestTimeout(requestTimeout).build();
+    return LockOptions.builder().ttl(ttl).requestTimeout(requestTimeout).build();
   }
 
   /** Options of leases that are not renewed but by the program. */
@@ -43,7 +43,7 @@ record Assignment(
 
   /** Options of leases that are left to run out. */
   LockOptions passing() {
-    return fixed().toBuilder().term(shortTerm).build();
+    return fixed().toBuilder().ttl(shortTtl).build();
   }
 
   /** The same for a later incarnation of the client. */
@@ -53,8 +53,8 @@ record Assignment(
         seed + number,
         threads,
         names,
-        term,
-        shortTerm,
+        ttl,
+        shortTtl,
         requestTimeout,
         bound,
         storePort,
@@ -63,7 +63,7 @@ record Assignment(
 
   /** How long it takes at most until a lock that a dead client had is had again, and used. */
   Duration patience() {
-    return term.plus(bound).multipliedBy(2);
+    return ttl.plus(bound).multipliedBy(2);
   }
 
   String[] encode() {
@@ -72,8 +72,8 @@ record Assignment(
       Long.toString(seed),
       Integer.toString(threads),
       String.join(",", names),
-      term.toString(),
-      shortTerm.toString(),
+      ttl.toString(),
+      shortTtl.toString(),
       requestTimeout.toString(),
       bound.toString(),
       Integer.toString(storePort),

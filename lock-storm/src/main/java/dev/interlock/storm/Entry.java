@@ -41,7 +41,7 @@ sealed interface Entry {
   }
 
   /** How long the store keeps a lease without renewal. */
-  record EffectiveTerm(long nanos) implements Entry {}
+  record EffectiveTtl(long nanos) implements Entry {}
 
   /** Threads and connections of this process at a calm moment. */
   record Size(int threads, int connections) implements Entry {}
@@ -67,8 +67,8 @@ sealed interface Entry {
       fields = List.of("abandoned", e.lease);
     } else if (this instanceof NoLease e) {
       fields = List.of("none", e.why, e.name, e.requestedAt, e.at);
-    } else if (this instanceof EffectiveTerm e) {
-      fields = List.of("term", e.nanos);
+    } else if (this instanceof EffectiveTtl e) {
+      fields = List.of("ttl", e.nanos);
     } else if (this instanceof Size e) {
       fields = List.of("size", e.threads, e.connections);
     } else if (this instanceof Broken e) {
@@ -94,7 +94,7 @@ sealed interface Entry {
       case "abandoned2" -> new Abandoned(f[1]);
       case "none5" ->
           new NoLease(Why.valueOf(f[1]), f[2], Long.parseLong(f[3]), Long.parseLong(f[4]));
-      case "term2" -> new EffectiveTerm(Long.parseLong(f[1]));
+      case "ttl2" -> new EffectiveTtl(Long.parseLong(f[1]));
       case "size3" -> new Size(Integer.parseInt(f[1]), Integer.parseInt(f[2]));
       case "broken3" -> new Broken(f[1], f[2]);
       default -> new OfLease(Event.decode(line));

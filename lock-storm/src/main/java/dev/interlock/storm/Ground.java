@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param deployment its servers; null if they are not ours, and must be left alone
  * @param clients the storm's own clients
  * @param names the names of the locks that they take
- * @param term the term of their leases
+ * @param ttl the TTL of their leases
  */
 record Ground(
     Kit kit,
@@ -23,7 +23,7 @@ record Ground(
     @Nullable Deployment deployment,
     Clients clients,
     List<String> names,
-    Duration term) {
+    Duration ttl) {
 
   /** What the backend declares. */
   BackendInfo info() {

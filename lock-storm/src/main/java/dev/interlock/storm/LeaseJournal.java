@@ -17,7 +17,7 @@ final class LeaseJournal {
   private final Journal journal;
   private final AtomicLong leases = new AtomicLong();
   private volatile boolean slow;
-  private final AtomicLong longestTerm = new AtomicLong();
+  private final AtomicLong longestTtl = new AtomicLong();
 
   LeaseJournal(String client, Journal journal) {
     this.client = client;
@@ -48,9 +48,9 @@ final class LeaseJournal {
             requestedAt,
             now,
             validUntil));
-    long term = lease.effectiveTerm().toNanos();
-    if (longestTerm.getAndAccumulate(term, Math::max) < term) {
-      journal.record(new Entry.EffectiveTerm(term));
+    long ttl = lease.effectiveTtl().toNanos();
+    if (longestTtl.getAndAccumulate(ttl, Math::max) < ttl) {
+      journal.record(new Entry.EffectiveTtl(ttl));
     }
     Recorded recorded = new Recorded(this, id);
     lease.onEvent(

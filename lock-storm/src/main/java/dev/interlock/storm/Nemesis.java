@@ -67,7 +67,7 @@ final class Nemesis {
   List<Blow> rage(Duration duration, BooleanSupplier stopped) throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
     LockOptions options =
-        LockOptions.builder().term(ground.term()).requestTimeout(REQUEST_TIMEOUT).build();
+        LockOptions.builder().ttl(ground.ttl()).requestTimeout(REQUEST_TIMEOUT).build();
     ExecutorService lanes =
         Executors.newCachedThreadPool(
             work -> {

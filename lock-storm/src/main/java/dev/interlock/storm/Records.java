@@ -15,7 +15,7 @@ final class Records {
   private final List<Lease> leases = new ArrayList<>();
   private final List<Entry> others = new ArrayList<>();
   private final List<Growth> growth = new ArrayList<>();
-  private long effectiveTerm;
+  private long effectiveTtl;
 
   /** What is known of one lease. */
   static final class Lease {
@@ -121,8 +121,8 @@ final class Records {
         lease.told = Math.min(lease.told, told.at());
       } else if (entry instanceof Entry.Released released) {
         known(byId, released.lease()).outcome = released.outcome();
-      } else if (entry instanceof Entry.EffectiveTerm term) {
-        effectiveTerm = Math.max(effectiveTerm, term.nanos());
+      } else if (entry instanceof Entry.EffectiveTtl ttl) {
+        effectiveTtl = Math.max(effectiveTtl, ttl.nanos());
       } else if (entry instanceof Entry.Size size) {
         sizes.add(size);
       }
@@ -166,7 +166,7 @@ final class Records {
   }
 
   /** For how long the store keeps a lease without renewal, in nanoseconds. */
-  long effectiveTerm() {
-    return effectiveTerm;
+  long effectiveTtl() {
+    return effectiveTtl;
   }
 }

@@ -111,7 +111,7 @@ public final class StormRun {
       crew.awaitWorking(FIRST_ANSWER);
 
       Ground ground =
-          new Ground(kit, uri, deployment, crew, List.copyOf(names), timing.renewedTerm());
+          new Ground(kit, uri, deployment, crew, List.copyOf(names), timing.renewedTtl());
       Plan plan = Nemesis.plan(settings.seed(), settings.duration(), ground, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
@@ -189,8 +189,8 @@ public final class StormRun {
               random.nextLong(),
               settings.threads(),
               names,
-              timing.renewedTerm(),
-              timing.term(),
+              timing.renewedTtl(),
+              timing.ttl(),
               timing.requestTimeout(),
               timing.bound(),
               storePort,
@@ -208,12 +208,12 @@ public final class StormRun {
   private List<String> residue(List<String> names) throws InterruptedException {
     LockOptions options =
         LockOptions.builder()
-            .term(timing.renewedTerm())
+            .ttl(timing.renewedTtl())
             .requestTimeout(timing.requestTimeout())
             .build();
     try (LockClient client = kit.open(uri, options)) {
       return Residue.await(
-          client, deployment, names, timing.renewedTerm().plus(timing.bound()).multipliedBy(2));
+          client, deployment, names, timing.renewedTtl().plus(timing.bound()).multipliedBy(2));
     }
   }
 

@@ -4,7 +4,7 @@ package dev.interlock.storm;
  * What the clients did, as far as their histories tell.
  *
  * @param grants leases that were had
- * @param handedOver of these, had by a hand-over inside a process
+ * @param handedOver of these, had by a handoff inside a process
  * @param released leases given back
  * @param renewals explicit renewals that were confirmed
  * @param abandoned leases left to expire on purpose

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>FENCE-01: tokens are unique and rise, whatever the faults, and every overlap can be told by
  *       them.
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
- *       confirmed renewal makes a lease valid for an effective term, at most, from when it was
- *       sent; so whoever is valid for longer than an effective term after a successor's grant was
- *       renewed after it.
+ *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
+ *       so whoever is valid for longer than an effective TTL after a successor's grant was renewed
+ *       after it.
  *   <li>LOSS-02 and LOSS-03: losses were told by the end of validity plus bound, not counting times
  *       in which the client's process stood still, and only losses.
  *   <li>FENCE-04: no guarded write was lost.
@@ -175,7 +175,7 @@ final class Verdict {
    * and the first was had before the blow had been undone.
    */
   private boolean mayBeFrom(Blow blow, Lease first, Lease second) {
-    long noticed = blow.until() + records.effectiveTerm() + bound.toNanos();
+    long noticed = blow.until() + records.effectiveTtl() + bound.toNanos();
     return second.from() >= blow.from()
         && second.from() <= noticed
         && first.grant().requestedAt() <= blow.until() + bound.toNanos();
@@ -225,7 +225,7 @@ final class Verdict {
         ofThisTurn = earlier(ofThisTurn, lease);
         if (successor != null
             && successor.from() > lease.from()
-            && lease.validUntil() - records.effectiveTerm() > successor.from()) {
+            && lease.validUntil() - records.effectiveTtl() > successor.from()) {
           Violation violation =
               new Violation(
                   Violation.Kind.OVERLAP, lease.grant(), lease.until(), successor.grant());

@@ -50,7 +50,7 @@ final class WorkerThread extends Thread {
     SHORT,
     /** Held for a while. */
     HELD,
-    /** Held for terms. */
+    /** Held for TTLs. */
     LONG,
     /** Neither used nor given back. */
     ABANDONED
@@ -221,7 +221,7 @@ final class WorkerThread extends Thread {
     switch (use) {
       case SHORT -> TimeUnit.MICROSECONDS.sleep(random.nextInt(8_000));
       case HELD -> hold(lease, recorded, atMost(Duration.ofMillis(800)), isFixed);
-      case LONG -> hold(lease, recorded, atMost(assignment.term().multipliedBy(2)), isFixed);
+      case LONG -> hold(lease, recorded, atMost(assignment.ttl().multipliedBy(2)), isFixed);
       case ABANDONED -> {
         recorded.abandoned();
         abandon(lease, recorded);
@@ -243,7 +243,7 @@ final class WorkerThread extends Thread {
 
   /** Waits until it has ended. Where that takes long it is done seldom. */
   private void abandon(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
-    long dear = lease.effectiveTerm().toMillis();
+    long dear = lease.effectiveTtl().toMillis();
     abandoned = (int) Math.min(MOST_ABANDONED, 1 + LOST_TO_ABANDONED.toMillis() * 1_000 / dear);
     while (lease.isHeld()) {
       TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
@@ -255,7 +255,7 @@ final class WorkerThread extends Thread {
   private void hold(Lease lease, LeaseJournal.Recorded recorded, Duration time, boolean isFixed)
       throws InterruptedException {
     long until = System.nanoTime() + time.toNanos();
-    long third = lease.effectiveTerm().toNanos() / 3;
+    long third = lease.effectiveTtl().toNanos() / 3;
     long renewAt = System.nanoTime() + third;
     while (lease.isHeld() && System.nanoTime() - until < 0 && !over.getAsBoolean()) {
       recorded.extend(lease);

@@ -90,9 +90,9 @@ final class BrokenBuilds {
               grant.claim(),
               grant.token(),
               fromNow(grant.claim()),
-              grant.effectiveTerm().plus(MOST),
-              grant.certainFor().plus(MOST),
-              grant.lapses());
+              grant.effectiveTtl().plus(MOST),
+              grant.validityPerConfirmation().plus(MOST),
+              grant.expiresOnStore());
         }
 
         private Renewal counted(Grant grant, Renewal renewal) {
@@ -102,7 +102,7 @@ final class BrokenBuilds {
         }
 
         private long fromNow(Claim claim) {
-          return System.nanoTime() + claim.term().toNanos();
+          return System.nanoTime() + claim.ttl().toNanos();
         }
       };
     }
@@ -118,8 +118,8 @@ final class BrokenBuilds {
           byte[] key = LockKeys.of(NAMESPACE, grant.claim().name()).lock();
           long sentAt = System.nanoTime();
           try (Jedis jedis = new Jedis(URI.create(uri), 2_000)) {
-            return jedis.pexpire(key, grant.claim().term().toMillis()) == 1
-                ? new Renewal.Renewed(sentAt + grant.claim().term().toNanos())
+            return jedis.pexpire(key, grant.claim().ttl().toMillis()) == 1
+                ? new Renewal.Renewed(sentAt + grant.claim().ttl().toNanos())
                 : new Renewal.Gone(LossReason.TAKEN, "there is no such key");
           } catch (JedisException e) {
             return super.renew(grant, deadline);
@@ -145,7 +145,7 @@ final class BrokenBuilds {
 
     @Override
     LockOptions options(LockOptions options) {
-      return options.toBuilder().lookAgain(NEVER).build();
+      return options.toBuilder().pollInterval(NEVER).build();
     }
 
     @Override

@@ -25,7 +25,7 @@ class JournalTest {
           new Entry.Renewed("c/1"),
           new Entry.Abandoned("c/1"),
           new Entry.NoLease(Entry.Why.CANCELLED, "a", 7, 8),
-          new Entry.EffectiveTerm(9),
+          new Entry.EffectiveTtl(9),
           new Entry.Size(10, 11),
           new Entry.Broken("WAIT-05", "nobody came"));
 

@@ -13,13 +13,13 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Times are in milliseconds; a term is 4 s, and the bound 2 s. */
+/** Times are in milliseconds; a TTL is 4 s, and the bound 2 s. */
 class VerdictTest {
   private static final Duration BOUND = Duration.ofSeconds(2);
   private static final Damage NO_DAMAGE = new Damage(1, 0, 0, 1, 0);
 
   private final List<Entry> journal =
-      new ArrayList<>(List.of(new Entry.EffectiveTerm(nanos(4_000))));
+      new ArrayList<>(List.of(new Entry.EffectiveTtl(nanos(4_000))));
   private final List<Blow> blows = new ArrayList<>();
   private final Map<String, List<Stop>> stops =
       Map.of("c", List.of(new Stop(nanos(5_000), nanos(20_000))));

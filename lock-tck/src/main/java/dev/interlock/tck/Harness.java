@@ -3,7 +3,7 @@ package dev.interlock.tck;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 
@@ -71,13 +71,13 @@ public interface Harness {
    * @return the client
    */
   default LockClient open(String uri, LockOptions options, TimeSource time) {
-    return ClientsOnAClock.open(uri, options, time);
+    return ClientsWithTimeSource.open(uri, options, time);
   }
 
   /**
    * Returns how long the kit tolerates delays beyond what the backend declares; see {@link Timing}.
    * On a machine that others use as well it may be made longer for a whole build: it decides when a
-   * test gives up waiting. A slack above 4 s also lengthens the terms of leases that must be kept
+   * test gives up waiting. A slack above 4 s also lengthens the TTLs of leases that must be kept
    * alive by renewal, up to 6 s.
    *
    * @return what the system property {@code interlock.tck.slack} says, in whole seconds, for

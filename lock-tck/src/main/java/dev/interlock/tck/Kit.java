@@ -196,10 +196,7 @@ public final class Kit implements AutoCloseable {
 
   private boolean probeProxies() throws Exception {
     LockOptions options =
-        LockOptions.builder()
-            .term(timing.longTerm())
-            .requestTimeout(timing.requestTimeout())
-            .build();
+        LockOptions.builder().ttl(timing.longTtl()).requestTimeout(timing.requestTimeout()).build();
     Optional<Network> found = network(server.uri());
     if (found.isEmpty()) {
       return false;

@@ -7,28 +7,24 @@ import java.time.Duration;
  * The durations that the tests use, scaled to what the backend declares. Nothing in the kit depends
  * on how fast anything is, as long as it is done within the bound.
  *
- * @param term the term of leases that are expected to run out
- * @param renewedTerm the term of leases that must be kept alive by renewal, which a busy machine
- *     must not lose
- * @param longTerm the term of leases that neither run out nor need renewal during a test
+ * @param ttl the TTL of leases that are expected to run out
+ * @param renewedTtl the TTL of leases that must be kept alive by renewal, which a busy machine must
+ *     not lose
+ * @param longTtl the TTL of leases that neither run out nor need renewal during a test
  * @param requestTimeout the clients' request time-out
  * @param bound by how much anything may be late
  */
 public record Timing(
-    Duration term,
-    Duration renewedTerm,
-    Duration longTerm,
-    Duration requestTimeout,
-    Duration bound) {
+    Duration ttl, Duration renewedTtl, Duration longTtl, Duration requestTimeout, Duration bound) {
 
   private static final String SLACK = "interlock.tck.slack";
-  private static final Duration SHORTEST_TERM = Duration.ofMillis(1_500);
-  private static final Duration SHORTEST_RENEWED_TERM = Duration.ofSeconds(4);
+  private static final Duration SHORTEST_TTL = Duration.ofMillis(1_500);
+  private static final Duration SHORTEST_RENEWED_TTL = Duration.ofSeconds(4);
 
   /** A lease that is renewed every third of it outlives a pause of more than three seconds. */
-  private static final Duration PATIENT_RENEWED_TERM = Duration.ofSeconds(6);
+  private static final Duration PATIENT_RENEWED_TTL = Duration.ofSeconds(6);
 
-  private static final Duration SHORTEST_LONG_TERM = Duration.ofSeconds(60);
+  private static final Duration SHORTEST_LONG_TTL = Duration.ofSeconds(60);
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
   /**
@@ -36,23 +32,22 @@ public record Timing(
    *
    * @param info what the backend declares
    * @param slack what is tolerated beyond request time-out and granularity
-   * @return a request time-out of 2 s; terms of at least 1.5, 4 and 60 s, longer for backends whose
-   *     shortest term or granularity demands it; a bound of request time-out, granularity and
-   *     slack. The second term is at least the slack, up to 6 s; the third at least four times the
-   *     bound.
+   * @return a request time-out of 2 s; TTLs of at least 1.5, 4 and 60 s, longer for backends whose
+   *     shortest TTL or granularity demands it; a bound of request time-out, granularity and slack.
+   *     The second TTL is at least the slack, up to 6 s; the third at least four times the bound.
    */
   public static Timing of(BackendInfo info, Duration slack) {
-    Duration term = longest(SHORTEST_TERM, info.minTerm(), info.granularity().multipliedBy(2));
+    Duration ttl = longest(SHORTEST_TTL, info.minTtl(), info.granularity().multipliedBy(2));
     Duration bound = REQUEST_TIMEOUT.plus(info.granularity()).plus(slack);
     return new Timing(
-        term,
+        ttl,
         longest(
-            SHORTEST_RENEWED_TERM,
-            shorter(slack, PATIENT_RENEWED_TERM),
-            term,
+            SHORTEST_RENEWED_TTL,
+            shorter(slack, PATIENT_RENEWED_TTL),
+            ttl,
             info.granularity().multipliedBy(4)),
         // Or what should have been released would lapse by itself before a test gives up.
-        longest(SHORTEST_LONG_TERM, term.multipliedBy(4), bound.multipliedBy(4)),
+        longest(SHORTEST_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
         bound);
   }

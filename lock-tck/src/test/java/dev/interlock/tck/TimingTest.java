@@ -43,10 +43,10 @@ class TimingTest {
       info = client.backend();
     }
     Timing usual = Timing.of(info, Duration.ofSeconds(8));
-    assertEquals(Duration.ofSeconds(60), usual.longTerm());
-    assertEquals(Duration.ofSeconds(6), usual.renewedTerm());
+    assertEquals(Duration.ofSeconds(60), usual.longTtl());
+    assertEquals(Duration.ofSeconds(6), usual.renewedTtl());
     Timing patient = Timing.of(info, Duration.ofMinutes(2));
-    assertTrue(patient.longTerm().compareTo(patient.bound().multipliedBy(2)) > 0);
+    assertTrue(patient.longTtl().compareTo(patient.bound().multipliedBy(2)) > 0);
   }
 
   @Test

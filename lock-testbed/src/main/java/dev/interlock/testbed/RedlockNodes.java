@@ -105,7 +105,7 @@ public final class RedlockNodes implements Deployment {
     }
 
     /**
-     * Adds parameters to the URI, for example {@code maxTerm=5s}. A named endpoint's URI is left as
+     * Adds parameters to the URI, for example {@code maxTtl=5s}. A named endpoint's URI is left as
      * it is.
      */
     public Builder parameters(String parameters) {

@@ -157,7 +157,7 @@ final class Session {
    * For how long a committed write makes the session certain, counted from its send, while all is
    * well. A hundredth is for clocks that do not run at the same speed.
    */
-  Duration certainFor() {
+  Duration validityPerConfirmation() {
     return timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
   }
 
@@ -174,7 +174,7 @@ final class Session {
   /**
    * A write that was sent at the given time has been committed.
    *
-   * @return whether the session is certain by it for most of {@link #certainFor}
+   * @return whether the session is certain by it for most of {@link #validityPerConfirmation}
    */
   @CanIgnoreReturnValue
   boolean confirm(long sentAt) {
@@ -193,7 +193,7 @@ final class Session {
   }
 
   private boolean isRecent(long counted, long sentAt) {
-    return sentAt - counted < certainFor().toNanos() / 4;
+    return sentAt - counted < validityPerConfirmation().toNanos() / 4;
   }
 
   /** Waits until a write would {@link #confirm} the session; false if the deadline passes first. */

@@ -25,7 +25,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
 
   private final ZooKeeperBackend backend;
   private final Claim claim;
-  private final Standing standing;
+  private final QueueNode standing;
   private final WakeUp wakeUp;
 
   private Line line;
@@ -44,7 +44,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
   private volatile boolean predecessorGone;
   private volatile boolean closed;
 
-  WaitingPlace(ZooKeeperBackend backend, Claim claim, Standing standing, Line line, int place) {
+  WaitingPlace(ZooKeeperBackend backend, Claim claim, QueueNode standing, Line line, int place) {
     this.backend = backend;
     this.claim = claim;
     this.standing = standing;
@@ -70,7 +70,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
         if (trouble != null) {
           throw trouble;
         }
-        return new Attempt.Busy(backend.lookAgain());
+        return new Attempt.Busy(backend.pollInterval());
       }
       try {
         goOn(deadline);
@@ -96,8 +96,8 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
       advance(soon);
     } else if (watched == null) {
       watch(soon);
-    } else if (!wakeUp.await(deadline.orIn(backend.lookAgain())) && !deadline.hasPassed()) {
-      lookAgain(soon);
+    } else if (!wakeUp.await(deadline.orIn(backend.pollInterval())) && !deadline.hasPassed()) {
+      pollInterval(soon);
     }
   }
 
@@ -109,7 +109,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
    */
   private boolean sessionIsFresh() {
     long age = backend.time().nanoTime() - standing.session().confirmedAt();
-    return age < standing.session().certainFor().toNanos() * (confirmed ? 3 : 1) / 4;
+    return age < standing.session().validityPerConfirmation().toNanos() * (confirmed ? 3 : 1) / 4;
   }
 
   /** Renews what is known of the session, and of our own node. */
@@ -124,7 +124,10 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
     }
     standing.session().confirm(sentAt);
     confirmed = true;
-    trouble = sessionIsFresh() ? null : backend.failures().slow(standing.session().certainFor());
+    trouble =
+        sessionIsFresh()
+            ? null
+            : backend.failures().slow(standing.session().validityPerConfirmation());
   }
 
   /**
@@ -177,7 +180,7 @@ final class WaitingPlace implements QueueingBackend.Place, Watcher {
     }
   }
 
-  private void lookAgain(Deadline deadline) throws KeeperException, InterruptedException {
+  private void pollInterval(Deadline deadline) throws KeeperException, InterruptedException {
     Reply<Session.Content> before = standing.session().data(predecessor());
     Reply<Session.Content> own = standing.session().data(standing.path());
     try {

@@ -91,8 +91,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     return failures;
   }
 
-  Duration lookAgain() {
-    return context.options().lookAgain();
+  Duration pollInterval() {
+    return context.options().pollInterval();
   }
 
   Duration requestTimeout() {
@@ -104,7 +104,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     if (isBusy(lockPath(claim), deadline)) {
-      return new Attempt.Busy(lookAgain());
+      return new Attempt.Busy(pollInterval());
     }
     Arrival arrival = enter(claim, deadline);
     if (arrival.place() == 0) {
@@ -113,7 +113,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       }
     }
     release(claim, deadline);
-    return new Attempt.Busy(lookAgain());
+    return new Attempt.Busy(pollInterval());
   }
 
   /**
@@ -132,7 +132,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /** Our node, and the line in which it is. */
-  private record Arrival(Standing standing, Line line, int place) {}
+  private record Arrival(QueueNode standing, Line line, int place) {}
 
   private Arrival enter(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
@@ -152,7 +152,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (parent != null) {
           requireMade(session, parent, deadline);
         }
-        Standing standing = confirmed(session, claim, sentAt, node.await(deadline));
+        QueueNode standing = confirmed(session, claim, sentAt, node.await(deadline));
         Line line = checked(lock, Line.of(listing.await(deadline)));
         int place = line.placeOf(standing.node().name());
         if (place < 0) {
@@ -175,11 +175,11 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  private Standing confirmed(Session session, Claim claim, long sentAt, Session.Made made) {
+  private QueueNode confirmed(Session session, Claim claim, long sentAt, Session.Made made) {
     session.confirm(sentAt);
     String name = made.path().substring(made.path().lastIndexOf('/') + 1);
     LineNode node = LineNode.parse(name).orElseThrow();
-    Standing standing = new Standing(session, made.path(), node, made.stat().getCzxid());
+    QueueNode standing = new QueueNode(session, made.path(), node, made.stat().getCzxid());
     claim.attach(standing);
     if (made.stat().getEphemeralOwner() != session.id()) {
       throw failures.passing("the node that was made is not this session's", null);
@@ -226,7 +226,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  Attempt grant(Claim claim, Standing standing) {
+  Attempt grant(Claim claim, QueueNode standing) {
     Session session = standing.session();
     if (!session.hold(claim)) {
       session.drop(claim);
@@ -237,7 +237,7 @@ final class ZooKeeperBackend implements QueueingBackend {
             claim,
             standing.token(),
             session.confirmedAt(),
-            session.certainFor(),
+            session.validityPerConfirmation(),
             session.timeout()));
   }
 
@@ -288,7 +288,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (session.hasEnded()) {
           throw failures.sessionEnded();
         }
-        long until = session.confirmedAt() + session.certainFor().toNanos();
+        long until = session.confirmedAt() + session.validityPerConfirmation().toNanos();
         left.forEach(i -> outcomes[i] = new Renewal.Renewed(until));
         left.clear();
       }
@@ -328,14 +328,14 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   private Renewal gone(Grant grant, LossReason reason, String detail) {
-    Standing standing = standing(grant);
+    QueueNode standing = standing(grant);
     standing.session().drop(grant.claim());
     standing.session().keepsNoMore(standing.prefix());
     return new Renewal.Gone(reason, detail);
   }
 
-  private static Standing standing(Grant grant) {
-    if (grant.claim().attachment() instanceof Standing standing) {
+  private static QueueNode standing(Grant grant) {
+    if (grant.claim().attachment() instanceof QueueNode standing) {
       return standing;
     }
     throw new IllegalStateException("not granted here: " + grant.claim());
@@ -345,7 +345,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    if (claim.attachment() instanceof Standing standing) {
+    if (claim.attachment() instanceof QueueNode standing) {
       standing.session().drop(claim);
       boolean wasThere = deleteOwn(standing.session(), standing.path(), standing.node(), deadline);
       standing.session().keepsNoMore(standing.prefix());
@@ -398,7 +398,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   /** On which session the claim may have a node; null if it has none for certain. */
   private static @Nullable Session sessionOf(Claim claim) {
-    return claim.attachment() instanceof Standing standing
+    return claim.attachment() instanceof QueueNode standing
         ? standing.session()
         : (Session) claim.attachment();
   }

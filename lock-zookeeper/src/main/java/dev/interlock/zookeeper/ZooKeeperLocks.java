@@ -27,7 +27,7 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  * <p>The framework is never closed here, and has to outlive the lock client. Its session carries
  * the locks, so its session time-out is how long a lock of a dead process is kept. The session is
  * not ended here either: a node that the servers refuse to delete stays with it, which is logged,
- * whereas a client with a session of its own would end that one after a term. What the client could
+ * whereas a client with a session of its own would end that one after a TTL. What the client could
  * not release or undo before it was closed is looked for and deleted in the background, for as long
  * as the session lasts. The framework's namespace and its access list provider hold for the nodes
  * of locks, too; its retry policy does not, as no request of ours must be repeated by itself.

@@ -23,7 +23,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
  *
  * <ul>
  *   <li>{@code sessionTimeout}: after how long without hearing of this client the servers give up
- *       its locks; default: the client's term. The servers have their own limits, and the lease
+ *       its locks; default: the client's TTL. The servers have their own limits, and the lease
  *       tells what came of it;
  *   <li>{@code otherPassword}: a second password of the user, while passwords are being changed:
  *       the client is then both, and so are the locks that it makes;
@@ -63,7 +63,7 @@ public final class ZooKeeperProvider implements LockProvider {
     ZooKeeperUri zookeeper = new ZooKeeperUri(uri);
     uri.requireAllRead();
     Duration requestTimeout = context.options().requestTimeout();
-    Duration sessionTimeout = zookeeper.sessionTimeout(context.options().term());
+    Duration sessionTimeout = zookeeper.sessionTimeout(context.options().ttl());
     PromptDrivers drivers = new PromptDrivers(context.time());
     CuratorFrameworkFactory.Builder builder =
         CuratorFrameworkFactory.builder()

@@ -128,12 +128,12 @@ final class ZooKeeperUri {
   }
 
   /**
-   * The session time-out to ask the servers for: by default the client's term, so that its locks
-   * are given up when their term is over and no later.
+   * The session time-out to ask the servers for: by default the client's TTL, so that its locks are
+   * given up when their TTL is over and no later.
    */
-  Duration sessionTimeout(Duration term) {
+  Duration sessionTimeout(Duration ttl) {
     Duration shortest = shortestSession();
-    return sessionTimeout.orElse(term.compareTo(shortest) < 0 ? shortest : term);
+    return sessionTimeout.orElse(ttl.compareTo(shortest) < 0 ? shortest : ttl);
   }
 
   private Duration shortestSession() {

@@ -28,14 +28,14 @@ final class Backends {
   static final TimeSource TIME = TimeSource.system();
 
   /** Long enough for a machine that has much else to do. */
-  static final Duration TERM = Duration.ofSeconds(30);
+  static final Duration TTL = Duration.ofSeconds(30);
 
   static final Duration TICK = Duration.ofMillis(200);
   static final LockOptions OPTIONS =
       LockOptions.builder()
-          .term(TERM)
+          .ttl(TTL)
           .requestTimeout(Duration.ofSeconds(5))
-          .lookAgain(Duration.ofMinutes(10))
+          .pollInterval(Duration.ofMinutes(10))
           .build();
 
   /** The settings that fit to {@link #server}. */
@@ -65,7 +65,7 @@ final class Backends {
   }
 
   static CuratorFramework curator(String connectString) {
-    return curator(connectString, TERM);
+    return curator(connectString, TTL);
   }
 
   static CuratorFramework curator(String connectString, Duration session) {
@@ -140,15 +140,15 @@ final class Backends {
   }
 
   static Claim claim(String name, String holder) {
-    return claim(name, holder, TERM);
+    return claim(name, holder, TTL);
   }
 
-  static Claim claim(String name, String holder, Duration term) {
+  static Claim claim(String name, String holder, Duration ttl) {
     StringBuilder id = new StringBuilder();
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), term, true, holder);
+    return new Claim(name, id.toString(), ttl, true, holder);
   }
 
   static Deadline soon() {

@@ -141,7 +141,7 @@ class BadInputTest {
   @Test
   void aSessionThatIsTooShortForItsTicksIsRefused() {
     ZooKeeperSettings slow =
-        ZooKeeperSettings.builder().tickTime(Backends.TERM.dividedBy(3)).build();
+        ZooKeeperSettings.builder().tickTime(Backends.TTL.dividedBy(3)).build();
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
       assertSays(
           LockConfigurationException.class,
@@ -180,7 +180,7 @@ class BadInputTest {
       try (CuratorFramework reader =
           CuratorFrameworkFactory.builder()
               .connectString("127.0.0.1:" + members.get(0).port())
-              .sessionTimeoutMs(Math.toIntExact(Backends.TERM.toMillis()))
+              .sessionTimeoutMs(Math.toIntExact(Backends.TTL.toMillis()))
               .retryPolicy((count, elapsed, sleeper) -> false)
               .canBeReadOnly(true)
               .build()) {

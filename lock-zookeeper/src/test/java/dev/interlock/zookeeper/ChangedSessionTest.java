@@ -41,7 +41,7 @@ class ChangedSessionTest {
   private static final long LIMIT_SECONDS = 60;
   private static final Duration LONG = Duration.ofSeconds(60);
   private static final Duration SHORT = Duration.ofSeconds(12);
-  private static final LockOptions OPTIONS = Backends.OPTIONS.toBuilder().term(LONG).build();
+  private static final LockOptions OPTIONS = Backends.OPTIONS.toBuilder().ttl(LONG).build();
 
   private ZooKeeperEnsemble ensemble;
 

@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 class CutOffMemberTest {
 
   private static final long LIMIT_SECONDS = 60;
-  private static final Duration TERM = Duration.ofSeconds(10);
+  private static final Duration TTL = Duration.ofSeconds(10);
 
   // Longer than the test: what is asked in vain must not be a reason to leave the member.
   private static final LockOptions OPTIONS =
-      LockOptions.builder().term(TERM).requestTimeout(Duration.ofSeconds(20)).build();
+      LockOptions.builder().ttl(TTL).requestTimeout(Duration.ofSeconds(20)).build();
 
   @Test
   void pingsAndReadsDoNotKeepALeaseValid() throws Exception {
@@ -44,7 +44,7 @@ class CutOffMemberTest {
           ensemble.members().stream().filter(each -> each != member).toList();
       String address = "127.0.0.1:" + member.port();
       try (CuratorFramework reader = Backends.curator(address);
-          CuratorFramework curator = Backends.curator(address, TERM);
+          CuratorFramework curator = Backends.curator(address, TTL);
           LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, OPTIONS)) {
         Lease lease = client.lock("cut off").acquire();
         reader.getData().forPath("/");
@@ -52,7 +52,7 @@ class CutOffMemberTest {
         others.forEach(DisposableServer::pause);
         long pausedAt = System.nanoTime();
         // Nothing is committed any more, so whatever is certain was sent before.
-        Duration certain = Backends.certain(TERM);
+        Duration certain = Backends.certain(TTL);
         for (long now = pausedAt; lease.isHeld(); now = System.nanoTime()) {
           long age = now - pausedAt;
           assertTrue(age < certain.toNanos(), () -> "held " + Duration.ofNanos(age) + " later");

@@ -74,7 +74,7 @@ class DocumentedRightsTest {
       try (ZooKeeperBackend backend = Backends.on(curator)) {
         Claim left = Backends.claim("left");
         Backends.take(backend, left);
-        Standing standing = (Standing) left.attachment();
+        QueueNode standing = (QueueNode) left.attachment();
         new Leftover(curator.getZookeeperClient().getZooKeeper(), standing.prefix()).remove();
         Eventually.holds(
             "it is gone", () -> curator.checkExists().forPath(standing.path()) == null);

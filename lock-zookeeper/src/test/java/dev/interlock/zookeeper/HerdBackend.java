@@ -85,11 +85,15 @@ final class HerdBackend implements LockBackend {
       session.hold(claim);
       return new Attempt.Granted(
           Grant.onSession(
-              claim, token, session.confirmedAt(), session.certainFor(), session.timeout()));
+              claim,
+              token,
+              session.confirmedAt(),
+              session.validityPerConfirmation(),
+              session.timeout()));
     } catch (KeeperException e) {
       if (e.code() == Code.NODEEXISTS) {
         waiters.stream().filter(one -> one.name.equals(claim.name())).forEach(Waiter::settle);
-        return new Attempt.Busy(context.options().lookAgain());
+        return new Attempt.Busy(context.options().pollInterval());
       }
       throw failures.explain(e);
     }
@@ -114,7 +118,7 @@ final class HerdBackend implements LockBackend {
         Claim claim = grants.get(i).claim();
         outcomes.add(
             claim.attachment() == session && isOf(claim, nodes.get(i), deadline)
-                ? new Renewal.Renewed(sentAt + session.certainFor().toNanos())
+                ? new Renewal.Renewed(sentAt + session.validityPerConfirmation().toNanos())
                 : new Renewal.Gone(LossReason.TAKEN, "the node is gone"));
       }
       return outcomes;

@@ -26,7 +26,7 @@ class ManyExpiredLeasesTest {
   private static final long LIMIT_SECONDS = 60;
   private static final LockOptions BRIEF =
       LockOptions.builder()
-          .term(Duration.ofSeconds(3))
+          .ttl(Duration.ofSeconds(3))
           .autoRenew(false)
           .requestTimeout(Duration.ofSeconds(10))
           .build();

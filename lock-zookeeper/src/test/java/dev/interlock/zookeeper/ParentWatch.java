@@ -22,7 +22,7 @@ class ParentWatch extends ForwardingQueue {
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Place place = super.join(claim, deadline);
-    Standing standing = (Standing) claim.attachment();
+    QueueNode standing = (QueueNode) claim.attachment();
     WakeUp changed = new WakeUp(right.time());
     return new Place() {
       private volatile boolean closed;
@@ -52,8 +52,8 @@ class ParentWatch extends ForwardingQueue {
           if (before == 0) {
             return place.await(limit);
           }
-          if (!changed.await(limit.orIn(right.lookAgain())) && limit.hasPassed()) {
-            return new Attempt.Busy(right.lookAgain());
+          if (!changed.await(limit.orIn(right.pollInterval())) && limit.hasPassed()) {
+            return new Attempt.Busy(right.pollInterval());
           }
         }
       }

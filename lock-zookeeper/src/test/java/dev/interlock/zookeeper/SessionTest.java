@@ -154,7 +154,7 @@ class SessionTest {
     try (ZooKeeperBackend backend = Backends.on(curator)) {
       Claim claim = Backends.claim("former");
       try (Place place = backend.join(claim, Backends.soon())) {
-        Session former = ((Standing) claim.attachment()).session();
+        Session former = ((QueueNode) claim.attachment()).session();
         expire();
         Eventually.holds("another session", () -> isAnother(backend, former));
         assertThrows(LockUnavailableException.class, () -> place.await(Backends.soon()));
@@ -164,7 +164,7 @@ class SessionTest {
           curator.getZookeeperClient().getZooKeeper().getSessionId(),
           observer
               .checkExists()
-              .forPath(((Standing) grant.claim().attachment()).path())
+              .forPath(((QueueNode) grant.claim().attachment()).path())
               .getEphemeralOwner());
       backend.release(grant.claim(), Backends.soon());
     }
@@ -179,7 +179,7 @@ class SessionTest {
     } finally {
       backend.release(probe, Backends.soon());
     }
-    return ((Standing) probe.attachment()).session() != former;
+    return ((QueueNode) probe.attachment()).session() != former;
   }
 
   /** CURATOR-678: a deletion that failed must not leave the node for as long as the session. */
@@ -241,9 +241,9 @@ class SessionTest {
 
   @Test
   void aNodeThatMayBeDeletedAgainIsDeletedFromTheProgramsSession() throws Exception {
-    Duration term = Duration.ofSeconds(6); // as long as the session, for it to be given up
-    LockOptions options = Backends.OPTIONS.toBuilder().term(term).build();
-    try (CuratorFramework program = Backends.curator(server.connectString(), term)) {
+    Duration ttl = Duration.ofSeconds(6); // as long as the session, for it to be given up
+    LockOptions options = Backends.OPTIONS.toBuilder().ttl(ttl).build();
+    try (CuratorFramework program = Backends.curator(server.connectString(), ttl)) {
       LockClient client = ZooKeeperLocks.using(program, Backends.SETTINGS, options);
       Lease held = client.lock("refused").acquire();
       Lease kept = client.lock("refused-at-closing").acquire();
@@ -252,8 +252,7 @@ class SessionTest {
       }
       long refusedAt = System.nanoTime();
       assertEquals(ReleaseOutcome.UNKNOWN, held.release());
-      Eventually.holds(
-          "a term has passed", () -> System.nanoTime() - refusedAt > 2 * term.toNanos());
+      Eventually.holds("a TTL has passed", () -> System.nanoTime() - refusedAt > 2 * ttl.toNanos());
       assertEquals(1, nodesOf("refused"));
       assertTrue(kept.isHeld());
       observer.setACL().withACL(all(Perms.ALL)).forPath("/interlock/refused");
@@ -301,10 +300,10 @@ class SessionTest {
 
   /** The servers do not ask for permission when they end a session. */
   @Test
-  void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATerm() throws Exception {
-    Duration term = Duration.ofSeconds(10);
+  void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATtl() throws Exception {
+    Duration ttl = Duration.ofSeconds(10);
     String uri = Backends.uri(server) + "&sessionTimeout=10s";
-    try (LockClient client = LockClient.open(uri, Backends.OPTIONS.toBuilder().term(term).build());
+    try (LockClient client = LockClient.open(uri, Backends.OPTIONS.toBuilder().ttl(ttl).build());
         LockClient other = Backends.client(server)) {
       Lease bystander = client.lock("bystander").acquire();
       Lease stuck = client.lock("stuck").acquire();
@@ -312,7 +311,7 @@ class SessionTest {
       long refusedAt = System.nanoTime();
       assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
       LeaseLostException loss = bystander.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
-      assertTrue(System.nanoTime() - refusedAt >= term.toNanos());
+      assertTrue(System.nanoTime() - refusedAt >= ttl.toNanos());
       assertEquals(LossReason.SESSION_ENDED, loss.reason());
       assertTrue(loss.detail().contains("the servers refuse to delete"), loss::toString);
       Eventually.holds("the nodes are gone", () -> nodesOf("stuck") + nodesOf("bystander") == 0);
@@ -322,7 +321,7 @@ class SessionTest {
     }
   }
 
-  /** A waiter may have a shorter term than the leases of others on its session. */
+  /** A waiter may have a shorter TTL than the leases of others on its session. */
   @Test
   void aSessionIsNotEndedForWhatWasRefusedForLessThanItsTimeout() throws Exception {
     Map<Claim, String> lost = new ConcurrentHashMap<>();
@@ -412,7 +411,7 @@ class SessionTest {
     curator.close(); // the only connection is to be that of the client
     LockOptions options =
         LockOptions.builder()
-            .term(Duration.ofSeconds(30))
+            .ttl(Duration.ofSeconds(30))
             .requestTimeout(Duration.ofSeconds(5))
             .build();
     try (LockClient client = LockClient.open(network.uri() + "?tickTime=200ms", options)) {
@@ -463,7 +462,7 @@ class SessionTest {
     BackendContext context = Backends.context(Backends.OPTIONS, clocks, (claim, detail) -> {});
     try (LockBackend backend = ZooKeeperLocks.backend(curator, Backends.SETTINGS, context)) {
       Grant before = Backends.take(backend, Backends.claim("slept"));
-      slept.set(Backends.TERM.toMillis() - 1_000);
+      slept.set(Backends.TTL.toMillis() - 1_000);
       long wokenAt = Backends.TIME.nanoTime();
       Grant after = Backends.take(backend, Backends.claim("awake"));
       assertTrue(Backends.TIME.nanoTime() - wokenAt >= 2 * Backends.TICK.toNanos());
@@ -478,14 +477,15 @@ class SessionTest {
   }
 
   @Test
-  void aGrantIsCertainForTheSessionLessWhatTheLeaderMayNotHaveHeard() throws Exception {
+  void aGrantIsValidityPerConfirmationTheSessionLessWhatTheLeaderMayNotHaveHeard()
+      throws Exception {
     try (ZooKeeperBackend backend = Backends.on(curator)) {
       long before = Backends.TIME.nanoTime();
       Grant grant = Backends.take(backend, Backends.claim("certain"));
       long after = Backends.TIME.nanoTime();
-      Duration certain = Backends.certain(Backends.TERM);
-      assertEquals(certain, grant.certainFor());
-      assertFalse(grant.lapses());
+      Duration certain = Backends.certain(Backends.TTL);
+      assertEquals(certain, grant.validityPerConfirmation());
+      assertFalse(grant.expiresOnStore());
       long confirmedAt = grant.validUntil() - certain.toNanos();
       assertTrue(after - confirmedAt >= 0);
       // What a beat was late is taken off.

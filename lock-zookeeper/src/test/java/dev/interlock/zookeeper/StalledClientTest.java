@@ -46,9 +46,9 @@ class StalledClientTest {
 
   private static final LockOptions OPTIONS =
       LockOptions.builder()
-          .term(SESSION)
+          .ttl(SESSION)
           .requestTimeout(Duration.ofSeconds(20))
-          .lookAgain(Duration.ofMinutes(10))
+          .pollInterval(Duration.ofMinutes(10))
           .build();
   private static final ZooKeeperSettings SETTINGS =
       ZooKeeperSettings.builder().tickTime(TICK).build();

@@ -135,7 +135,7 @@ class TlsTest {
   @Tag("extended")
   void aHolderAndAWaiterRideOutARestartOfTheServer() throws Exception {
     int securePort = Testbed.freePort();
-    LockOptions options = Backends.OPTIONS.toBuilder().term(Duration.ofSeconds(60)).build();
+    LockOptions options = Backends.OPTIONS.toBuilder().ttl(Duration.ofSeconds(60)).build();
     String uri = uri(signed, signed, securePort) + "&namespace=restarted";
     try (ZooKeeperEnsemble restarted = server(securePort);
         LockClient holder = LockClient.open(uri, options);

@@ -165,7 +165,7 @@ class WaitingLineTest {
         Future<Attempt> waiting =
             threads.submit(() -> third.await(Deadline.in(Backends.TIME, LONG)));
         Eventually.holds("it watches", () -> watches() == 1);
-        observer.delete().forPath(((Standing) last.attachment()).path());
+        observer.delete().forPath(((QueueNode) last.attachment()).path());
         assertTrue(backend.release(between, Backends.soon()));
         Exception e = assertThrows(Exception.class, () -> waiting.get(60, TimeUnit.SECONDS));
         assertInstanceOf(LockUnavailableException.class, e.getCause());

@@ -71,7 +71,7 @@ class ZooKeeperLocksTest {
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port())) {
       assertTrue(curator.blockUntilConnected(60, SECONDS));
       LockOptions patient =
-          LockOptions.builder().term(Backends.TERM).requestTimeout(Duration.ofSeconds(50)).build();
+          LockOptions.builder().ttl(Backends.TTL).requestTimeout(Duration.ofSeconds(50)).build();
       FutureTask<LockClient> opening =
           new FutureTask<>(() -> ZooKeeperLocks.using(curator, Backends.SETTINGS, patient));
       Thread opener = new Thread(opening, "opener");

@@ -6,7 +6,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
@@ -111,7 +111,8 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
 
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
-      return ClientsOnAClock.using(context -> open(LockUri.parse(uri), context), options, time);
+      return ClientsWithTimeSource.using(
+          context -> open(LockUri.parse(uri), context), options, time);
     }
 
     static ZooKeeperBackend right(LockUri uri, BackendContext context) {
@@ -124,7 +125,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
 
     static CuratorFramework curator(LockUri uri, BackendContext context, PromptDrivers drivers) {
       ZooKeeperUri parsed = new ZooKeeperUri(uri);
-      Duration timeout = parsed.sessionTimeout(context.options().term());
+      Duration timeout = parsed.sessionTimeout(context.options().ttl());
       Duration requestTimeout = context.options().requestTimeout();
       CuratorFramework curator =
           CuratorFrameworkFactory.builder()
@@ -199,15 +200,15 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
         return attempt;
       }
       Grant grant = granted.grant();
-      int number = ((Standing) grant.claim().attachment()).node().number();
+      int number = ((QueueNode) grant.claim().attachment()).node().number();
       return new Attempt.Granted(
           new Grant(
               grant.claim(),
               number + 1L,
               grant.validUntil(),
-              grant.effectiveTerm(),
-              grant.certainFor(),
-              grant.lapses()));
+              grant.effectiveTtl(),
+              grant.validityPerConfirmation(),
+              grant.expiresOnStore()));
     }
   }
 
@@ -218,7 +219,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
       return new ForwardingQueue(right(uri, context)) {
         @Override
         public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-          return claim.attachment() instanceof Standing && super.release(claim, deadline);
+          return claim.attachment() instanceof QueueNode && super.release(claim, deadline);
         }
       };
     }

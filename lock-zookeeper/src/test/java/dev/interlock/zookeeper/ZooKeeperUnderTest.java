@@ -72,7 +72,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   }
 
   /**
-   * Terms of which a session makes certain what a busy machine needs to be in time, and requests
+   * TTLs of which a session makes certain what a busy machine needs to be in time, and requests
    * that may take as long as it takes several servers to write to its disk. Delays are tolerated
    * for longer than usual: before each new connection the driver waits for up to a second.
    */
@@ -82,7 +82,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     return new Timing(
         Duration.ofSeconds(4),
         Duration.ofSeconds(9),
-        usual.longTerm(),
+        usual.longTtl(),
         usual.requestTimeout().plus(more),
         usual.bound().plus(more));
   }

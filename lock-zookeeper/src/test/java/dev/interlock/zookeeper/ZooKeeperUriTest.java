@@ -53,7 +53,7 @@ class ZooKeeperUriTest {
   }
 
   @Test
-  void theSessionLastsAsLongAsTheTermUnlessToldOtherwise() {
+  void theSessionLastsAsLongAsTheTtlUnlessToldOtherwise() {
     assertEquals(LONG, uri("zookeeper://h").sessionTimeout(LONG));
     assertEquals(
         Duration.ofSeconds(20), uri("zookeeper://h?sessionTimeout=20s").sessionTimeout(LONG));

@@ -206,7 +206,7 @@ final class Bench {
     Series series = contest(1, 100, null, entrants);
     Optional<String> best = series.highest(Figure.HAND_OVERS, Entrant.OURS);
     row(
-        "one name, 100 threads of one process: hand-overs a second, to the best peer's"
+        "one name, 100 threads of one process: handoffs a second, to the best peer's"
             + best.map(name -> " (" + name + ")").orElse(""),
         Target.atLeast(10, Unit.RATIO),
         best.flatMap(name -> series.ratio(Figure.HAND_OVERS, Entrant.OURS, name)));

@@ -41,7 +41,7 @@ record ContestRound(
             slice,
             hold);
     Map<Figure, Double> figures = new EnumMap<>(Figure.class);
-    Histogram times = turns.handOvers();
+    Histogram times = turns.handoffs();
     if (times.getTotalCount() > 0) {
       figures.put(Figure.HAND_OVER_P50, times.getValueAtPercentile(50) / 1e9);
       figures.put(Figure.HAND_OVER_MEAN, times.getMean() / 1e9);

@@ -39,26 +39,26 @@ final class EtcdRows {
         own.spread(Entrant.OURS, Figure.PAIR_REQUESTS));
     worn(bench);
 
-    handOvers(bench, each);
+    handoffs(bench, each);
     bench.hundredThreads(List.of(each));
     bench.starts();
   }
 
-  /** To one that waits already, and in a line where most hand-overs find nobody who waits long. */
-  private static void handOvers(Bench bench, Entrant<WaitingContender> peer)
+  /** To one that waits already, and in a line where most handoffs find nobody who waits long. */
+  private static void handoffs(Bench bench, Entrant<WaitingContender> peer)
       throws InterruptedException {
     List<Entrant<WaitingContender>> both = List.of(Entrant.ours(), peer);
     Series turns = bench.turnsOf(HOLD, both);
-    // The mean: a watch that is late for one hand-over is in time for the next, so that every other
+    // The mean: a watch that is late for one handoff is in time for the next, so that every other
     // one of jetcd's is quick, and its median is chance.
     bench.row(
-        turns.name() + ": mean of a hand-over of jetcd's Lock with a lease each, to ours",
+        turns.name() + ": mean of a handoff of jetcd's Lock with a lease each, to ours",
         Target.atLeast(10, Unit.RATIO),
         turns.ratio(Figure.HAND_OVER_MEAN, peer.name(), Entrant.OURS));
     stalls(bench, turns);
     Series hot = bench.contest(5, 2, null, both);
     bench.row(
-        hot.name() + ": hand-overs a second, to those of jetcd's Lock with a lease each",
+        hot.name() + ": handoffs a second, to those of jetcd's Lock with a lease each",
         Target.atLeast(10, Unit.RATIO),
         hot.ratio(Figure.HAND_OVERS, Entrant.OURS, peer.name()));
     stalls(bench, hot);
@@ -66,7 +66,7 @@ final class EtcdRows {
 
   private static void stalls(Bench bench, Series series) {
     bench.row(
-        series.name() + ": p99 of a hand-over",
+        series.name() + ": p99 of a handoff",
         Target.atMost(0.01, Unit.SECONDS),
         series.spread(Entrant.OURS, Figure.HAND_OVER_P99));
   }

@@ -8,11 +8,11 @@ enum Figure {
   PAIRS("pairs", Unit.PER_SECOND),
   PROCESSOR("client's processor time for a pair", Unit.SECONDS),
   PAIR_REQUESTS("requests for a pair", Unit.COUNT),
-  HAND_OVER_P50("p50 of a hand-over", Unit.SECONDS),
-  HAND_OVER_MEAN("mean of a hand-over", Unit.SECONDS),
-  HAND_OVER_P99("p99 of a hand-over", Unit.SECONDS),
-  HAND_OVERS("hand-overs", Unit.PER_SECOND),
-  HAND_OVER_REQUESTS("requests for a hand-over", Unit.COUNT),
+  HAND_OVER_P50("p50 of a handoff", Unit.SECONDS),
+  HAND_OVER_MEAN("mean of a handoff", Unit.SECONDS),
+  HAND_OVER_P99("p99 of a handoff", Unit.SECONDS),
+  HAND_OVERS("handoffs", Unit.PER_SECOND),
+  HAND_OVER_REQUESTS("requests for a handoff", Unit.COUNT),
   FAIRNESS("Jain's index", Unit.COUNT),
   START("start", Unit.SECONDS);
 

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
  */
 final class JetcdLock implements WaitingContender {
   private static final int DEFAULT_PORT = 2379;
-  private static final long TERM_SECONDS = 60;
+  private static final long TTL_SECONDS = 60;
   private static final long WHOLE_RUN_SECONDS = 3600;
 
   private final Client client;
@@ -65,7 +65,7 @@ final class JetcdLock implements WaitingContender {
 
   @Override
   public Optional<AutoCloseable> acquire(String name, Duration atMost) throws Exception {
-    long lease = shared == 0 ? grant(client, TERM_SECONDS) : shared;
+    long lease = shared == 0 ? grant(client, TTL_SECONDS) : shared;
     ByteSequence key = ByteSequence.from("jetcd/" + name, StandardCharsets.UTF_8);
     CompletableFuture<LockResponse> asked = client.getLockClient().lock(key, lease);
     try {

@@ -15,7 +15,7 @@ final class RedisRows {
     Series hot =
         bench.contest(5, 2, requests, List.of(Entrant.ours(), redisson, SpringRegistry.lock()));
     bench.row(
-        "one name, 10 threads over 5 clients: p50 of a hand-over, to Redisson's",
+        "one name, 10 threads over 5 clients: p50 of a handoff, to Redisson's",
         Target.atMost(0.5, Unit.RATIO),
         hot.ratio(Figure.HAND_OVER_P50, Entrant.OURS, redisson.name()));
     bench.row(
@@ -23,7 +23,7 @@ final class RedisRows {
         Target.atLeast(0.95, Unit.COUNT),
         hot.spread(Entrant.OURS, Figure.FAIRNESS));
     bench.row(
-        "the same: requests for a hand-over",
+        "the same: requests for a handoff",
         Target.atMost(4, Unit.COUNT),
         hot.spread(Entrant.OURS, Figure.HAND_OVER_REQUESTS));
     bench.hundredThreads(List.of(redisson, SpringRegistry.lock()));

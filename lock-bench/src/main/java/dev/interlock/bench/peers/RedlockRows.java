@@ -48,7 +48,7 @@ final class RedlockRows {
     Series hot = bench.contest(5, 20, null, List.of(Entrant.ours(), floors.get(0), floors.get(1)));
     for (Entrant<WaitingContender> floor : floors) {
       bench.row(
-          "one name, 100 threads over 5 clients: hand-overs a second, to " + floor.name(),
+          "one name, 100 threads over 5 clients: handoffs a second, to " + floor.name(),
           Target.atLeast(5, Unit.RATIO),
           hot.ratio(Figure.HAND_OVERS, Entrant.OURS, floor.name()));
     }

@@ -42,7 +42,7 @@ final class ZooKeeperRows {
     for (int threads : new int[] {1, 2}) {
       Series hot = bench.contest(5, threads, null, List.of(Entrant.ours(), curator));
       bench.row(
-          hot.name() + ": p50 of a hand-over, to InterProcessMutex's",
+          hot.name() + ": p50 of a handoff, to InterProcessMutex's",
           Target.atMost(0.8, Unit.RATIO),
           hot.ratio(Figure.HAND_OVER_P50, Entrant.OURS, curator.name()));
     }

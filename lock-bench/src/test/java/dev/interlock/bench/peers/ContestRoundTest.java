@@ -32,7 +32,7 @@ class ContestRoundTest {
   }
 
   @Test
-  void aLockThatNobodyGetsInTimeEndsTheRoundWithoutHandOvers() throws Exception {
+  void aLockThatNobodyGetsInTimeEndsTheRoundWithoutHandoffs() throws Exception {
     WaitingContender stuck =
         new WaitingContender() {
           @Override

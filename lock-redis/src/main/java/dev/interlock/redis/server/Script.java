@@ -101,8 +101,8 @@ public final class Script {
   /**
    * Takes the lock if it is free, and its next token: one more than the last, or the server's time
    * in sixteenths of a millisecond if that is higher, so that tokens go on rising when the fence
-   * key has expired or was lost. ARGV: value, term in ms, retention of the fence in ms, and
-   * anything at all from those who listen for releases.
+   * key has expired or was lost. ARGV: value, TTL in ms, retention of the fence in ms, and anything
+   * at all from those who listen for releases.
    *
    * <p>A lock that one of them is refused is marked, and for as long as it is held: nothing is
    * published of one that nobody has listened for. This is no matter of subscriptions, as in a
@@ -111,7 +111,7 @@ public final class Script {
    * <p>A lock that is already held by this very value was taken by the same request, sent again
    * after its reply was lost: it is granted anew.
    *
-   * <p>Replies the token, a number; or {@code busy} and the remaining term in ms.
+   * <p>Replies the token, a number; or {@code busy} and the remaining TTL in ms.
    */
   public static final Script ACQUIRE =
       new Script(
@@ -157,8 +157,8 @@ public final class Script {
       """);
 
   /**
-   * Extends the term if the lock is still held by this value, and the fence with it. ARGV: value,
-   * term in ms, retention of the fence in ms.
+   * Extends the TTL if the lock is still held by this value, and the fence with it. ARGV: value,
+   * TTL in ms, retention of the fence in ms.
    *
    * <p>The fence is not declared as a key: while a cluster moves the slot, it refuses what names
    * two keys and finds one of them, and no renewal must fail because of the fence.
@@ -225,7 +225,7 @@ public final class Script {
               + ANNOUNCED);
 
   /**
-   * Makes the holder unable to renew, and keeps the lock for what is left of its term. Replies
+   * Makes the holder unable to renew, and keeps the lock for what is left of its TTL. Replies
    * {@code revoked} or {@code not held}.
    */
   public static final Script REVOKE =
@@ -251,7 +251,7 @@ public final class Script {
       """);
 
   /**
-   * Looks. Replies {@code free}; or {@code held}, the value, the remaining term in ms, and the last
+   * Looks. Replies {@code free}; or {@code held}, the value, the remaining TTL in ms, and the last
    * token if there is one.
    */
   public static final Script INSPECT =

@@ -62,7 +62,7 @@ public final class OtherProcess implements AutoCloseable {
    * @param harness opens its client; has to be a class that the other JVM can make, see {@link
    *     #canMake}, or {@link Harness#at}
    * @param uri where the store is
-   * @param options its client's options; term, request time-out and auto-renewal are passed on
+   * @param options its client's options; TTL, request time-out and auto-renewal are passed on
    * @param jvmArguments further arguments for the JVM
    * @param trace whether it logs everything
    */
@@ -121,7 +121,7 @@ public final class OtherProcess implements AutoCloseable {
     command.add(Worker.class.getName());
     command.add(opensByUri(settings.harness) ? "-" : className(settings.harness).orElseThrow());
     command.add(settings.uri);
-    command.add(settings.options.term().toString());
+    command.add(settings.options.ttl().toString());
     command.add(settings.options.requestTimeout().toString());
     command.add(Boolean.toString(settings.options.autoRenew()));
     STARTING.acquire();

@@ -91,7 +91,7 @@ public final class Worker {
   /**
    * Serves the test that started this JVM.
    *
-   * @param arguments harness class or {@code -}, URI, term, request time-out, auto-renewal
+   * @param arguments harness class or {@code -}, URI, TTL, request time-out, auto-renewal
    * @throws Exception if the arguments are wrong, or the connection to the test fails
    */
   public static void main(String[] arguments) throws Exception {
@@ -105,7 +105,7 @@ public final class Worker {
         arguments[0].equals("-") ? Harness.at(arguments[1]) : instance(arguments[0], Harness.class);
     LockOptions options =
         LockOptions.builder()
-            .term(Duration.parse(arguments[2]))
+            .ttl(Duration.parse(arguments[2]))
             .requestTimeout(Duration.parse(arguments[3]))
             .autoRenew(Boolean.parseBoolean(arguments[4]))
             .build();

@@ -54,8 +54,8 @@ public abstract class AdminRules extends RuleTest {
           .ifPresent(
               remaining ->
                   assertTrue(
-                      remaining.compareTo(lease.effectiveTerm().plus(bound())) <= 0,
-                      () -> "remaining " + text(remaining) + " of " + lease.effectiveTerm()));
+                      remaining.compareTo(lease.effectiveTtl().plus(bound())) <= 0,
+                      () -> "remaining " + text(remaining) + " of " + lease.effectiveTtl()));
     } finally {
       outcome = lease.release();
     }
@@ -107,7 +107,7 @@ public abstract class AdminRules extends RuleTest {
     assertTrue(seen, "a held lock was said to be free");
     assertFalse(
         within(
-            revoked.effectiveTerm().plus(bound()),
+            revoked.effectiveTtl().plus(bound()),
             overlap,
             "nobody got the lock after its revoked lease had ended"),
         "the successor was let in while the revoked lease was still valid");

@@ -101,7 +101,7 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> set.tryAcquireAsync(bad));
     }
     for (Duration bad : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofDays(-1))) {
-      refused(() -> LockOptions.builder().term(bad));
+      refused(() -> LockOptions.builder().ttl(bad));
       refused(() -> LockOptions.builder().maxHold(bad));
       refused(() -> LockOptions.builder().waitTimeout(bad));
       refused(() -> LockOptions.builder().requestTimeout(bad));
@@ -137,7 +137,7 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> lock.tryAcquire(null));
       refused(() -> lock.tryAcquireAsync(null));
       refused(() -> LockClient.open(null));
-      refused(() -> LockOptions.builder().term(null));
+      refused(() -> LockOptions.builder().ttl(null));
     }
 
     private static void refused(Call call) {
@@ -242,7 +242,7 @@ public abstract class ApiRules extends RuleTest {
     }
     // Alone, too: what is special may be so only at the beginning, or in full length.
     String longest = "\uD83D\uDD12".repeat(255);
-    try (Lease lease = acquireWithin(timing().longTerm(), client.lock(longest), "not had")) {
+    try (Lease lease = acquireWithin(timing().longTtl(), client.lock(longest), "not had")) {
       assertEquals(longest, lease.name());
     }
   }
@@ -285,7 +285,7 @@ public abstract class ApiRules extends RuleTest {
     assertTrue(message(e).contains("noSuchParameter"), () -> message(e));
     assertThrows(
         LockConfigurationException.class,
-        () -> LockClient.open(uri + separator + "term=soon").close());
+        () -> LockClient.open(uri + separator + "ttl=soon").close());
     if (uri.startsWith(scheme + "://")) {
       for (String address : List.of("localhost:0", "localhost:65536", "localhost:x", ":1", "")) {
         assertThrows(
@@ -328,7 +328,7 @@ public abstract class ApiRules extends RuleTest {
     OtherProcess process = anyProcess(uri, lasting(), true);
     String said =
         process.call(
-            timing().longTerm(),
+            timing().longTtl(),
             SpeakOfSecrets.class,
             scheme + "://somebody:" + SECRET + "@" + address,
             scheme + "://:" + SECRET + "@" + address,
@@ -336,7 +336,7 @@ public abstract class ApiRules extends RuleTest {
             scheme + "://somebody:" + SECRET + "@localhost:99999",
             scheme + "://somebody:" + SECRET + "@localhost:x",
             scheme + "://somebody:" + SECRET + "%zz@localhost",
-            scheme + "://:" + SECRET + "?@localhost?term=5s",
+            scheme + "://:" + SECRET + "?@localhost?ttl=5s",
             scheme + "://somebody:" + SECRET,
             "somebody:" + SECRET + "@localhost");
     assertFalse(said.isEmpty(), "nothing was said at all");
@@ -393,7 +393,7 @@ public abstract class ApiRules extends RuleTest {
       boolean stillWaiting = waited.getCount() > 0;
       boolean shared = worked.await(MOST_SECONDS, TimeUnit.SECONDS) && meanwhile.get();
       inTheWay.ifPresent(Lease::close);
-      boolean ended = waited.await(worker.options().term().toMillis(), MILLIS);
+      boolean ended = waited.await(worker.options().ttl().toMillis(), MILLIS);
       if (failure.get() != null) {
         return "failed: " + failure.get();
       }
@@ -434,7 +434,7 @@ public abstract class ApiRules extends RuleTest {
     OtherProcess process = processWithOneCarrier(uri);
     assertEquals(
         "shared",
-        process.call(timing().longTerm(), ShareOneCarrier.class, newName(), "false", uri),
+        process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "false", uri),
         "what became of a virtual thread beside one that waits for a lock");
   }
 
@@ -447,13 +447,12 @@ public abstract class ApiRules extends RuleTest {
     // Connects before the network becomes slow.
     assertEquals(
         "shared",
-        process.call(
-            timing().longTerm(), ShareOneCarrier.class, newName(), "false", network.uri()));
+        process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "false", network.uri()));
     Duration latency = timing().requestTimeout().dividedBy(3);
     try (Disturbance delay = network.delay(Direction.CLIENT_TO_SERVER, latency)) {
       String outcome = TOO_FAST;
       for (int attempt = 0; attempt < 3 && outcome.equals(TOO_FAST); attempt++) {
-        outcome = process.call(timing().longTerm(), ShareOneCarrier.class, newName(), "true");
+        outcome = process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "true");
       }
       assertEquals(
           "shared",

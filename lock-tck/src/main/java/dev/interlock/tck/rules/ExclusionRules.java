@@ -127,7 +127,7 @@ public abstract class ExclusionRules extends RuleTest {
                   long requestedAt = System.nanoTime();
                   Lease lease =
                       acquireWithin(
-                          timing().term().multipliedBy(10).plus(bound()),
+                          timing().ttl().multipliedBy(10).plus(bound()),
                           lock,
                           "the lock was not had after leases that ran out");
                   recorder.granted(lease, requestedAt);
@@ -306,7 +306,7 @@ public abstract class ExclusionRules extends RuleTest {
     Lease stale = acquireNow(client(passing()).lock(name));
     Lease successor =
         acquireWithin(
-            stale.effectiveTerm().plus(bound()), client().lock(name), "the lease did not run out");
+            stale.effectiveTtl().plus(bound()), client().lock(name), "the lease did not run out");
     stale.release();
     stale.close();
     assertUntouched(name, successor);
@@ -314,7 +314,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-03")
-  void aReleaseThatTheEndOfItsTermOvertakesCannotTouchTheSuccessor() throws Exception {
+  void aReleaseThatTheEndOfItsTtlOvertakesCannotTouchTheSuccessor() throws Exception {
     int attempts = 3; // on a busy machine the end may come before the release is sent
     while (!releaseIsOvertaken()) {
       if (--attempts == 0) {
@@ -330,7 +330,7 @@ public abstract class ExclusionRules extends RuleTest {
     Duration left = Duration.ofMillis(500);
     Lease stale = acquireNow(client(network, passing()).lock(name));
     eventually(
-        stale.effectiveTerm().plus(bound()),
+        stale.effectiveTtl().plus(bound()),
         () -> stale.remainingValidity().compareTo(left) < 0,
         "the lease did not come to its end");
     Lease successor;
@@ -340,7 +340,7 @@ public abstract class ExclusionRules extends RuleTest {
       Future<ReleaseOutcome> release = inThread(stale::release);
       successor =
           acquireWithin(
-              stale.effectiveTerm().plus(bound()), client().lock(name), "the lock was not freed");
+              stale.effectiveTtl().plus(bound()), client().lock(name), "the lock was not freed");
       overtaken = delay.hits() > 0 && !release.isDone();
       within(bound().multipliedBy(2), release, "the release did not return");
     }
@@ -379,20 +379,20 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-04")
-  void aGrantThatArrivesAfterItsTermDoesNotCount() throws Exception {
+  void aGrantThatArrivesAfterItsTtlDoesNotCount() throws Exception {
     String name = newName();
     Network network = network();
-    Duration term =
-        info().minTerm().compareTo(Duration.ofMillis(200)) > 0
-            ? info().minTerm()
+    Duration ttl =
+        info().minTtl().compareTo(Duration.ofMillis(200)) > 0
+            ? info().minTtl()
             : Duration.ofMillis(200);
-    Duration latency = term.multipliedBy(2);
+    Duration latency = ttl.multipliedBy(2);
     LockClient slow =
         client(
             network,
-            options(term, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
+            options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
-    // Connected, and everything loaded; on a busy machine even that may take longer than the term.
+    // Connected, and everything loaded; on a busy machine even that may take longer than the TTL.
     acquireWithin(bound(), slow.lock(newName(), lasting()), "a free lock was not had").release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Lease> late = Optional.empty();
@@ -405,10 +405,10 @@ public abstract class ExclusionRules extends RuleTest {
       late.ifPresent(
           lease ->
               assertTrue(
-                  lease.effectiveTerm().compareTo(latency) > 0,
-                  "a lease is valid although its grant took longer than its term"));
+                  lease.effectiveTtl().compareTo(latency) > 0,
+                  "a lease is valid although its grant took longer than its TTL"));
     }
-    acquireWithin(term.plus(bound()), client().lock(name), "the late grant was not given back");
+    acquireWithin(ttl.plus(bound()), client().lock(name), "the late grant was not given back");
   }
 
   @Test
@@ -428,7 +428,7 @@ public abstract class ExclusionRules extends RuleTest {
           inThread(
               () -> {
                 long requestedAt = System.nanoTime();
-                Optional<Lease> had = lock.tryAcquire(timing().term().plus(bound()));
+                Optional<Lease> had = lock.tryAcquire(timing().ttl().plus(bound()));
                 had.ifPresent(lease -> recorder.granted(lease, requestedAt));
                 return had;
               });
@@ -441,13 +441,13 @@ public abstract class ExclusionRules extends RuleTest {
       long requestedAt = System.nanoTime();
       Lease lease =
           acquireWithin(
-              timing().term().multipliedBy(2).plus(bound()),
+              timing().ttl().multipliedBy(2).plus(bound()),
               other,
               "what was granted to nobody was not gone");
       recorder.granted(lease, requestedAt);
     }
     try {
-      within(timing().term().plus(bound().multipliedBy(2)), attempt, "the attempt did not end");
+      within(timing().ttl().plus(bound().multipliedBy(2)), attempt, "the attempt did not end");
     } catch (LockUnavailableException e) {
       // its time was over before the store answered again
     }
@@ -468,7 +468,7 @@ public abstract class ExclusionRules extends RuleTest {
       }
       Disturbance gone = network.partition(); // so that it can neither go on nor undo anything
       acquireWithin(
-              timing().term().multipliedBy(2).plus(bound()),
+              timing().ttl().multipliedBy(2).plus(bound()),
               client().lock(name),
               "what was granted to a client that vanished was not gone")
           .release();
@@ -570,7 +570,7 @@ public abstract class ExclusionRules extends RuleTest {
       answer(() -> other.forceRelease(name)); // in case that nothing arrived
       second =
           acquireWithin(
-              first.effectiveTerm().plus(bound()), lock, "the client did not get the lock again");
+              first.effectiveTtl().plus(bound()), lock, "the client did not get the lock again");
     } // the old release arrives now
     never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");
     assertUntouched(name, second);

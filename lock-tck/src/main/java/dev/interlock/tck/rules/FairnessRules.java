@@ -146,7 +146,7 @@ public abstract class FairnessRules extends RuleTest {
         "a waiter was not shown in line");
     int whenInLine = busy.grants.get();
     inLine.countDown();
-    int grants = within(timing().longTerm(), served, "the other client was kept out");
+    int grants = within(timing().longTtl(), served, "the other client was kept out");
     busy.stop();
     // The turn under way, and one more of a waiter that was in line before.
     int between = grants - whenInLine;
@@ -160,7 +160,7 @@ public abstract class FairnessRules extends RuleTest {
     Busy busy = new Busy(client(renewed()));
     DistributedLock other = client(renewed()).lock(busy.name);
     acquireWithin(
-            timing().renewedTerm().multipliedBy(8).plus(bound()),
+            timing().renewedTtl().multipliedBy(8).plus(bound()),
             other,
             "a client that is always asking kept another out")
         .close();
@@ -196,21 +196,21 @@ public abstract class FairnessRules extends RuleTest {
                   return null;
                 }));
       }
-      eventually(timing().longTerm(), () -> grants.get() > TURN, "the client is not busy");
+      eventually(timing().longTtl(), () -> grants.get() > TURN, "the client is not busy");
     }
 
     /** Has one of the threads keep the lock until the latch is opened. */
     CountDownLatch hold() {
       held = new CountDownLatch(1);
       goOn = new CountDownLatch(1);
-      eventually(timing().longTerm(), () -> held.getCount() == 0, "the client is no longer busy");
+      eventually(timing().longTtl(), () -> held.getCount() == 0, "the client is no longer busy");
       return goOn;
     }
 
     void stop() throws Exception {
       stop.set(true);
       for (Future<?> thread : threads) {
-        within(timing().longTerm(), thread, "a thread of the busy client was stuck");
+        within(timing().longTtl(), thread, "a thread of the busy client was stuck");
       }
     }
   }
@@ -244,12 +244,12 @@ public abstract class FairnessRules extends RuleTest {
     Network network = network();
     LockClient cutOff = client(network, renewed());
     Future<Optional<Lease>> waiter =
-        inThread(() -> cutOff.lock(name).tryAcquire(timing().longTerm().multipliedBy(4)));
+        inThread(() -> cutOff.lock(name).tryAcquire(timing().longTtl().multipliedBy(4)));
     eventually(bound(), () -> waiters(observer, name) == 1, "the waiter is not in line");
     Lease second;
     try (Disturbance partition = network.partition()) {
       eventually(
-          timing().longTerm(),
+          timing().longTtl(),
           () -> waiters(observer, name) == 0,
           "the store keeps the place of a waiter that it does not hear of");
       first.release();
@@ -257,7 +257,7 @@ public abstract class FairnessRules extends RuleTest {
       struck(partition);
     }
     eventually(
-        timing().longTerm(),
+        timing().longTtl(),
         () -> waiter.isDone() || waiters(observer, name) == 1,
         "the waiter did not get in line again");
     assertFalse(waiter.isDone(), "the waiter was granted a place that it no longer had");

@@ -72,7 +72,7 @@ public abstract class FaultRules extends RuleTest {
     String name = newName();
     List<Event> history = new ArrayList<>();
     LeaseRecorder recorder = new LeaseRecorder("test", has(Capability.FENCING), history::add);
-    LockOptions options = options(timing().term().multipliedBy(3), false);
+    LockOptions options = options(timing().ttl().multipliedBy(3), false);
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < 3; i++) {
       LockClient first = client(options);
@@ -84,7 +84,7 @@ public abstract class FaultRules extends RuleTest {
       requestedAt = System.nanoTime();
       Lease successor =
           acquireWithin(
-              options.term().plus(bound()),
+              options.ttl().plus(bound()),
               second.lock(name),
               "the lock was not had after a forced release");
       recorder.granted(successor, requestedAt).ends();
@@ -139,7 +139,7 @@ public abstract class FaultRules extends RuleTest {
     }
     // Restarted nodes may have to stay out of the vote until all former locks have ended.
     acquireWithin(
-            lasting().term().plus(bound()),
+            lasting().ttl().plus(bound()),
             client.lock(newName()),
             "the client did not recover after the majority was back")
         .release();
@@ -191,7 +191,7 @@ public abstract class FaultRules extends RuleTest {
       node.restart();
     }
     acquireWithin(
-            lasting().term().plus(bound()),
+            lasting().ttl().plus(bound()),
             client.lock(newName()),
             "the client did not recover after the server was back")
         .release();
@@ -358,7 +358,7 @@ public abstract class FaultRules extends RuleTest {
             .permissions()
             .orElseThrow(() -> new NotTestedException("the harness cannot take permissions away"));
     // Long enough for what a session must make certain, and short enough to be waited for.
-    LockOptions options = options(timing().renewedTerm().multipliedBy(2), true);
+    LockOptions options = options(timing().renewedTtl().multipliedBy(2), true);
     LockClient client = client(permissions.uri(), options);
     LockClient other = client(permissions.uri(), options);
     Lease given = acquireNow(client.lock(newName()));
@@ -366,7 +366,7 @@ public abstract class FaultRules extends RuleTest {
     Lease kept = acquireNow(client.lock(newName(), lasting()));
     Lease renewed = acquireNow(client.lock(newName(), renewed()));
     CompletableFuture<Optional<Lease>> waiter =
-        other.lock(kept.name()).tryAcquireAsync(timing().longTerm());
+        other.lock(kept.name()).tryAcquireAsync(timing().longTtl());
     awaitInLine(client, kept.name(), 1);
     renewNow(given, bound()); // or it may have run out by itself when it is released
     long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
@@ -382,7 +382,7 @@ public abstract class FaultRules extends RuleTest {
           // as it has to be
         }
       }
-      letPass(renewed().term().dividedBy(2)); // one renewal at least is refused
+      letPass(renewed().ttl().dividedBy(2)); // one renewal at least is refused
       assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
       boolean held = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
       assertTrue(held, "a lease was lost by a renewal that was refused, with validity left");
@@ -391,7 +391,7 @@ public abstract class FaultRules extends RuleTest {
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
     acquireWithin(
-            given.effectiveTerm().plus(bound()),
+            given.effectiveTtl().plus(bound()),
             other.lock(given.name()),
             "a release that was refused was not made up for when it was allowed again")
         .release();
@@ -403,7 +403,7 @@ public abstract class FaultRules extends RuleTest {
     } catch (LockException e) {
       // Refused for good, as far as it knew.
     }
-    acquireWithin(kept.effectiveTerm(), other.lock(kept.name()), "not free").release();
+    acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "not free").release();
     renewed.release();
     acquireUndoubted(client).release();
   }

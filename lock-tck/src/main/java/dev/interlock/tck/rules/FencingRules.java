@@ -81,7 +81,7 @@ public abstract class FencingRules extends RuleTest {
     assertHigher(passing.fencingToken(), last, "with other options");
     Lease next =
         acquireWithin(
-            passing.effectiveTerm().plus(bound()), client().lock(name), "the lease did not end");
+            passing.effectiveTtl().plus(bound()), client().lock(name), "the lease did not end");
     assertHigher(next.fencingToken(), passing.fencingToken(), "after a lease that ran out");
     next.release();
   }
@@ -123,7 +123,7 @@ public abstract class FencingRules extends RuleTest {
             .peek(token -> assertHigher(token, before, "within a client"))
             .max()
             .orElseThrow();
-    assertHigher(last.fencingToken(), highest, "from the last hand-over to another client");
+    assertHigher(last.fencingToken(), highest, "from the last handoff to another client");
     last.release();
   }
 
@@ -142,7 +142,7 @@ public abstract class FencingRules extends RuleTest {
         thread.start();
       }
       first.release();
-      return first.effectiveTerm().toString();
+      return first.effectiveTtl().toString();
     }
 
     private static void handOn(DistributedLock lock, OutputStream tokens) {
@@ -161,12 +161,12 @@ public abstract class FencingRules extends RuleTest {
   @Test
   @Rule("FENCE-01")
   @Requires(Capability.FENCING)
-  void aProcessThatIsKilledAmongItsOwnHandOversIsSucceededWithAHigherToken(@TempDir Path folder)
+  void aProcessThatIsKilledAmongItsOwnHandoffsIsSucceededWithAHigherToken(@TempDir Path folder)
       throws Exception {
     String name = newName();
     Path file = folder.resolve("tokens");
     OtherProcess holders = process(renewed());
-    Duration term =
+    Duration ttl =
         Duration.parse(holders.call(bound().multipliedBy(2), HandOn.class, name, file.toString()));
     eventually(
         bound().multipliedBy(4),
@@ -175,10 +175,10 @@ public abstract class FencingRules extends RuleTest {
     holders.kill();
     Lease successor =
         acquireWithin(
-            term.plus(bound()), client().lock(name), "the killed process's lock was not had");
+            ttl.plus(bound()), client().lock(name), "the killed process's lock was not had");
     long highest = tokensIn(file).stream().mapToLong(Long::longValue).max().orElseThrow();
     assertHigher(
-        successor.fencingToken(), highest, "from a process killed among its hand-overs to another");
+        successor.fencingToken(), highest, "from a process killed among its handoffs to another");
     successor.release();
   }
 
@@ -213,12 +213,12 @@ public abstract class FencingRules extends RuleTest {
     }
     Lease after =
         acquireWithin(
-            lasting().term().plus(bound()),
+            lasting().ttl().plus(bound()),
             client(server.uri(), lasting()).lock(name),
             "the lock was not had after the restart");
     assertHigher(after.fencingToken(), before.fencingToken(), "across a restart of the server");
     after.release();
-    Lease old = acquireWithin(lasting().term().plus(bound()), lock, "the old client is stuck");
+    Lease old = acquireWithin(lasting().ttl().plus(bound()), lock, "the old client is stuck");
     assertHigher(old.fencingToken(), after.fencingToken(), "for a client from before the restart");
     old.release();
   }
@@ -235,7 +235,7 @@ public abstract class FencingRules extends RuleTest {
       before = lease.fencingToken();
       released = lease.release();
     }
-    letPass(timing().term().multipliedBy(2)); // whatever tidies up may do so now
+    letPass(timing().ttl().multipliedBy(2)); // whatever tidies up may do so now
     Lease after = acquireAfter(released, client().lock(name));
     assertHigher(after.fencingToken(), before, "after idle time");
     after.release();
@@ -343,7 +343,7 @@ public abstract class FencingRules extends RuleTest {
     holder.stop(); // between its read and its write
     Lease successor =
         acquireWithin(
-            passing().term().multipliedBy(2).plus(bound()),
+            passing().ttl().multipliedBy(2).plus(bound()),
             client().lock(name),
             "the stopped process still has the lock");
     long current = successor.fencingToken();

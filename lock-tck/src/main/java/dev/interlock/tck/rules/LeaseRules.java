@@ -55,44 +55,43 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-01")
-  void aLeaseWithoutRenewalEndsAtItsTermHereAndOnTheStore() throws Exception {
+  void aLeaseWithoutRenewalEndsAtItsTtlHereAndOnTheStore() throws Exception {
     String name = newName();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(passing()).lock(name));
-    Duration term = lease.effectiveTerm();
+    Duration ttl = lease.effectiveTtl();
     assertTrue(
-        term.compareTo(passing().term()) >= 0,
-        () -> "the effective term " + term + " is shorter than the term asked for");
+        ttl.compareTo(passing().ttl()) >= 0,
+        () -> "the effective TTL " + ttl + " is shorter than the TTL asked for");
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     DistributedLock other = client(passing()).lock(name);
-    Lease next =
-        acquireWithin(term.plus(bound()), other, "the store did not let go after the term");
+    Lease next = acquireWithin(ttl.plus(bound()), other, "the store did not let go after the TTL");
     long had = System.nanoTime();
     assertTrue(had - validUntil >= 0, "somebody else got the lock while the lease was valid");
     assertFalse(lease.isHeld(), "the lease is held although another one is");
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the end");
     assertThrows(LeaseLostException.class, lease::ensureHeld);
-    assertTrue(had - before >= passing().term().toNanos() / 2, "the store let go far too early");
+    assertTrue(had - before >= passing().ttl().toNanos() / 2, "the store let go far too early");
     next.release();
   }
 
   @Test
   @Rule("LEASE-02")
-  void aRenewedLeaseOutlivesItsTermManyTimes() throws Exception {
+  void aRenewedLeaseOutlivesItsTtlManyTimes() throws Exception {
     String name = newName();
     LockClient holder = client(renewed());
     Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
     Lease lease = acquireNow(holder.lock(name));
     lease.onEvent(events::add);
     DistributedLock other = client().lock(name);
-    Duration several = lease.effectiveTerm().multipliedBy(2);
+    Duration several = lease.effectiveTtl().multipliedBy(2);
     assertTrue(
         answer(() -> other.tryAcquire(several)).isEmpty(),
         "somebody else got the lock of a renewed lease");
     assertTrue(lease.isHeld(), () -> "a renewed lease was lost: " + events);
     assertTrue(
         events.stream().anyMatch(LockEvent.Renewed.class::isInstance),
-        "no renewal was reported in several terms");
+        "no renewal was reported in several TTLs");
     assertReleased(lease, "the store had let go");
   }
 
@@ -145,7 +144,7 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   private static void assertCountedFromSend(Lease lease, Duration remaining, Duration latency) {
-    Duration most = lease.effectiveTerm().minus(latency);
+    Duration most = lease.effectiveTtl().minus(latency);
     assertTrue(
         remaining.compareTo(most) <= 0,
         () ->
@@ -160,9 +159,9 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-03")
-  void validityNeverExceedsTheTermAndOnlyShrinksByItself() throws Exception {
+  void validityNeverExceedsTheTtlAndOnlyShrinksByItself() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
-    long termEnd = System.nanoTime() + lease.effectiveTerm().toNanos();
+    long ttlEnd = System.nanoTime() + lease.effectiveTtl().toNanos();
     AtomicInteger renewals = new AtomicInteger();
     lease.onEvent(
         event -> {
@@ -177,12 +176,12 @@ public abstract class LeaseRules extends RuleTest {
       long now = System.nanoTime();
       Duration remaining = lease.remainingValidity();
       assertTrue(
-          remaining.compareTo(lease.effectiveTerm()) <= 0,
-          "the validity is longer than the term that the store applies");
+          remaining.compareTo(lease.effectiveTtl()) <= 0,
+          "the validity is longer than the TTL that the store applies");
       long end = now + remaining.toNanos();
       assertTrue(
-          remaining.isZero() || end - termEnd <= 5_000_000,
-          "the end of validity moved beyond the term");
+          remaining.isZero() || end - ttlEnd <= 5_000_000,
+          "the end of validity moved beyond the TTL");
       if (last != Long.MAX_VALUE && !remaining.isZero() && end > last + 5_000_000) {
         moves++;
       }
@@ -191,7 +190,7 @@ public abstract class LeaseRules extends RuleTest {
       held = lease.isHeld();
       letPass(Duration.ofMillis(20));
     }
-    // On a session the term is confirmed piece by piece.
+    // On a session the TTL is confirmed piece by piece.
     int moved = moves;
     eventually(
         bound(), () -> renewals.get() >= moved, "the end of validity moved without a renewal");
@@ -207,7 +206,7 @@ public abstract class LeaseRules extends RuleTest {
     Disturbance partition = network.partition();
     // Whatever renewal was under way when the network fell silent can still move the end once.
     eventually(
-        lease.effectiveTerm().plus(bound()),
+        lease.effectiveTtl().plus(bound()),
         () -> !lease.isHeld(),
         "without the store the lease went on being held");
     assertEquals(Duration.ZERO, lease.remainingValidity());
@@ -306,7 +305,7 @@ public abstract class LeaseRules extends RuleTest {
           () -> events.stream().anyMatch(LockEvent.Released.class::isInstance),
           "no release was reported");
     }
-    letPass(renewed().term()); // renewals would have come within a part of it
+    letPass(renewed().ttl()); // renewals would have come within a part of it
     for (Queue<LockEvent> events : all) {
       List<LockEvent> inOrder = List.copyOf(events);
       assertTrue(
@@ -321,7 +320,7 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-06")
   void theMaximumHoldTimeEndsARenewedLease() throws Exception {
     String name = newName();
-    Duration most = timing().renewedTerm().plusMillis(500);
+    Duration most = timing().renewedTtl().plusMillis(500);
     LockOptions limited = renewed().toBuilder().maxHold(most).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(name));
@@ -350,7 +349,7 @@ public abstract class LeaseRules extends RuleTest {
 
   /** Whether it came to that. */
   private boolean isRenewedToTheMaximumAndNoFurther() throws Exception {
-    Duration most = timing().term().multipliedBy(2);
+    Duration most = timing().ttl().multipliedBy(2);
     LockOptions limited = passing().toBuilder().maxHold(most).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
@@ -372,7 +371,7 @@ public abstract class LeaseRules extends RuleTest {
       if (since(before).compareTo(most) >= 0) {
         return true;
       }
-      if (since(renewed).compareTo(lease.effectiveTerm().dividedBy(2)) < 0) {
+      if (since(renewed).compareTo(lease.effectiveTtl().dividedBy(2)) < 0) {
         fail("ended too early: " + e);
       }
       return false;
@@ -387,11 +386,11 @@ public abstract class LeaseRules extends RuleTest {
     String name = newName();
     Network network = network();
     Duration outage = Duration.ofSeconds(1);
-    // One renewal interval, the outage, and the bound have to fit into the term.
-    Duration term = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
-    LockClient client = client(network, options(term, true));
+    // One renewal interval, the outage, and the bound have to fit into the TTL.
+    Duration ttl = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
+    LockClient client = client(network, options(ttl, true));
     Lease lease = acquireNow(client.lock(name));
-    letPass(lease.effectiveTerm().dividedBy(4)); // so that a renewal is due in the outage, or soon
+    letPass(lease.effectiveTtl().dividedBy(4)); // so that a renewal is due in the outage, or soon
     try (Disturbance cut = network.cut()) {
       if (cut.hits() == 0) {
         throw new NotTestedException("the client has no connection through the proxy");
@@ -407,7 +406,7 @@ public abstract class LeaseRules extends RuleTest {
         });
     Object outcome =
         within(
-            lease.effectiveTerm().plus(bound()),
+            lease.effectiveTtl().plus(bound()),
             CompletableFuture.anyOf(renewed, lease.lost()),
             "it was never renewed");
     assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
@@ -426,7 +425,7 @@ public abstract class LeaseRules extends RuleTest {
       for (int i = 1; i < count; i++) {
         leases.add(worker.client().lock(prefix + "-" + i).acquire());
       }
-      Thread.sleep(worker.options().term().toMillis() * 3 / 2);
+      Thread.sleep(worker.options().ttl().toMillis() * 3 / 2);
       int threads = Thread.getAllStackTraces().size() - before;
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
       leases.forEach(Lease::release);
@@ -442,7 +441,7 @@ public abstract class LeaseRules extends RuleTest {
     String[] answer =
         holder
             .call(
-                Duration.ofMinutes(3).plus(renewed().term().multipliedBy(3)),
+                Duration.ofMinutes(3).plus(renewed().ttl().multipliedBy(3)),
                 HoldMany.class,
                 newName(),
                 Integer.toString(count))
@@ -477,7 +476,7 @@ public abstract class LeaseRules extends RuleTest {
       within(bound(), called, "the listener was not called");
       Lease other = acquireNow(client.lock(newName()));
       never(
-          other.effectiveTerm().multipliedBy(3).dividedBy(2),
+          other.effectiveTtl().multipliedBy(3).dividedBy(2),
           CompletableFuture.anyOf(other.lost(), slow.lost()),
           "a blocked listener cost a lease");
       assertTrue(other.isHeld() && slow.isHeld());
@@ -530,14 +529,14 @@ public abstract class LeaseRules extends RuleTest {
   void aForgottenLeaseIsLetGoAndTheLogSaysWhereItWasAcquired() throws Exception {
     String name = newName();
     OtherProcess forgetful = separateProcess(renewed());
-    Duration limit = renewed().term().multipliedBy(2).plus(bound().multipliedBy(2));
+    Duration limit = renewed().ttl().multipliedBy(2).plus(bound().multipliedBy(2));
     String reason = forgetful.call(limit.plus(bound()), Forget.class, name, limit.toString());
     assertEquals("ABANDONED", reason, "the loss of a forgotten lease");
     assertTrue(
         forgetful.log().contains("acquireAndForget"),
         () -> "no warning names the method that acquired the lease: " + forgetful.log());
     acquireWithin(
-            renewed().term().plus(bound()), client().lock(name), "a forgotten lease was not let go")
+            renewed().ttl().plus(bound()), client().lock(name), "a forgotten lease was not let go")
         .release();
   }
 
@@ -565,7 +564,7 @@ public abstract class LeaseRules extends RuleTest {
       return false;
     }
     acquireWithin(
-            renewed().term().multipliedBy(2).plus(bound()),
+            renewed().ttl().multipliedBy(2).plus(bound()),
             lock,
             "a view is still held although its thread has ended")
         .release();
@@ -580,11 +579,11 @@ public abstract class LeaseRules extends RuleTest {
         closing(kit().open(kit().server().uri(), lasting(), new Sleeper(slept::get)));
     Lease lease = acquireNow(client.lock(newName()));
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
-    // Of a session less may be certain than half of its term.
+    // Of a session less may be certain than half of its TTL.
     slept.set(lease.remainingValidity().dividedBy(2));
     assertTrue(lease.isHeld(), "a short sleep cost the lease");
     renewNow(renewedAfterwards, bound());
-    slept.set(lease.effectiveTerm().multipliedBy(2));
+    slept.set(lease.effectiveTtl().multipliedBy(2));
     assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");
     assertFalse(renewedAfterwards.isHeld(), "the renewed lease is held beyond its validity");
     assertEquals(

@@ -185,8 +185,7 @@ public abstract class LivenessRules extends RuleTest {
         node.resume();
       }
     }
-    acquireWithin(
-            lasting().term().plus(bound()), lock, "the client did not recover after the pause")
+    acquireWithin(lasting().ttl().plus(bound()), lock, "the client did not recover after the pause")
         .release();
   }
 
@@ -209,12 +208,12 @@ public abstract class LivenessRules extends RuleTest {
     acquireNow(lock).release();
     Future<Optional<Lease>> attempt;
     try (Disturbance outage = network.everywhere(fault)) {
-      attempt = inThread(() -> lock.tryAcquire(timing().longTerm()));
+      attempt = inThread(() -> lock.tryAcquire(timing().longTtl()));
       never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
       struck(outage);
     }
     assertTrue(
-        within(renewed().term().plus(bound()), attempt, "the lock was not had after the outage")
+        within(renewed().ttl().plus(bound()), attempt, "the lock was not had after the outage")
             .isPresent(),
         "a free lock was not had");
   }
@@ -241,7 +240,7 @@ public abstract class LivenessRules extends RuleTest {
     public String run(Worker worker, List<String> arguments) throws Exception {
       Lease lease = worker.client().lock(arguments.get(0)).acquire();
       worker.keep(arguments.get(0), lease);
-      return lease.effectiveTerm().toString();
+      return lease.effectiveTtl().toString();
     }
   }
 
@@ -250,13 +249,12 @@ public abstract class LivenessRules extends RuleTest {
   void aKilledProcessLosesItsLock() throws Exception {
     String name = newName();
     OtherProcess holder = process(renewed());
-    Duration term = Duration.parse(holder.call(bound().multipliedBy(2), Take.class, name));
+    Duration ttl = Duration.parse(holder.call(bound().multipliedBy(2), Take.class, name));
     DistributedLock lock = client().lock(name);
     Future<Lease> waiter = inThread(lock::acquire);
     never(MOMENT, waiter, "the lock was had while another process held it");
     holder.kill();
-    within(term.plus(bound()), waiter, "the waiter did not get the killed process's lock")
-        .release();
+    within(ttl.plus(bound()), waiter, "the waiter did not get the killed process's lock").release();
   }
 
   @Test
@@ -279,9 +277,9 @@ public abstract class LivenessRules extends RuleTest {
             });
     Lease lease =
         within(
-            passing.effectiveTerm().plus(bound()),
+            passing.effectiveTtl().plus(bound()),
             waiter,
-            "the waiter did not get the lock after the term of a lease that nobody renewed");
+            "the waiter did not get the lock after the TTL of a lease that nobody renewed");
     assertFalse(passing.isHeld(), "the lock was had while the former lease was valid");
     served.set(true);
     within(bound(), asking, "an attempt did not end");
@@ -321,7 +319,7 @@ public abstract class LivenessRules extends RuleTest {
         throw new NotTestedException("nothing was lost on the waiter's connections");
       }
       within(
-              sessionTerm(waiting).plus(bound()),
+              sessionTtl(waiting).plus(bound()),
               waiter,
               "a waiter whose connection fell silent did not get the lock")
           .release();
@@ -329,9 +327,9 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   /** For how long the store may keep the session of a client that it does not hear of. */
-  private Duration sessionTerm(LockClient client) {
-    Duration term = client.backend().minTerm();
-    return renewed().term().compareTo(term) > 0 ? renewed().term() : term;
+  private Duration sessionTtl(LockClient client) {
+    Duration ttl = client.backend().minTtl();
+    return renewed().ttl().compareTo(ttl) > 0 ? renewed().ttl() : ttl;
   }
 
   // --- WAIT-07, WAIT-08 ---
@@ -351,7 +349,7 @@ public abstract class LivenessRules extends RuleTest {
                 self.complete(Thread.currentThread());
                 try {
                   if (timed) {
-                    return "got " + waiting.lock(name).tryAcquire(timing().longTerm());
+                    return "got " + waiting.lock(name).tryAcquire(timing().longTtl());
                   }
                   return "got " + waiting.lock(name).acquire();
                 } catch (InterruptedException e) {
@@ -389,7 +387,7 @@ public abstract class LivenessRules extends RuleTest {
 
   @Test
   @Rule("WAIT-07")
-  void anInterruptDuringAHandOverLosesNothing() throws Exception {
+  void anInterruptDuringAHandoffLosesNothing() throws Exception {
     String name = newName();
     LockClient holding = client();
     LockClient waiting = client();
@@ -480,7 +478,7 @@ public abstract class LivenessRules extends RuleTest {
     List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       cancelled.add(waiting.lock(name).acquireAsync());
-      cancelled.add(waiting.lock(name).tryAcquireAsync(timing().longTerm()));
+      cancelled.add(waiting.lock(name).tryAcquireAsync(timing().longTtl()));
       timedOut.add(waiting.lock(name).tryAcquireAsync(MOMENT));
     }
     for (Future<Optional<Lease>> future : timedOut) {
@@ -496,7 +494,7 @@ public abstract class LivenessRules extends RuleTest {
 
   @Test
   @Rule("WAIT-08")
-  void aCancellationDuringAHandOverLosesNothing() throws Exception {
+  void aCancellationDuringAHandoffLosesNothing() throws Exception {
     String name = newName();
     LockClient holding = client();
     LockClient waiting = client();
@@ -603,7 +601,7 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   private LockOptions quiet() {
-    return lasting().toBuilder().lookAgain(timing().longTerm()).build();
+    return lasting().toBuilder().pollInterval(timing().longTtl()).build();
   }
 
   private static long requests(List<Network> networks) {
@@ -710,8 +708,8 @@ public abstract class LivenessRules extends RuleTest {
       letPass(Duration.ofSeconds(2));
       long sent = requests(networks) - before;
       Duration watched = Duration.ofNanos(System.nanoTime() - start);
-      long lookAgains = 1 + watched.toMillis() / lasting().lookAgain().toMillis();
-      if (sent <= 4L * ways * (lookAgains + 1)) {
+      long pollIntervals = 1 + watched.toMillis() / lasting().pollInterval().toMillis();
+      if (sent <= 4L * ways * (pollIntervals + 1)) {
         return;
       }
       // What a slow client still sends to begin to wait it sends once; who polls goes on.

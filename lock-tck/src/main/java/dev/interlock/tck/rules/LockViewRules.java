@@ -211,8 +211,8 @@ public abstract class LockViewRules extends RuleTest {
   @Rule("JUC-04")
   void aLossIsToldByEveryCallUntilTheLastUnlock() throws Exception {
     String name = newName();
-    // Long enough for a busy machine to come to the loss by the end of the term, and not before.
-    LockOptions options = options(timing().renewedTerm(), false);
+    // Long enough for a busy machine to come to the loss by the end of the TTL, and not before.
+    LockOptions options = options(timing().renewedTtl(), false);
     Lock view = client(options).lock(name).asLock();
     Future<?> checks =
         inThread(
@@ -223,7 +223,7 @@ public abstract class LockViewRules extends RuleTest {
               view.unlock();
               // Nobody renews it, so it is over when another client gets the lock.
               acquireWithin(
-                      options.term().plus(bound()).plus(info().minTerm()),
+                      options.ttl().plus(bound()).plus(info().minTtl()),
                       client().lock(name),
                       "the lease did not run out")
                   .close();
@@ -236,7 +236,7 @@ public abstract class LockViewRules extends RuleTest {
               view.unlock();
               return null;
             });
-    within(options.term().multipliedBy(2).plus(bound().multipliedBy(2)), checks, "no end");
+    within(options.ttl().multipliedBy(2).plus(bound().multipliedBy(2)), checks, "no end");
   }
 
   private interface Throwing {

@@ -67,13 +67,13 @@ public abstract class LossRules extends RuleTest {
   void aRenewedLeaseThatWasTakenAwayIsReportedOnce() throws Exception {
     String name = newName();
     // Long enough for a slow store to answer a renewal before the lease would run out by itself.
-    LockOptions options = options(timing().renewedTerm().multipliedBy(2), true);
+    LockOptions options = options(timing().renewedTtl().multipliedBy(2), true);
     Lease lease = acquireNow(client(options).lock(name));
     Signals signals = new Signals(lease);
     takeAway(name);
     LeaseLostException loss =
         within(
-            lease.effectiveTerm().plus(bound()),
+            lease.effectiveTtl().plus(bound()),
             lease.lost(),
             "the loss was not told within a renewal interval");
     assertEquals(name, loss.name());
@@ -91,7 +91,7 @@ public abstract class LossRules extends RuleTest {
     Signals signals = new Signals(lease);
     LeaseLostException loss =
         within(
-            lease.effectiveTerm().plus(bound()),
+            lease.effectiveTtl().plus(bound()),
             lease.lost(),
             "the end of a lease without renewal was not told");
     assertEquals(LossReason.EXPIRED, loss.reason());
@@ -128,7 +128,7 @@ public abstract class LossRules extends RuleTest {
     eventually(bound(), () -> signals.lostEvents() > 0, "listeners were not told of the loss");
     lease.release();
     lease.close();
-    letPass(renewed().term()); // for whatever else could tell it again
+    letPass(renewed().ttl()); // for whatever else could tell it again
     assertEquals(1, signals.lostEvents(), () -> "the loss was told: " + signals.events);
     assertEquals(1, signals.future.get(), "lost() completed more than once, or never");
     Signals late = new Signals(lease);
@@ -169,7 +169,7 @@ public abstract class LossRules extends RuleTest {
   private void assertToldAtTheEnd(Lease lease) throws Exception {
     LeaseLostException loss =
         within(
-            lease.effectiveTerm().plus(bound()),
+            lease.effectiveTtl().plus(bound()),
             lease.lost(),
             "the loss was not told by the end of validity");
     assertFalse(lease.isHeld(), () -> "held after " + loss);
@@ -198,7 +198,7 @@ public abstract class LossRules extends RuleTest {
       }
     }
     client.close();
-    letPass(renewed().term().plus(Duration.ofSeconds(1)));
+    letPass(renewed().ttl().plus(Duration.ofSeconds(1)));
     for (Signals signals : all) {
       assertEquals(0, signals.lostEvents(), () -> "a release was told as: " + signals.events);
       assertEquals(0, signals.future.get(), "lost() completed for a lease that was released");
@@ -238,7 +238,7 @@ public abstract class LossRules extends RuleTest {
       Signals signals = new Signals(lease);
       takeAway(name);
       within(
-          lease.effectiveTerm().plus(bound()),
+          lease.effectiveTtl().plus(bound()),
           lease.lost(),
           "the loss of a lease was not told because another one has bad listeners");
       eventually(bound(), () -> signals.lostEvents() == 1, "listeners were not told of the loss");
@@ -307,13 +307,13 @@ public abstract class LossRules extends RuleTest {
     LockOptions options = lasting();
     Lease successor =
         acquireWithin(
-            passing().term().multipliedBy(2).plus(bound()),
+            passing().ttl().multipliedBy(2).plus(bound()),
             client(options).lock(name),
             "the stopped process still has the lock");
     eventually(bound(), () -> System.nanoTime() - validUntil > 0, "time stands still");
     holder.resume();
     assertEquals(
-        "lost", holder.answer(bound().multipliedBy(2)), "a process that was stopped past its term");
+        "lost", holder.answer(bound().multipliedBy(2)), "a process that was stopped past its TTL");
     assertTrue(successor.isHeld());
     successor.release();
   }

@@ -132,7 +132,7 @@ public abstract class MultiLockRules extends RuleTest {
     String second = base + "-2";
     Lease inTheWay = client().lock(second).acquire();
     // Not renewed by its own options, so only the gathering keeps the first.
-    LockClient client = client(options(timing().renewedTerm(), false));
+    LockClient client = client(options(timing().renewedTtl(), false));
     AtomicBoolean unanswered = new AtomicBoolean();
     client.onEvent(
         event -> {
@@ -140,7 +140,7 @@ public abstract class MultiLockRules extends RuleTest {
             unanswered.set(true);
           }
         });
-    // On a session less than the term is certain after each answer.
+    // On a session less than the TTL is certain after each answer.
     Lease fresh = acquireNow(client.lock(newName()));
     Duration whole = fresh.remainingValidity();
     fresh.release();
@@ -154,7 +154,7 @@ public abstract class MultiLockRules extends RuleTest {
           return free.isEmpty();
         },
         "the first member was not taken");
-    long end = System.nanoTime() + timing().renewedTerm().multipliedBy(3).dividedBy(2).toNanos();
+    long end = System.nanoTime() + timing().renewedTtl().multipliedBy(3).dividedBy(2).toNanos();
     while (System.nanoTime() - end < 0) {
       var free = answer(prober::tryAcquire);
       if (free.isPresent()) {
@@ -190,7 +190,7 @@ public abstract class MultiLockRules extends RuleTest {
     LockClient other = client();
     forceRelease(other, second, "forceRelease did not see the member");
     within(
-        lease.effectiveTerm().plus(bound()),
+        lease.effectiveTtl().plus(bound()),
         lease.lost(),
         "the loss of a member was not told as that of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");

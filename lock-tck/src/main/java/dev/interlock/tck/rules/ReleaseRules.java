@@ -115,7 +115,7 @@ public abstract class ReleaseRules extends RuleTest {
     }
     assertEquals(outcome, lease.release(), "a repeated release says something else");
     acquireWithin(
-            lasting().term().dividedBy(2),
+            lasting().ttl().dividedBy(2),
             client().lock(name),
             "a release that met a partition was not made up for after it")
         .release();
@@ -128,7 +128,7 @@ public abstract class ReleaseRules extends RuleTest {
   void abandonedAttemptsDoNotHoldTheLock() throws Exception {
     String name = newName();
     abandonAttempts(client(), client().lock(name));
-    // At once: an orphan would keep it for a term, a place in line until its session ends.
+    // At once: an orphan would keep it for a TTL, a place in line until its session ends.
     acquireWithin(bound(), client().lock(name), "an abandoned attempt holds the lock").release();
     eventually(
         bound(),

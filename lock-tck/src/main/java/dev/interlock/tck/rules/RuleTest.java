@@ -147,22 +147,22 @@ public abstract class RuleTest {
 
   /** Leases that neither run out nor need renewal during a test. */
   final LockOptions lasting() {
-    return options(timing().longTerm(), true);
+    return options(timing().longTtl(), true);
   }
 
   /** Leases that run out. */
   final LockOptions passing() {
-    return options(timing().term(), false);
+    return options(timing().ttl(), false);
   }
 
   /** Leases that are kept alive by renewal, and end soon without it. */
   final LockOptions renewed() {
-    return options(timing().renewedTerm(), true);
+    return options(timing().renewedTtl(), true);
   }
 
-  final LockOptions options(Duration term, boolean autoRenew) {
+  final LockOptions options(Duration ttl, boolean autoRenew) {
     return LockOptions.builder()
-        .term(term)
+        .ttl(ttl)
         .autoRenew(autoRenew)
         .requestTimeout(timing().requestTimeout())
         .build();
@@ -411,7 +411,7 @@ public abstract class RuleTest {
 
   /** Waits until the lease says by itself that its validity is over. */
   final void outlive(Lease lease) {
-    eventually(lease.effectiveTerm().plus(bound()), () -> !lease.isHeld(), "the lease did not end");
+    eventually(lease.effectiveTtl().plus(bound()), () -> !lease.isHeld(), "the lease did not end");
   }
 
   /** Waits until so many are in line, if the store shows its line. */

@@ -103,11 +103,11 @@ final class SpoiledAnswers {
 
   /** What is left in doubt ends with this at the latest. */
   private LockOptions options() {
-    return test.options(test.timing().renewedTerm(), true);
+    return test.options(test.timing().renewedTtl(), true);
   }
 
   private Duration untilLapsed() {
-    return test.timing().renewedTerm().multipliedBy(2).plus(test.bound());
+    return test.timing().renewedTtl().multipliedBy(2).plus(test.bound());
   }
 
   /** Behind the spoiler, connected, and with everything loaded. */
@@ -243,7 +243,7 @@ final class SpoiledAnswers {
     CompletableFuture<LeaseLostException> lost = lease.lost();
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     try (Spoil spoil = spoil()) {
-      boolean unused = spoil.awaitHit(lease.effectiveTerm().dividedBy(2));
+      boolean unused = spoil.awaitHit(lease.effectiveTtl().dividedBy(2));
       struck(spoil);
     }
     try {
@@ -267,7 +267,7 @@ final class SpoiledAnswers {
     assertNotEquals(
         ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held until now");
     assertFalse(lease.isHeld(), "held after its release");
-    assertFreeInTime(test.lasting().term().dividedBy(2));
+    assertFreeInTime(test.lasting().ttl().dividedBy(2));
     assertEquals(outcome, lease.release(), "a repeated release says something else");
     lease.close();
   }
@@ -383,7 +383,7 @@ final class SpoiledAnswers {
       // What a person has to put right ends a wait at once.
     }
     test.acquireWithin(
-            test.lasting().term().dividedBy(2),
+            test.lasting().ttl().dividedBy(2),
             other.lock(second),
             "a release that was refused was not made up for")
         .release();

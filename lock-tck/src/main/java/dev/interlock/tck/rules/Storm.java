@@ -225,7 +225,7 @@ final class Storm {
     }
     networks.forEach(Network::heal);
     over.set(true);
-    Duration limit = test.renewed().term().plus(test.bound().multipliedBy(3));
+    Duration limit = test.renewed().ttl().plus(test.bound().multipliedBy(3));
     for (Future<?> worker : workers) {
       test.within(limit, worker, "a thread is stuck after the storm: " + this);
     }
@@ -325,7 +325,7 @@ final class Storm {
   }
 
   void assertEverybodyWorksAgain() throws Exception {
-    Duration limit = test.renewed().term().multipliedBy(2).plus(test.bound().multipliedBy(2));
+    Duration limit = test.renewed().ttl().multipliedBy(2).plus(test.bound().multipliedBy(2));
     for (LockClient client : clients) {
       for (String name : names) {
         test.acquireWithin(limit, client.lock(name), "a client does not work after " + this)

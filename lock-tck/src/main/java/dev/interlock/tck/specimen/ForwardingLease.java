@@ -42,8 +42,8 @@ public abstract class ForwardingLease implements Lease {
   }
 
   @Override
-  public Duration effectiveTerm() {
-    return right.effectiveTerm();
+  public Duration effectiveTtl() {
+    return right.effectiveTtl();
   }
 
   @Override

@@ -90,18 +90,18 @@ final class PostgresBackend implements LockBackend {
           return row.wasNull()
               ? new Attempt.Busy(Duration.ofMillis((long) (row.getDouble(2) * 1000) + 1))
               : new Attempt.Granted(
-                  Grant.lapsing(claim, token, validUntil(claim, sentAt), claim.term()));
+                  Grant.lapsing(claim, token, validUntil(claim, sentAt), claim.ttl()));
         },
         key(claim.name()),
         claim.id(),
         claim.holder(),
-        claim.term().toNanos() / 1000);
+        claim.ttl().toNanos() / 1000);
   }
 
-  /** A thousandth of the term and 2 ms are left for clocks that do not run equally fast. */
+  /** A thousandth of the TTL and 2 ms are left for clocks that do not run equally fast. */
   private static long validUntil(Claim claim, long sentAt) {
-    long term = claim.term().toNanos();
-    return sentAt + term - term / 1000 - 2_000_000;
+    long ttl = claim.ttl().toNanos();
+    return sentAt + ttl - ttl / 1000 - 2_000_000;
   }
 
   @Override
@@ -113,7 +113,7 @@ final class PostgresBackend implements LockBackend {
             "UPDATE interlock_lock SET expires = clock_timestamp() + ? * interval '1 microsecond'"
                 + " WHERE name = ? AND claim = ? AND expires > clock_timestamp()",
             PreparedStatement::executeUpdate,
-            claim.term().toNanos() / 1000,
+            claim.ttl().toNanos() / 1000,
             key(claim.name()),
             claim.id());
     return renewed == 1

@@ -48,7 +48,7 @@ class PostgresBackendTest {
 
   /** With time-outs that no pause of a busy machine exceeds. */
   private static String uri() {
-    return server.uri("postgres") + "?requestTimeout=60s&term=5m";
+    return server.uri("postgres") + "?requestTimeout=60s&ttl=5m";
   }
 
   @Test

@@ -49,9 +49,9 @@ class PostgresContractTest extends LockTck {
         Timing usual = Harness.super.timing(info);
         Duration more = usual.requestTimeout().multipliedBy(3);
         return new Timing(
-            usual.term().multipliedBy(2),
-            usual.renewedTerm().multipliedBy(2),
-            usual.longTerm(),
+            usual.ttl().multipliedBy(2),
+            usual.renewedTtl().multipliedBy(2),
+            usual.longTtl(),
             usual.requestTimeout().plus(more),
             usual.bound().plus(more));
       }

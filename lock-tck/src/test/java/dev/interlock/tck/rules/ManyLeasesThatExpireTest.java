@@ -14,7 +14,7 @@ class ManyLeasesThatExpireTest {
   void aJvmThatDoesNotTellItsObjectsSaysSo() throws Exception {
     String uri = "memory:expire";
     LockOptions options =
-        LockOptions.builder().term(Duration.ofMillis(100)).autoRenew(false).build();
+        LockOptions.builder().ttl(Duration.ofMillis(100)).autoRenew(false).build();
     // Without the module that tells.
     List<String> arguments = List.of("--limit-modules", "java.se");
     OtherProcess.Settings settings =

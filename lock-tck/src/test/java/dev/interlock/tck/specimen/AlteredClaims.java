@@ -21,9 +21,9 @@ abstract class AlteredClaims extends ForwardingQueue {
     return name;
   }
 
-  /** What the store is told the term is. */
-  Duration sent(Duration term) {
-    return term;
+  /** What the store is told the TTL is. */
+  Duration sent(Duration ttl) {
+    return ttl;
   }
 
   /** What the engine is told of a grant. */
@@ -36,7 +36,7 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   private Claim sent(Claim claim) {
     return new Claim(
-        sent(claim.name()), claim.id(), sent(claim.term()), claim.autoRenew(), claim.holder());
+        sent(claim.name()), claim.id(), sent(claim.ttl()), claim.autoRenew(), claim.holder());
   }
 
   private Attempt told(Claim claim, Attempt attempt) {
@@ -44,8 +44,8 @@ abstract class AlteredClaims extends ForwardingQueue {
       return attempt;
     }
     Grant grant = granted.grant();
-    long sentAt = grant.validUntil() - grant.effectiveTerm().toNanos();
-    return new Attempt.Granted(told(Grant.forTerm(claim, grant.token(), sentAt)));
+    long sentAt = grant.validUntil() - grant.effectiveTtl().toNanos();
+    return new Attempt.Granted(told(Grant.forTtl(claim, grant.token(), sentAt)));
   }
 
   @Override
@@ -75,15 +75,15 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-    // The engine cuts down what is longer than the term.
+    // The engine cuts down what is longer than the TTL.
     return super.renew(
         new Grant(
             sent(grant.claim()),
             grant.token(),
             grant.validUntil(),
-            grant.effectiveTerm(),
-            grant.certainFor(),
-            grant.lapses()),
+            grant.effectiveTtl(),
+            grant.validityPerConfirmation(),
+            grant.expiresOnStore()),
         deadline);
   }
 

@@ -9,7 +9,7 @@ import dev.interlock.LossReason;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.ClientsOnAClock;
+import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend;
@@ -24,8 +24,8 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * The in-memory reference with a fault in it, and long terms that are shorter than usual, since
- * some faults show themselves at their end.
+ * The in-memory reference with a fault in it, and long TTLs that are shorter than usual, since some
+ * faults show themselves at their end.
  */
 class MemoryMutant implements Harness {
   private static final AtomicInteger STORES = new AtomicInteger();
@@ -128,7 +128,7 @@ class MemoryMutant implements Harness {
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
     return clientFault.apply(
-        ClientsOnAClock.using(
+        ClientsWithTimeSource.using(
             context ->
                 backendFault.open(
                     context,

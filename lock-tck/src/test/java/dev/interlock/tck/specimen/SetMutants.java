@@ -140,8 +140,8 @@ final class SetMutants {
     }
 
     @Override
-    public Duration effectiveTerm() {
-      return leases.get(0).effectiveTerm();
+    public Duration effectiveTtl() {
+      return leases.get(0).effectiveTtl();
     }
 
     @Override

@@ -35,8 +35,8 @@ final class StoreMutants {
             .harness(() -> MemoryMutant.ofBackend(ExpiryIgnored::new))
             .refusedBy("EXCL-01", "the lock was not had after leases that ran out")
             .refusedBy("EXCL-03", "the lease did not run out")
-            .refusedBy("WAIT-05", "did not get the lock after the term")
-            .refusedBy("LEASE-01", "the store did not let go after the term")
+            .refusedBy("WAIT-05", "did not get the lock after the TTL")
+            .refusedBy("LEASE-01", "the store did not let go after the TTL")
             .refusedBy("LEASE-04", "renewing a lost lease took the lock again")
             .refusedBy("LEASE-09", "still held although its thread has ended")
             .refusedBy("FENCE-01", "the lease did not end")
@@ -51,7 +51,7 @@ final class StoreMutants {
                   Map<String, Grant> holders = new ConcurrentHashMap<>();
                   return MemoryMutant.ofBackend(right -> new ExpiryPushedBack(right, holders));
                 })
-            .refusedBy("WAIT-05", "did not get the lock after the term")
+            .refusedBy("WAIT-05", "did not get the lock after the TTL")
             .build(),
         Specimen.mutant("check-then-set")
             .fault("Whether the lock is free is asked first, and the lock is set in a second step.")
@@ -100,8 +100,8 @@ final class StoreMutants {
             .exceptRules("which member of a set its first wait is for is chance", "MULTI-02")
             .refusedBy("EXCL-03", "the lease did not run out")
             .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
-            .refusedBy("WAIT-05", "did not get the lock after the term")
-            .refusedBy("LEASE-01", "the store did not let go after the term")
+            .refusedBy("WAIT-05", "did not get the lock after the TTL")
+            .refusedBy("LEASE-01", "the store did not let go after the TTL")
             .refusedBy("LEASE-09", "still held although its thread has ended")
             .refusedBy("FENCE-01", "the lease did not end")
             .refusedBy("ADMIN-03", "nobody got the lock after its revoked lease had ended")
@@ -179,7 +179,7 @@ final class StoreMutants {
     }
 
     @Override
-    Duration sent(Duration term) {
+    Duration sent(Duration ttl) {
       return Duration.ofDays(1);
     }
   }
@@ -220,7 +220,7 @@ final class StoreMutants {
           info.summary(),
           Set.of(Capability.FENCING, Capability.REVOKE),
           info.granularity(),
-          info.minTerm(),
+          info.minTtl(),
           info.failureModel());
     }
 
@@ -283,7 +283,7 @@ final class StoreMutants {
 
   /** Waiters that are not told. */
   private static final class WaiterNotWoken extends ForwardingQueue {
-    private static final Duration LOOK_AGAIN = Duration.ofSeconds(15);
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(15);
     private final AtomicBoolean woken = new AtomicBoolean();
 
     private final TimeSource time;
@@ -309,7 +309,7 @@ final class StoreMutants {
             if (attempt instanceof Attempt.Granted) {
               return attempt;
             }
-            closed.await(until.orIn(LOOK_AGAIN));
+            closed.await(until.orIn(POLL_INTERVAL));
             waited = true;
             return right.await(until);
           } finally {
@@ -438,7 +438,7 @@ final class StoreMutants {
           if (slow && attempt instanceof Attempt.Granted granted) {
             new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
             Grant grant = granted.grant();
-            return new Attempt.Granted(Grant.forTerm(claim, grant.token(), time.nanoTime()));
+            return new Attempt.Granted(Grant.forTtl(claim, grant.token(), time.nanoTime()));
           }
           return attempt;
         }
@@ -461,7 +461,7 @@ final class StoreMutants {
 
     @Override
     public Renewal renew(Grant grant, Deadline deadline) {
-      return new Renewal.Renewed(time.nanoTime() + grant.effectiveTerm().toNanos());
+      return new Renewal.Renewed(time.nanoTime() + grant.effectiveTtl().toNanos());
     }
   }
 
@@ -489,7 +489,7 @@ final class StoreMutants {
 
     @Override
     public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-      if (grant.effectiveTerm().compareTo(Duration.ofSeconds(10)) < 0) {
+      if (grant.effectiveTtl().compareTo(Duration.ofSeconds(10)) < 0) {
         renewed.add(grant.claim().id());
       }
       return super.renew(grant, deadline);

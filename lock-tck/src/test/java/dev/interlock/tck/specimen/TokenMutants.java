@@ -195,9 +195,9 @@ final class TokenMutants {
           grant.claim(),
           token,
           grant.validUntil(),
-          grant.effectiveTerm(),
-          grant.certainFor(),
-          grant.lapses());
+          grant.effectiveTtl(),
+          grant.validityPerConfirmation(),
+          grant.expiresOnStore());
     }
 
     @Override
@@ -220,7 +220,7 @@ final class TokenMutants {
                         .filter(capability -> capability != Capability.FENCING)
                         .collect(Collectors.toSet()),
                     info.granularity(),
-                    info.minTerm(),
+                    info.minTtl(),
                     info.failureModel());
               }
             });

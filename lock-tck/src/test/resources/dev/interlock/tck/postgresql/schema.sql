@@ -15,13 +15,13 @@ CREATE TABLE IF NOT EXISTS interlock_lock (
 -- The advisory lock makes the order of tokens that of grants: without it, a slow caller could draw
 -- a token, wait, and be granted the lock after a holder with a higher one.
 CREATE OR REPLACE FUNCTION interlock_acquire(
-    lock_name bytea, new_claim text, new_holder text, term interval,
+    lock_name bytea, new_claim text, new_holder text, ttl interval,
     OUT granted bigint, OUT busy_for double precision) AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended(encode(lock_name, 'hex'), 0));
   INSERT INTO interlock_lock AS held
     VALUES (lock_name, new_claim, new_holder, nextval('interlock_token'),
-            clock_timestamp() + term)
+            clock_timestamp() + ttl)
     ON CONFLICT (name) DO UPDATE
     SET claim = excluded.claim, holder = excluded.holder, token = excluded.token,
         expires = excluded.expires

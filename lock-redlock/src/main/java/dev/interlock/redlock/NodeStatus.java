@@ -10,7 +10,7 @@ package dev.interlock.redlock;
  * @param leftMillis for how long its quarantine goes on
  * @param counted whether its record says how many nodes there are
  */
-record Standing(Kind kind, String run, long floor, long leftMillis, boolean counted) {
+record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean counted) {
 
   enum Kind {
     /** It votes. */
@@ -28,10 +28,10 @@ record Standing(Kind kind, String run, long floor, long leftMillis, boolean coun
     UNREACHABLE
   }
 
-  static final Standing UNREACHABLE = new Standing(Kind.UNREACHABLE, "", 0, 0);
+  static final NodeStatus UNREACHABLE = new NodeStatus(Kind.UNREACHABLE, "", 0, 0);
 
   /** A standing in a cluster whose number is known. */
-  Standing(Kind kind, String run, long floor, long leftMillis) {
+  NodeStatus(Kind kind, String run, long floor, long leftMillis) {
     this(kind, run, floor, leftMillis, true);
   }
 

@@ -8,7 +8,7 @@ package dev.interlock.zookeeper;
  * @param node its name, taken apart
  * @param token the transaction by which it was made
  */
-record Standing(Session session, String path, LineNode node, long token) {
+record QueueNode(Session session, String path, LineNode node, long token) {
 
   /** How the node's path begins. */
   String prefix() {

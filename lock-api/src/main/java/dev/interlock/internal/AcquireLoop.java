@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
  * claim, so that it can never touch a later one.
  *
  * <p>A place in the server's line belongs to the client, not to the waiter that entered it: a head
- * that gives up leaves the contest to the next head, which goes on from there if it wants the same
- * kind of lease. To the store it is still the first one's claim, with that one's label.
+ * that gives up leaves the acquire loop to the next head, which goes on from there if it wants the
+ * same kind of lease. To the store it is still the first one's claim, with that one's label.
  */
-final class Contest {
+final class AcquireLoop {
 
   private record EarlyLoss(LossReason reason, String detail) {}
 
-  private final Engine engine;
+  private final DefaultLockClient engine;
   private final String name;
 
   /** Ends a pause; made before the first. */
@@ -69,7 +69,7 @@ final class Contest {
   /** The same, but for a store that has let us in line since. */
   private volatile @Nullable LockUnavailableException trouble;
 
-  Contest(Engine engine, String name) {
+  AcquireLoop(DefaultLockClient engine, String name) {
     this.engine = engine;
     this.name = name;
   }
@@ -154,7 +154,9 @@ final class Contest {
           }
           settleWithNothingLeft();
           answered();
-          pause = lookAgain(((Attempt.Busy) attempt).lookAgain(), request.options().lookAgain());
+          pause =
+              pollInterval(
+                  ((Attempt.Busy) attempt).pollInterval(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
           pause = pauseAfterFailure(request);
@@ -186,13 +188,13 @@ final class Contest {
     try {
       return engine.store.watch(name, wakeUp());
     } catch (LockUnavailableException e) {
-      Engine.log.debug("\"{}\" cannot be watched", name, e);
+      DefaultLockClient.log.debug("\"{}\" cannot be watched", name, e);
       return null;
     }
   }
 
   // A little later than the store's own time, at random, so that waiters do not look in step.
-  private Duration lookAgain(Duration hint, Duration most) {
+  private Duration pollInterval(Duration hint, Duration most) {
     long nanos = Math.max(0, (hint.compareTo(most) < 0 ? hint : most).toNanos());
     long spread = Math.min(nanos / 8, Duration.ofMillis(50).toNanos());
     return Duration.ofNanos(
@@ -202,7 +204,7 @@ final class Contest {
   // A backend that counts from the reply is put right: a grant is certain for as long as the store
   // says, counted from before the request was sent.
   private static Grant cappedAt(Grant grant, long sentAt) {
-    long most = sentAt + grant.certainFor().toNanos();
+    long most = sentAt + grant.validityPerConfirmation().toNanos();
     return grant.validUntil() - most <= 0 ? grant : grant.validUntil(most);
   }
 
@@ -266,7 +268,7 @@ final class Contest {
     Claim present = claim;
     return held != null
         && present != null
-        && present.term().equals(request.options().term())
+        && present.ttl().equals(request.options().ttl())
         && present.autoRenew() == request.options().autoRenew();
   }
 
@@ -294,16 +296,16 @@ final class Contest {
     // The wall clock first: a pause between the two readings must not hide as much sleep.
     long wall = engine.platform.wallMillis();
     begunAt = engine.platform.nanoTime();
-    clockOffset = Engine.clockOffset(wall, begunAt);
+    clockOffset = DefaultLockClient.clockOffset(wall, begunAt);
     String id = engine.claimIds.next(wall, begunAt);
-    Claim next = new Claim(name, id, options.term(), options.autoRenew(), request.holder());
+    Claim next = new Claim(name, id, options.ttl(), options.autoRenew(), request.holder());
     synchronized (this) {
       claim = next;
       earlyLoss = null;
     }
     grant = null;
     engine.timer.start();
-    // Whoever closes the client has seen this contest, or is seen here.
+    // Whoever closes the client has seen this acquire loop, or is seen here.
     engine.ensureOpen();
     // From here on a request may be on its way.
     settled = false;
@@ -342,9 +344,9 @@ final class Contest {
   private LeaseState inTime(@Nullable LeaseState lease, Grant granted) {
     if (lease == null) {
       throw engine.unavailable(
-          "the lock was granted, but the answer came after its term of "
-              + granted.effectiveTerm()
-              + " had passed; use a longer term, or find what was so slow",
+          "the lock was granted, but the answer came after its TTL of "
+              + granted.effectiveTtl()
+              + " had passed; use a longer TTL, or find what was so slow",
           null);
     }
     return lease;
@@ -421,7 +423,7 @@ final class Contest {
 
   private Duration pauseAfterFailure(Request request) {
     if (backoff == null) {
-      backoff = new Backoff(engine.platform, request.options().term());
+      backoff = new Backoff(engine.platform, request.options().ttl());
     }
     return backoff.next();
   }

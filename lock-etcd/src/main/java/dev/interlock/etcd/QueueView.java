@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param answer the answer that showed this
  * @param confirmation the session's, when the request was sent
  */
-record Outlook(@Nullable ByteSequence before, Response answer, Confirmation confirmation) {
+record QueueView(@Nullable ByteSequence before, Response answer, Confirmation confirmation) {
 
   boolean isFirst() {
     return before == null;

@@ -12,7 +12,7 @@ import org.jetbrains.lincheck.datastructures.ThreadIdGen;
 import org.junit.jupiter.api.Test;
 
 /** The local line under all interleavings of a few operations: one head at a time, nobody lost. */
-class LocalLineLincheckTest {
+class LocalQueueLincheckTest {
 
   private static final String NAME = "a";
 
@@ -24,14 +24,14 @@ class LocalLineLincheckTest {
   public static class Line {
     private static final int MOST_THREADS = 8;
 
-    private final LocalLine line = new LocalLine();
+    private final LocalQueue line = new LocalQueue();
     private final AtomicBoolean headTold = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
 
     /** Each thread's last. */
     private final Waiter[] waiters = new Waiter[MOST_THREADS];
 
-    private final class Waiter implements LocalLine.Waiter {
+    private final class Waiter implements LocalQueue.Waiter {
       @Override
       public Request request() {
         throw new AssertionError("nobody hands over here");
@@ -49,7 +49,7 @@ class LocalLineLincheckTest {
       }
 
       @Override
-      public void onHandOver(LeaseState lease) {
+      public void onHandoff(LeaseState lease) {
         throw new AssertionError("nobody hands over here");
       }
 
@@ -104,7 +104,7 @@ class LocalLineLincheckTest {
       }
     }
 
-    void pass(LocalLine passed) {
+    void pass(LocalQueue passed) {
       passed.pass(NAME);
     }
 
@@ -117,7 +117,7 @@ class LocalLineLincheckTest {
   /** The same with a head that passes twice: what the check has to find. */
   public static class LineWithADoublePass extends Line {
     @Override
-    void pass(LocalLine passed) {
+    void pass(LocalQueue passed) {
       super.pass(passed);
       super.pass(passed);
     }

@@ -16,7 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 
 /** Attempts on the server, against what it says and does at awkward moments. */
-class ContestInterleavingTest extends EngineFixture {
+class AcquireLoopInterleavingTest extends EngineFixture {
 
   private static final Duration LONG = Duration.ofDays(1);
 
@@ -101,7 +101,7 @@ class ContestInterleavingTest extends EngineFixture {
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
     store.watchesFail(false);
-    time.advance(RENEWED.lookAgain().multipliedBy(2));
+    time.advance(RENEWED.pollInterval().multipliedBy(2));
     Waits.until("the watch", () -> store.watchers() == 1);
     store.free("a");
     waiter.get().close();
@@ -127,7 +127,7 @@ class ContestInterleavingTest extends EngineFixture {
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
     store.delete("a");
-    time.advance(RENEWED.lookAgain().multipliedBy(2));
+    time.advance(RENEWED.pollInterval().multipliedBy(2));
     waiter.get().close();
   }
 }

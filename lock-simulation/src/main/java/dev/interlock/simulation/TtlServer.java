@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A server that keeps locks for a term, and tells subscribers of releases: a model of Redis. */
-final class TermServer extends Server {
+/** A server that keeps locks for a TTL, and tells subscribers of releases: a model of Redis. */
+final class TtlServer extends Server {
 
   static final class Entry {
     final String id;
@@ -37,7 +37,7 @@ final class TermServer extends Server {
   /** Is notified of releases. */
   record Subscriber(Connection connection, Runnable signal) {}
 
-  TermServer(Scheduler scheduler, String name) {
+  TtlServer(Scheduler scheduler, String name) {
     super(scheduler, name);
   }
 
@@ -72,7 +72,7 @@ final class TermServer extends Server {
     return entry;
   }
 
-  Answer acquire(String name, String id, String holder, long term) {
+  Answer acquire(String name, String id, String holder, long ttl) {
     requireWilling();
     Entry entry = live(name);
     if (entry != null) {
@@ -81,7 +81,7 @@ final class TermServer extends Server {
           : new Answer(false, 0, entry.expiresAt - scheduler.now());
     }
     long token = counters.merge(name, 1L, Long::sum);
-    entries.put(name, new Entry(id, holder, token, scheduler.now() + term));
+    entries.put(name, new Entry(id, holder, token, scheduler.now() + ttl));
     return new Answer(true, token, 0);
   }
 
@@ -93,7 +93,7 @@ final class TermServer extends Server {
   }
 
   /** Null if it was renewed; else what is wrong. */
-  @Nullable String renew(String name, String id, long term) {
+  @Nullable String renew(String name, String id, long ttl) {
     requireWilling();
     Entry entry = live(name);
     if (entry == null || !entry.id.equals(id)) {
@@ -102,7 +102,7 @@ final class TermServer extends Server {
     if (entry.revoked) {
       return "it was revoked";
     }
-    entry.expiresAt = scheduler.now() + term;
+    entry.expiresAt = scheduler.now() + ttl;
     return null;
   }
 

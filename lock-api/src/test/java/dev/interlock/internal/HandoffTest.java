@@ -15,7 +15,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-class HandOverTest extends EngineFixture {
+class HandoffTest extends EngineFixture {
 
   @Test
   void aReleaseServesTheNextLocalWaiterWithoutAskingTheServer() throws Exception {
@@ -33,7 +33,7 @@ class HandOverTest extends EngineFixture {
   }
 
   @Test
-  void aTurnEndsAfter63HandOvers() throws Exception {
+  void aTurnEndsAfter63Handoffs() throws Exception {
     Lease lease = acquire(RENEWED);
     long token = lease.fencingToken();
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
@@ -52,11 +52,11 @@ class HandOverTest extends EngineFixture {
   }
 
   @Test
-  void aTurnEndsAThirdOfATermAfterItsAcquisitionWhateverWasRenewed() throws Exception {
+  void aTurnEndsAThirdOfATtlAfterItsAcquisitionWhateverWasRenewed() throws Exception {
     Lease first = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(first);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     next(events, LockEvent.Renewed.class);
     first.close();
     get(waiting).close();
@@ -79,10 +79,10 @@ class HandOverTest extends EngineFixture {
     first.close();
     Lease second = get(waiting);
     BlockingQueue<LockEvent> events = eventsOf(second);
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     next(events, LockEvent.Renewed.class);
     store.delete("a");
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
     assertFalse(first.lost().isDone());
     assertEquals(ReleaseOutcome.RELEASED, first.release());
@@ -107,7 +107,7 @@ class HandOverTest extends EngineFixture {
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     store.delete("a");
-    time.advance(TERM.dividedBy(3));
+    time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, get(first.lost()).reason());
     try (Lease second = get(waiting)) {
       assertTrue(second.fencingToken() > first.fencingToken() + LeaseState.LEASES_PER_GRANT - 1);
@@ -115,7 +115,7 @@ class HandOverTest extends EngineFixture {
   }
 
   @Test
-  void handOverToAWaiterThatWasInterruptedGoesOnToTheNext() throws Exception {
+  void handoffToAWaiterThatWasInterruptedGoesOnToTheNext() throws Exception {
     Lease first = acquire(RENEWED);
     Background<Lease> interrupted = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(interrupted.thread);

@@ -28,26 +28,26 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks with terms on one server, or on a majority of several. With several a token is the highest
+ * Locks with TTLs on one server, or on a majority of several. With several a token is the highest
  * counter that was seen, and is written to a majority before the lock counts as granted.
  */
-final class TermBackend implements LockBackend {
+final class TtlBackend implements LockBackend {
 
   static final BackendInfo INFO =
       new BackendInfo(
           "model",
-          "a model of stores with terms",
+          "a model of stores with TTLs",
           Set.of(Capability.FENCING, Capability.REVOKE),
           Duration.ZERO,
           Duration.ofMillis(100),
           FailureModel.builder().build());
 
-  /** Allowance for clock drift: this fraction of a term (1/100). */
+  /** Allowance for clock drift: this fraction of a TTL (1/100). */
   private static final int DRIFT = 100;
 
   private final Machine machine;
   private final Network network;
-  private final List<TermServer> servers;
+  private final List<TtlServer> servers;
   private final Journal journal;
   private final int majority;
   private final boolean countsFromReply;
@@ -63,10 +63,10 @@ final class TermBackend implements LockBackend {
    * @param countsFromReply whether it takes what it is granted to begin with the reply, which the
    *     engine has to put right
    */
-  TermBackend(
+  TtlBackend(
       Machine machine,
       Network network,
-      List<TermServer> servers,
+      List<TtlServer> servers,
       Journal journal,
       boolean countsFromReply) {
     this.journal = journal;
@@ -122,14 +122,14 @@ final class TermBackend implements LockBackend {
    *
    * @return the answers that came
    */
-  private <R> List<R> askAll(Function<TermServer, R> question, Predicate<R> good, Deadline deadline)
+  private <R> List<R> askAll(Function<TtlServer, R> question, Predicate<R> good, Deadline deadline)
       throws InterruptedException {
     WakeUp wakeUp = new WakeUp(machine);
     List<Asked<R>> asked = new ArrayList<>();
     List<R> answers = new ArrayList<>();
     RuntimeException problem = null;
     for (int i = 0; i < servers.size(); i++) {
-      TermServer server = servers.get(i);
+      TtlServer server = servers.get(i);
       try {
         Connection connection = connection(i);
         asked.add(
@@ -195,8 +195,8 @@ final class TermBackend implements LockBackend {
     return LockBackend.super.renewAll(grants, deadline);
   }
 
-  private long certain(Duration term) {
-    return term.toNanos() - term.toNanos() / DRIFT - 2_000_000;
+  private long certain(Duration ttl) {
+    return ttl.toNanos() - ttl.toNanos() / DRIFT - 2_000_000;
   }
 
   // --- the locks ------------------------------------------------------------------------------
@@ -205,21 +205,21 @@ final class TermBackend implements LockBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     journal.asks(machine, claim, deadline);
     long sentAt = machine.nanoTime();
-    List<TermServer.Answer> answers =
+    List<TtlServer.Answer> answers =
         askAll(
             server ->
-                server.acquire(claim.name(), claim.id(), claim.holder(), claim.term().toNanos()),
-            TermServer.Answer::granted,
+                server.acquire(claim.name(), claim.id(), claim.holder(), claim.ttl().toNanos()),
+            TtlServer.Answer::granted,
             deadline);
-    List<TermServer.Answer> granted = answers.stream().filter(TermServer.Answer::granted).toList();
+    List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
-      long token = granted.stream().mapToLong(TermServer.Answer::token).max().orElseThrow();
+      long token = granted.stream().mapToLong(TtlServer.Answer::token).max().orElseThrow();
       if (servers.size() > 1) {
         askAll(server -> server.raise(claim.name(), token), answer -> true, deadline);
       }
-      Duration certain = Duration.ofNanos(certain(claim.term()));
+      Duration certain = Duration.ofNanos(certain(claim.ttl()));
       return new Attempt.Granted(
-          new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.term(), certain, true));
+          new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.ttl(), certain, true));
     }
     if (servers.size() > 1) {
       List<Boolean> given =
@@ -231,7 +231,7 @@ final class TermBackend implements LockBackend {
     List<Long> taken =
         answers.stream()
             .filter(answer -> !answer.granted())
-            .map(TermServer.Answer::busyFor)
+            .map(TtlServer.Answer::busyFor)
             .sorted()
             .toList();
     // On a split vote no client gets the lock; they retry at different times.
@@ -247,14 +247,14 @@ final class TermBackend implements LockBackend {
     List<String> answers =
         askAll(
             server -> {
-              String wrong = server.renew(claim.name(), claim.id(), claim.term().toNanos());
+              String wrong = server.renew(claim.name(), claim.id(), claim.ttl().toNanos());
               return wrong == null ? "" : wrong;
             },
             String::isEmpty,
             deadline);
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
     if (answers.size() - wrong.size() >= majority) {
-      return new Renewal.Renewed(since(sentAt) + certain(claim.term()));
+      return new Renewal.Renewed(since(sentAt) + certain(claim.ttl()));
     }
     if (wrong.size() > servers.size() - majority) {
       return new Renewal.Gone(LossReason.TAKEN, wrong.get(0));
@@ -280,7 +280,7 @@ final class TermBackend implements LockBackend {
         askAll(
             server -> {
               server.requireWilling();
-              TermServer.Entry entry = server.entry(name);
+              TtlServer.Entry entry = server.entry(name);
               return entry == null
                   ? LockState.free(name)
                   : LockState.held(name, entry.holder, entry.token, null, List.of());
@@ -327,7 +327,7 @@ final class TermBackend implements LockBackend {
 
   private void subscribe(int index, String name) {
     Connection connection = subscriptions.get(index);
-    TermServer server = servers.get(index);
+    TtlServer server = servers.get(index);
     if (connection == null || !connection.isOpen()) {
       try {
         connection = network.connect(machine, server);
@@ -339,7 +339,7 @@ final class TermBackend implements LockBackend {
       subscriptions.set(index, connection);
     }
     Connection used = connection;
-    TermServer.Subscriber me = new TermServer.Subscriber(used, () -> signal(name));
+    TtlServer.Subscriber me = new TtlServer.Subscriber(used, () -> signal(name));
     WakeUp nobody = new WakeUp(machine);
     used.send(
         nobody,
@@ -353,7 +353,7 @@ final class TermBackend implements LockBackend {
   private void unsubscribe(int index, String name) {
     Connection connection = subscriptions.get(index);
     if (connection != null && connection.isOpen()) {
-      TermServer server = servers.get(index);
+      TtlServer server = servers.get(index);
       connection.send(new WakeUp(machine), () -> server.unsubscribe(name, connection));
     }
   }
@@ -381,7 +381,7 @@ final class TermBackend implements LockBackend {
             });
   }
 
-  private TermServer server(int index) {
+  private TtlServer server(int index) {
     return servers.get(index);
   }
 

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * So many waiting threads cost the server one contender. The head leaves by {@link #pass}, which
  * makes the next waiter the head. A name without a head has no state.
  */
-final class LocalLine {
+final class LocalQueue {
 
   /** Somebody in line. Called outside of the line's own locks; must not block. */
   interface Waiter {
@@ -27,14 +27,14 @@ final class LocalLine {
     long enteredAt();
 
     /**
-     * The waiter is the head now, and must {@link LocalLine#pass} some time.
+     * The waiter is the head now, and must {@link LocalQueue#pass} some time.
      *
      * @return false if it does not want to be any more: the caller then passes for it
      */
     boolean onHead();
 
     /** The waiter holds the lock now, with the grant of the one before it, which is the head. */
-    void onHandOver(LeaseState lease);
+    void onHandoff(LeaseState lease);
 
     /** The client is being closed, and the waiter is out of line. */
     void onClose();
@@ -43,7 +43,7 @@ final class LocalLine {
   /** A head, and those behind it. Ends with it: nobody is added to a queue that has ended. */
   private static final class Queue {
     /** How the head gets the lock; one that gives up leaves it to the next. */
-    volatile @Nullable Contest contest;
+    volatile @Nullable AcquireLoop loop;
 
     /** What the head has. */
     volatile @Nullable LeaseState lease;
@@ -143,11 +143,11 @@ final class LocalLine {
     // A loop, as there may be more that do not want to than a stack is deep.
     while (queue != null) {
       Waiter next;
-      Contest left;
+      AcquireLoop left;
       synchronized (queue) {
         queue.lease = null;
         next = queue.poll(anybody -> true);
-        left = next == null ? queue.contest : null;
+        left = next == null ? queue.loop : null;
         if (next == null && left == null) {
           queue.waiters = Queue.ENDED;
           queues.remove(name, queue);
@@ -155,7 +155,7 @@ final class LocalLine {
         }
       }
       if (left != null) {
-        Timer.survive("the end of a contest", left::end);
+        Timer.survive("the end of an acquire loop", left::end);
       } else if (next != null && next.onHead()) {
         return;
       }
@@ -173,27 +173,27 @@ final class LocalLine {
     return queue == null ? null : queue.poll(fits);
   }
 
-  /** The contest of the head, or of one before it that gave up; null if there is none. */
-  @Nullable Contest contest(String name) {
+  /** The acquire loop of the head, or of one before it that gave up; null if there is none. */
+  @Nullable AcquireLoop loop(String name) {
     Queue queue = queues.get(name);
-    return queue == null ? null : queue.contest;
+    return queue == null ? null : queue.loop;
   }
 
   /** Called by the head: this is how it gets the lock. */
-  void begin(Contest contest) {
-    Queue queue = queues.get(contest.name());
+  void begin(AcquireLoop loop) {
+    Queue queue = queues.get(loop.name());
     if (queue != null) {
-      queue.contest = contest;
+      queue.loop = loop;
     }
   }
 
-  /** The contest has ended. The name may have another by now. */
-  void end(Contest contest) {
-    Queue queue = queues.get(contest.name());
+  /** The acquire loop has ended. The name may have another by now. */
+  void end(AcquireLoop loop) {
+    Queue queue = queues.get(loop.name());
     if (queue != null) {
       synchronized (queue) {
-        if (queue.contest == contest) {
-          queue.contest = null;
+        if (queue.loop == loop) {
+          queue.loop = null;
         }
       }
     }
@@ -205,13 +205,13 @@ final class LocalLine {
     return queue == null ? null : queue.lease;
   }
 
-  /** Called by the head, or for whoever is the head now. This ends the contest. */
+  /** Called by the head, or for whoever is the head now. This ends the acquire loop. */
   void begin(LeaseState lease) {
     Queue queue = queues.get(lease.name());
     if (queue != null) {
       synchronized (queue) {
         queue.lease = lease;
-        queue.contest = null;
+        queue.loop = null;
       }
     }
   }
@@ -228,8 +228,8 @@ final class LocalLine {
     }
   }
 
-  Stream<Contest> contests() {
-    return queues.values().stream().map(queue -> queue.contest).filter(Objects::nonNull);
+  Stream<AcquireLoop> loops() {
+    return queues.values().stream().map(queue -> queue.loop).filter(Objects::nonNull);
   }
 
   Stream<LeaseState> leases() {
@@ -246,8 +246,8 @@ final class LocalLine {
   /** Whether somebody contends for the lock without trouble, or holds it. */
   boolean isBusy(String name) {
     Queue queue = queues.get(name);
-    Contest contest = queue == null ? null : queue.contest;
-    return queue != null && (contest == null || contest.trouble() == null);
+    AcquireLoop loop = queue == null ? null : queue.loop;
+    return queue != null && (loop == null || loop.trouble() == null);
   }
 
   /** Whether somebody may stand behind the head; false only if nobody does. */

@@ -6,11 +6,11 @@ import dev.interlock.internal.ClientFactory;
 
 /**
  * Opens clients that go by other clocks than the JVM's, for tests: of what happens when a machine
- * sleeps, or without waiting for terms to pass.
+ * sleeps, or without waiting for TTLs to pass.
  */
-public final class ClientsOnAClock {
+public final class ClientsWithTimeSource {
 
-  private ClientsOnAClock() {}
+  private ClientsWithTimeSource() {}
 
   /**
    * Does what {@link LockClient#open(String, LockOptions)} does, on the given clocks.

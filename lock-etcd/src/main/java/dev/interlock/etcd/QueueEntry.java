@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * It is then known by its value, which nobody else's has; and if it is not there, the session's key
  * is written, without which that transaction does nothing when it arrives.
  */
-final class Ticket {
+final class QueueEntry {
 
   private final Claim claim;
   private final LockKeys keys;
@@ -26,7 +26,7 @@ final class Ticket {
   private volatile long ownLease;
   private volatile boolean leftSession;
 
-  Ticket(Claim claim, LockKeys keys, Session session, int number, WakeUp wakeUp) {
+  QueueEntry(Claim claim, LockKeys keys, Session session, int number, WakeUp wakeUp) {
     this.claim = claim;
     this.keys = keys;
     this.session = session;
@@ -36,9 +36,9 @@ final class Ticket {
     this.value = LockKeys.bytes(claim.id() + '|' + claim.holder());
   }
 
-  /** The claim's present ticket, or null if it has nothing on etcd. */
-  static @Nullable Ticket of(Claim claim) {
-    return claim.attachment() instanceof Ticket ticket ? ticket : null;
+  /** The claim's present queue entry, or null if it has nothing on etcd. */
+  static @Nullable QueueEntry of(Claim claim) {
+    return claim.attachment() instanceof QueueEntry entry ? entry : null;
   }
 
   Claim claim() {
@@ -58,7 +58,7 @@ final class Ticket {
     return number;
   }
 
-  /** Signalled when it may be the ticket's turn, or its place is gone. */
+  /** Signalled when it may be the queue entry's turn, or its place is gone. */
   WakeUp wakeUp() {
     return wakeUp;
   }
@@ -80,7 +80,7 @@ final class Ticket {
     revision = at;
   }
 
-  /** The lease that the key hangs on: the session's, or one of its own for a fixed term. */
+  /** The lease that the key hangs on: the session's, or one of its own for a fixed TTL. */
   long lease() {
     return ownLease == 0 ? session.lease() : ownLease;
   }

@@ -43,7 +43,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The client: what it holds, what it waits for, and the parts that do the work. */
-final class Engine implements LockClient {
+final class DefaultLockClient implements LockClient {
 
   /** How many requests at once a client sends that is being closed. */
   private static final int RELEASERS = 16;
@@ -60,18 +60,18 @@ final class Engine implements LockClient {
   final Cleanup cleanup;
   final Notifier notifier;
   final LeaseLog leaseLog;
-  final LocalLine line = new LocalLine();
+  final LocalQueue line = new LocalQueue();
   final ThreadHolds threadHolds = new ThreadHolds();
   final ClaimIds claimIds;
   final CallSites callSites;
 
-  /** For the thread that closes the client: a contest or a lease has ended. */
+  /** For the thread that closes the client: an acquire loop or a lease has ended. */
   private final WakeUp ended;
 
   private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  Engine(BackendFactory factory, LockOptions options, TimeSource time) {
+  DefaultLockClient(BackendFactory factory, LockOptions options, TimeSource time) {
     this.options = requireNonNull(options, "options");
     this.platform = Platform.on(time);
     this.ended = new WakeUp(platform);
@@ -100,7 +100,7 @@ final class Engine implements LockClient {
 
     @Override
     public void lost(Claim claim, LossReason reason, String detail) {
-      Engine.this.lost(claim, reason, detail);
+      DefaultLockClient.this.lost(claim, reason, detail);
     }
   }
 
@@ -211,12 +211,12 @@ final class Engine implements LockClient {
     LeaseState lease = null;
     try {
       ensureOpen();
-      Contest contest = line.contest(request.name());
-      if (contest == null) {
-        contest = new Contest(this, request.name());
-        line.begin(contest);
+      AcquireLoop loop = line.loop(request.name());
+      if (loop == null) {
+        loop = new AcquireLoop(this, request.name());
+        line.begin(loop);
       }
-      lease = contest.run(request);
+      lease = loop.run(request);
     } finally {
       if (lease == null) {
         pass(request.name());
@@ -232,8 +232,8 @@ final class Engine implements LockClient {
 
   /** What it comes to when the time has passed behind another thread of this client. */
   @Nullable LeaseState timedOutInLine(Request request) {
-    Contest contest = line.contest(request.name());
-    LockUnavailableException trouble = contest == null ? null : contest.trouble();
+    AcquireLoop loop = line.loop(request.name());
+    LockUnavailableException trouble = loop == null ? null : loop.trouble();
     if (trouble != null) {
       throw unavailable("the store could not be asked in time", trouble);
     }
@@ -305,10 +305,10 @@ final class Engine implements LockClient {
   }
 
   void lost(Claim claim, LossReason reason, String detail) {
-    Contest contest = line.contest(claim.name());
-    if (contest != null) {
+    AcquireLoop loop = line.loop(claim.name());
+    if (loop != null) {
       // Its lease may begin just now: before the loss was noted here, or after, when it is seen.
-      contest.lost(claim, reason, detail);
+      loop.lost(claim, reason, detail);
     }
     LeaseState lease = line.lease(claim.name());
     if (lease != null && lease.grant().claim().id().equals(claim.id())) {
@@ -436,7 +436,7 @@ final class Engine implements LockClient {
   }
 
   /** For a waiter that got in line while the client was being closed. */
-  void ensureLineServed(LocalLine.Waiter waiter) {
+  void ensureLineServed(LocalQueue.Waiter waiter) {
     if (closed.get() && line.leave(waiter.request().name(), waiter)) {
       waiter.onClose();
     }
@@ -456,19 +456,19 @@ final class Engine implements LockClient {
     boolean interrupted = Thread.interrupted();
     try {
       Deadline drained = in(drain);
-      Deadline contestsEnded = requestDeadline();
-      line.drain().forEach(LocalLine.Waiter::onClose);
-      line.contests().forEach(Contest::stop);
-      while (isInterruptedWhileEnding(line::contests, contestsEnded)) {
+      Deadline loopsEnded = requestDeadline();
+      line.drain().forEach(LocalQueue.Waiter::onClose);
+      line.loops().forEach(AcquireLoop::stop);
+      while (isInterruptedWhileEnding(line::loops, loopsEnded)) {
         interrupted = true;
       }
-      Duration left = requestTimeout().plus(contestsEnded.remaining());
+      Duration left = requestTimeout().plus(loopsEnded.remaining());
       interrupted = interrupted || isInterruptedWhileEnding(line::leases, drained);
       Deadline deadline = in(left);
       endLeases(deadline);
       interrupted |= isInterruptedWhileEnding(line::leases, deadline);
       if (line.leases().findAny().isPresent() || deadline.hasPassed()) {
-        log.warn("closed before all leases were released; the rest end with their terms");
+        log.warn("closed before all leases were released; the rest end with their TTLs");
       }
       cleanup.finish(deadline);
       leaseLog.count();
