@@ -11,5 +11,7 @@ public enum Capability {
   /** The lock lives on several nodes and goes on without a minority of them. */
   REPLICATED,
   /** {@link LockClient#revoke(String)} works: a forced release that keeps exclusion. */
-  REVOKE
+  REVOKE,
+  /** {@link LockClient#list(String)} works. */
+  LIST
 }

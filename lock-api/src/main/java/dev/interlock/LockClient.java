@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * A connection to a store that keeps locks. Opened once, shared by all threads, closed at the end.
@@ -127,6 +128,26 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalStateException if the client is closed
    */
   LockState inspect(String name);
+
+  /**
+   * Lists the locks that are held and whose names begin with a prefix, by whichever client. For
+   * diagnostics.
+   *
+   * <p>The stream is lazy: it asks the store for one page at a time, as far as it is consumed, and
+   * each request takes at most the request time-out. It is not a snapshot: a lock that is acquired
+   * or released meanwhile may be listed or not. One that stays held is listed, once. The
+   * {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows them.
+   *
+   * <p>Listing reads through the store's locks, on some stores through all its keys, so it is not
+   * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws.
+   *
+   * @param prefix what the names begin with, compared character by character; empty for all locks
+   * @return the held locks, in no particular order
+   * @throws IllegalArgumentException if no name can begin so: too long, or not well-formed Unicode
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#LIST}
+   * @throws IllegalStateException if the client is closed
+   */
+  Stream<LockState> list(String prefix);
 
   /**
    * Takes a lock away from whoever holds it, at once. <b>This breaks exclusion</b>: the holder goes

@@ -1,6 +1,7 @@
 package dev.interlock;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -17,6 +18,7 @@ public final class LockState {
   private final @Nullable String holder;
   private final @Nullable Long token;
   private final @Nullable Duration remaining;
+  private final @Nullable Instant heldSince;
   private final List<String> waiters;
 
   private LockState(
@@ -25,12 +27,14 @@ public final class LockState {
       @Nullable String holder,
       @Nullable Long token,
       @Nullable Duration remaining,
+      @Nullable Instant heldSince,
       List<String> waiters) {
     this.name = name;
     this.held = held;
     this.holder = holder;
     this.token = token;
     this.remaining = remaining;
+    this.heldSince = heldSince;
     this.waiters = List.copyOf(waiters);
   }
 
@@ -41,7 +45,7 @@ public final class LockState {
    * @return its state
    */
   public static LockState free(String name) {
-    return new LockState(name, false, null, null, null, List.of());
+    return new LockState(name, false, null, null, null, null, List.of());
   }
 
   /**
@@ -62,7 +66,27 @@ public final class LockState {
       @Nullable Long token,
       @Nullable Duration remaining,
       List<String> waiters) {
-    return new LockState(name, true, holder, token, remaining, waiters);
+    return new LockState(name, true, holder, token, remaining, null, waiters);
+  }
+
+  /**
+   * Returns this state of a held lock with the time since when it is held.
+   *
+   * @param since when the store granted the lock, by the store's clock
+   * @return a new state
+   */
+  public LockState withHeldSince(Instant since) {
+    return new LockState(name, held, holder, token, remaining, since, waiters);
+  }
+
+  /**
+   * Returns this state of a held lock with another fencing token.
+   *
+   * @param other the token
+   * @return a new state
+   */
+  public LockState withFencingToken(long other) {
+    return new LockState(name, held, holder, other, remaining, heldSince, waiters);
   }
 
   /**
@@ -112,6 +136,16 @@ public final class LockState {
   }
 
   /**
+   * Returns since when the holder's process has had the lock, by the store's clock. Renewals do not
+   * change it, nor does a handoff among that process's threads.
+   *
+   * @return the time of the grant, or empty if the lock is free or the store does not know
+   */
+  public Optional<Instant> heldSince() {
+    return Optional.ofNullable(heldSince);
+  }
+
+  /**
    * Returns the labels of the waiters that the store keeps in line, the next first.
    *
    * @return an unmodifiable list, empty if there are none or the store keeps no line
@@ -133,6 +167,8 @@ public final class LockState {
         + token
         + ", remaining "
         + remaining
+        + ", held since "
+        + heldSince
         + ", waiters "
         + waiters
         + "]";

@@ -4,7 +4,9 @@ import static com.google.common.base.Preconditions.checkArgument;
 import static java.util.Objects.requireNonNull;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
@@ -378,16 +380,24 @@ final class DefaultLockClient implements LockClient {
   @Override
   public LockState inspect(String name) {
     Names.checked(name);
-    LockState state = uninterrupted(() -> store.inspect(name, requestDeadline()));
-    if (!state.isHeld() || state.fencingToken().isEmpty()) {
-      return state;
+    return withLeaseToken(uninterrupted(() -> store.inspect(name, requestDeadline())));
+  }
+
+  /** The store's token is the grant's; the lease's is what users see. */
+  static LockState withLeaseToken(LockState state) {
+    return state.fencingToken().isEmpty()
+        ? state
+        : state.withFencingToken(state.fencingToken().getAsLong() * LeaseState.LEASES_PER_GRANT);
+  }
+
+  @Override
+  public Stream<LockState> list(String prefix) {
+    Names.checkedPrefix(prefix);
+    ensureOpen();
+    if (!info.has(Capability.LIST)) {
+      throw new UnsupportedOperationException(info.name() + " cannot list locks");
     }
-    return LockState.held(
-        name,
-        state.holder().orElse(null),
-        state.fencingToken().getAsLong() * LeaseState.LEASES_PER_GRANT,
-        state.remaining().orElse(null),
-        state.waiters());
+    return Streams.stream(new Listing(this, prefix));
   }
 
   @Override

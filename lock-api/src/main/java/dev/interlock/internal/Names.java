@@ -34,6 +34,12 @@ final class Names {
     if (name.isEmpty()) {
       throw new IllegalArgumentException("a lock's name must not be empty");
     }
+    return checkedPrefix(name);
+  }
+
+  /** Checks what names may begin with, which may be empty. */
+  static String checkedPrefix(String name) {
+    requireNonNull(name, "prefix");
     // Names are short, so a plain scan is cheap, and most are ASCII.
     int codePoints = 0;
     for (int i = 0; i < name.length(); codePoints++) {

@@ -13,12 +13,14 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** One client's view of a {@link MemoryStore}. */
 final class MemoryBackend implements QueueingBackend {
@@ -27,7 +29,12 @@ final class MemoryBackend implements QueueingBackend {
       new BackendInfo(
           "memory",
           "a table inside this JVM, first come first served",
-          Set.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.REVOKE),
+          Set.of(
+              Capability.FENCING,
+              Capability.FIFO,
+              Capability.SINGLE_WAKEUP,
+              Capability.REVOKE,
+              Capability.LIST),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder()
@@ -153,6 +160,11 @@ final class MemoryBackend implements QueueingBackend {
   @Override
   public LockState inspect(String name, Deadline deadline) {
     return store.inspect(name, now());
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline) {
+    return store.list(prefix, cursor, limit, now());
   }
 
   @Override

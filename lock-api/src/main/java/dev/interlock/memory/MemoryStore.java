@@ -4,12 +4,16 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,6 +42,7 @@ final class MemoryStore {
     private volatile boolean granted;
     private long token;
     private long grantedAt;
+    private long grantedAtWallMillis;
 
     Place(Claim claim, TimeSource time, LossListener lossListener) {
       this.claim = claim;
@@ -227,15 +232,34 @@ final class MemoryStore {
           if (current != null && current.holder != null) {
             state[0] =
                 LockState.held(
-                    name,
-                    current.holder.claim.holder(),
-                    current.holder.token(),
-                    Duration.ofNanos(current.expiresAt - now),
-                    current.line.values().stream().map(place -> place.claim.holder()).toList());
+                        name,
+                        current.holder.claim.holder(),
+                        current.holder.token(),
+                        Duration.ofNanos(current.expiresAt - now),
+                        current.line.values().stream().map(place -> place.claim.holder()).toList())
+                    .withHeldSince(Instant.ofEpochMilli(current.holder.grantedAtWallMillis));
           }
           return current;
         });
     return state[0];
+  }
+
+  /** One page of the held locks, by name; the cursor is the last name of the page before. */
+  LockPage list(String prefix, @Nullable String cursor, int limit, long now) {
+    List<LockState> page = new ArrayList<>();
+    Iterator<String> names =
+        entries.keySet().stream()
+            .filter(name -> name.startsWith(prefix))
+            .filter(name -> cursor == null || name.compareTo(cursor) > 0)
+            .sorted()
+            .iterator();
+    while (page.size() < limit && names.hasNext()) {
+      LockState state = inspect(names.next(), now);
+      if (state.isHeld()) {
+        page.add(state);
+      }
+    }
+    return new LockPage(page, names.hasNext() ? page.get(page.size() - 1).name() : null);
   }
 
   boolean forceRelease(String name, long now) {
@@ -332,6 +356,7 @@ final class MemoryStore {
     entry.revoked = false;
     place.token = TOKENS.incrementAndGet();
     place.grantedAt = now;
+    place.grantedAtWallMillis = place.time.wallMillis();
     place.granted = true; // last: whoever sees it sees the others
   }
 }

@@ -6,6 +6,7 @@ import dev.interlock.LockState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A store of locks, as one client sees it. The engine calls it from many threads at once, and does
@@ -148,6 +149,30 @@ public interface LockBackend extends AutoCloseable {
   default boolean revoke(String name, Deadline deadline) throws InterruptedException {
     throw new UnsupportedOperationException(
         info().name() + " cannot revoke a lock; force its release, or wait for its TTL");
+  }
+
+  /**
+   * Lists held locks, one bounded part at a time. Only with {@link dev.interlock.Capability#LIST}.
+   *
+   * <p>A lock that is held from before the first call until after the last one must be on at least
+   * one of the pages, whatever else comes and goes meanwhile. The engine drops repetitions. Free
+   * locks and foreign entries are left out. A state here may lack the {@linkplain
+   * LockState#waiters() waiters}, if the store would have to be asked for each lock's line.
+   *
+   * <p>The work of one call, and its answer, must be bounded by the limit however many locks the
+   * store holds, as far as the store permits that.
+   *
+   * @param prefix what the names begin with, compared character by character; empty for all names
+   * @param cursor null for the first page, then what the page before had as {@link LockPage#next};
+   *     means something to this backend alone
+   * @param limit about how many locks to answer with, or how many entries to look at, at least 1
+   * @param deadline when to give up on this page
+   * @return the page
+   * @throws InterruptedException see above
+   */
+  default LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    throw new UnsupportedOperationException(info().name() + " cannot list locks; inspect a name");
   }
 
   /**

@@ -2,21 +2,27 @@ package dev.interlock.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class MemoryStoreTest {
@@ -45,6 +51,52 @@ class MemoryStoreTest {
       assertTrue(store.size() < 100, () -> store.size() + " entries");
     } finally {
       store.close();
+    }
+  }
+
+  @Test
+  void aListingGoesOnAfterTheLastNameOfThePageBefore() {
+    MemoryStore store = MemoryStore.open("listed");
+    try {
+      for (String name : List.of("a1", "b", "a3", "a2", "a")) {
+        store.tryAcquire(
+            new MemoryStore.Place(
+                new Claim(name, "id of " + name, FIXED.ttl(), false, "test"),
+                TimeSource.system(),
+                (lost, reason, detail) -> {}),
+            0);
+      }
+      LockPage first = store.list("a", null, 2, 0);
+      assertEquals(List.of("a", "a1"), names(first));
+      LockPage second = store.list("a", first.next(), 2, 0);
+      assertEquals(List.of("a2", "a3"), names(second));
+      assertNull(second.next());
+      assertEquals(List.of(), names(store.list("", null, 9, FIXED.ttl().toNanos())));
+    } finally {
+      store.close();
+    }
+  }
+
+  private static List<String> names(LockPage page) {
+    return page.locks().stream().map(LockState::name).toList();
+  }
+
+  @Test
+  void theListingAsksForNoPageThatIsNotConsumed() throws Exception {
+    try (LockClient client = LockClient.open("memory:lazily-listed")) {
+      Instant before = Instant.ofEpochMilli(System.currentTimeMillis());
+      try (Lease a = client.lock("a").acquire()) {
+        Stream<LockState> listing = client.list("");
+        try (Lease b = client.lock("b").acquire()) {
+          List<LockState> held = listing.toList();
+          assertEquals(List.of("a", "b"), held.stream().map(LockState::name).toList());
+          assertEquals(a.fencingToken(), held.get(0).fencingToken().orElseThrow());
+          assertTrue(b.isHeld());
+          Instant since = held.get(1).heldSince().orElseThrow();
+          assertFalse(since.isBefore(before), () -> since + " is before " + before);
+        }
+      }
+      assertThrows(IllegalArgumentException.class, () -> client.list("\ud800"));
     }
   }
 

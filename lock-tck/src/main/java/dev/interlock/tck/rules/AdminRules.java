@@ -13,6 +13,13 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -20,6 +27,9 @@ import org.junit.jupiter.api.Test;
 
 /** ADMIN: looking and intervening. */
 public abstract class AdminRules extends RuleTest {
+
+  /** More than fit on one page of a listing. */
+  private static final int LISTED = 120;
 
   /**
    * For {@link dev.interlock.tck.LockTck}.
@@ -49,6 +59,11 @@ public abstract class AdminRules extends RuleTest {
             .fencingToken()
             .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
       }
+      renewNow(lease, bound());
+      assertEquals(
+          state.heldSince(),
+          answer(() -> observer.inspect(name)).heldSince(),
+          "a renewal changed since when the lock is held");
       state
           .remaining()
           .ifPresent(
@@ -112,6 +127,58 @@ public abstract class AdminRules extends RuleTest {
             "nobody got the lock after its revoked lease had ended"),
         "the successor was let in while the revoked lease was still valid");
     assertFalse(revoked.isHeld(), "a revoked lease was renewed");
+  }
+
+  @Test
+  @Rule("ADMIN-04")
+  @Requires(Capability.LIST)
+  void aListingShowsTheHeldLocksWithThePrefixAndNoOthers() {
+    LockClient observer = client();
+    LockClient holder = client(lasting().toBuilder().holder("somebody in particular").build());
+    String prefix = newName();
+    Map<String, Lease> listed = new HashMap<>();
+    for (int i = 0; i < LISTED; i++) {
+      String name = prefix + "/Ab*?[^x]\\_%.{" + i;
+      listed.put(name, acquireNow((i % 2 == 0 ? holder : observer).lock(name)));
+    }
+    listed.put(prefix, acquireNow(holder.lock(prefix)));
+    for (String other : List.of("x" + prefix, prefix.toUpperCase(Locale.ROOT), "unrelated")) {
+      acquireNow(holder.lock(other.equals("unrelated") ? newName() : other));
+    }
+    String freed = prefix + "/freed";
+    Lease released = acquireNow(holder.lock(freed));
+    assertSeenFree(observer, freed, released.release());
+
+    assertListed(observer, prefix, listed.keySet());
+    Set<String> narrower = new TreeSet<>(listed.keySet());
+    narrower.removeIf(name -> !name.startsWith(prefix + "/Ab*?[^x]\\_%.{1"));
+    assertListed(observer, prefix + "/Ab*?[^x]\\_%.{1", narrower);
+    assertListed(observer, prefix + "/ab", Set.of());
+    assertListed(observer, prefix + "/Abx", Set.of());
+    Set<String> all = new HashSet<>();
+    answer(() -> observer.list("").toList()).forEach(state -> all.add(state.name()));
+    assertTrue(all.containsAll(listed.keySet()), "the listing without a prefix lacks held locks");
+
+    LockState one = answer(() -> observer.list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
+    LockState inspected = answer(() -> observer.inspect(one.name()));
+    assertTrue(one.isHeld(), "listed, and not said to be held");
+    assertEquals(inspected.holder(), one.holder());
+    assertEquals(inspected.fencingToken(), one.fencingToken());
+    assertEquals(inspected.heldSince(), one.heldSince());
+    assertEquals(inspected.remaining().isPresent(), one.remaining().isPresent());
+  }
+
+  private void assertListed(LockClient observer, String prefix, Set<String> expected) {
+    List<String> names = answer(() -> observer.list(prefix).map(LockState::name).sorted().toList());
+    assertEquals(expected.stream().sorted().toList(), names, "what is listed under " + prefix);
+  }
+
+  @Test
+  @Rule("ADMIN-04")
+  @Requires(value = Capability.LIST, absent = true)
+  void withoutListingTheAttemptIsRefused() {
+    LockClient observer = client();
+    assertThrows(UnsupportedOperationException.class, () -> observer.list(newName()));
   }
 
   @Test

@@ -8,9 +8,11 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Passes every call on to another backend. Waiters of a subclass look again and again, whatever the
@@ -71,6 +73,12 @@ public abstract class ForwardingBackend implements LockBackend {
   @Override
   public boolean revoke(String name, Deadline deadline) throws InterruptedException {
     return right.revoke(name, deadline);
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    return right.list(prefix, cursor, limit, deadline);
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.interlock.MultiLock;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** Passes every call on to another client. */
 public abstract class ForwardingClient implements LockClient {
@@ -57,6 +58,11 @@ public abstract class ForwardingClient implements LockClient {
   @Override
   public LockState inspect(String name) {
     return right.inspect(name);
+  }
+
+  @Override
+  public Stream<LockState> list(String prefix) {
+    return right.list(prefix);
   }
 
   @Override

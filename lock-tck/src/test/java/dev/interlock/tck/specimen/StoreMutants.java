@@ -9,6 +9,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
@@ -23,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Faults of the store, or of the talk with it. */
 final class StoreMutants {
@@ -155,6 +157,23 @@ final class StoreMutants {
             .exceptRules("whether a late renewal comes in its way is chance", "LEASE-06")
             .refusedBy("LEASE-05", "the lock is still held after its release")
             .refusedBy("MULTI-02", "the first member was not released")
+            .build(),
+        Specimen.mutant("listing of one page")
+            .fault("A listing ends after its first page.")
+            .harness(
+                () ->
+                    MemoryMutant.ofBackend(
+                        right ->
+                            new ForwardingQueue(right) {
+                              @Override
+                              public LockPage list(
+                                  String prefix, @Nullable String cursor, int limit, Deadline until)
+                                  throws InterruptedException {
+                                return new LockPage(
+                                    super.list(prefix, cursor, limit, until).locks(), null);
+                              }
+                            }))
+            .refusedBy("ADMIN-04", "what is listed under")
             .build(),
         Specimen.mutant("revocation that forces")
             .fault("Revoking a lock frees it at once.")

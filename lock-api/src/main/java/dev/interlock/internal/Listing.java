@@ -1,0 +1,49 @@
+package dev.interlock.internal;
+
+import com.google.common.collect.AbstractIterator;
+import dev.interlock.LockState;
+import dev.interlock.spi.LockPage;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The held locks whose names begin with a prefix; asks for the next page when it is needed. */
+final class Listing extends AbstractIterator<LockState> {
+
+  static final int PAGE_SIZE = 100;
+
+  private final DefaultLockClient client;
+  private final String prefix;
+  private final Set<String> seen = new HashSet<>();
+  private Iterator<LockState> page = Collections.emptyIterator();
+  private @Nullable String cursor;
+  private boolean last;
+
+  Listing(DefaultLockClient client, String prefix) {
+    this.client = client;
+    this.prefix = prefix;
+  }
+
+  @Override
+  protected @Nullable LockState computeNext() {
+    while (true) {
+      while (page.hasNext()) {
+        LockState state = page.next();
+        if (seen.add(state.name())) {
+          return DefaultLockClient.withLeaseToken(state);
+        }
+      }
+      if (last) {
+        return endOfData();
+      }
+      LockPage next =
+          client.uninterrupted(
+              () -> client.store.list(prefix, cursor, PAGE_SIZE, client.requestDeadline()));
+      page = next.locks().iterator();
+      cursor = next.next();
+      last = cursor == null;
+    }
+  }
+}
