@@ -1,0 +1,321 @@
+package dev.interlock.testing;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.memory.MemoryProvider;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A lock store inside the test's JVM that fails on demand. Clients that {@link #open()} returns
+ * behave like those of a real store: the same engine waits, renews, and signals losses.
+ *
+ * <pre>{@code
+ * try (TestStore store = new TestStore(); LockClient client = store.open()) {
+ *   Lease lease = client.lock("job").acquire();
+ *   store.takeAway("job");
+ *   lease.renew();                     // throws LeaseLostException
+ *
+ *   store.goDown();
+ *   client.lock("job").tryAcquire();   // throws LockUnavailableException
+ *   store.recover();
+ * }
+ * }</pre>
+ *
+ * <p>The methods that make the store fail affect every request that begins afterwards, of all
+ * clients, until {@link #recover()}. They replace each other. Safe for use by several threads.
+ */
+public final class TestStore implements AutoCloseable {
+
+  private static final AtomicLong STORES = new AtomicLong();
+  private static final BackendInfo INFO =
+      new BackendInfo(
+          "test",
+          "a table inside the test's JVM that fails on demand",
+          Set.of(Capability.FENCING, Capability.REVOKE),
+          Duration.ZERO,
+          Duration.ofMillis(1),
+          FailureModel.builder().build());
+
+  private enum Fault {
+    NONE,
+    DOWN,
+    SILENT,
+    REPLIES_LOST
+  }
+
+  private final String name = "test-store-" + STORES.incrementAndGet();
+  private final TimeSource time;
+  private final Set<WakeUp> requests = ConcurrentHashMap.newKeySet();
+  private final Set<Watcher> watchers = ConcurrentHashMap.newKeySet();
+  private final LockClient administrator;
+  private volatile Fault fault = Fault.NONE;
+  private volatile Duration delay = Duration.ZERO;
+
+  /** Makes a store on the JVM's clocks. */
+  public TestStore() {
+    this(TimeSource.system());
+  }
+
+  /**
+   * Makes a store on other clocks, such as a {@link ManualClock}. Its clients go by them, too.
+   *
+   * @param time the clocks
+   */
+  public TestStore(TimeSource time) {
+    this.time = time;
+    this.administrator = ClientsWithTimeSource.open("memory:" + name, LockOptions.defaults(), time);
+  }
+
+  /**
+   * Opens a client with the default options.
+   *
+   * @return a client; close it before the store
+   */
+  public LockClient open() {
+    return open(LockOptions.defaults());
+  }
+
+  /**
+   * Opens a client. Each client is a party of its own, as if it ran in another process.
+   *
+   * @param options the client's options
+   * @return a client; close it before the store
+   */
+  public LockClient open(LockOptions options) {
+    return ClientsWithTimeSource.using(Backend::new, options, time);
+  }
+
+  /** Fails every request at once, without executing it, as a refused connection does. */
+  public void goDown() {
+    fail(Fault.DOWN);
+  }
+
+  /**
+   * Leaves every request unanswered: it blocks until its time-out and then fails. Requests that are
+   * still blocked when the store {@linkplain #recover() recovers} are executed then.
+   */
+  public void fallSilent() {
+    fail(Fault.SILENT);
+  }
+
+  /** Executes every request but loses the reply: the caller blocks until its time-out and fails. */
+  public void loseReplies() {
+    fail(Fault.REPLIES_LOST);
+  }
+
+  /**
+   * Delays every request before it is executed. One whose time-out is shorter fails, unexecuted.
+   *
+   * @param delay how long, zero for none
+   */
+  public void slowDown(Duration delay) {
+    this.delay = delay;
+    fail(Fault.NONE);
+  }
+
+  /** Ends every fault and every delay. */
+  public void recover() {
+    slowDown(Duration.ZERO);
+  }
+
+  private void fail(Fault next) {
+    fault = next;
+    requests.forEach(WakeUp::signal);
+  }
+
+  /**
+   * Takes a lock from its holder, as an operator or an eviction may. Works whatever the fault. The
+   * holder learns of it at its next renewal.
+   *
+   * @param lock the lock's name
+   * @return whether it was held
+   */
+  public boolean takeAway(String lock) {
+    boolean held = administrator.forceRelease(lock);
+    signal(lock);
+    return held;
+  }
+
+  /**
+   * Returns what the store knows of a lock, whatever the fault.
+   *
+   * @param lock the lock's name
+   * @return its state
+   */
+  public LockState inspect(String lock) {
+    return administrator.inspect(lock);
+  }
+
+  /**
+   * Returns how many requests have arrived and are delayed, or wait for an answer.
+   *
+   * @return the number of requests
+   */
+  public int pendingRequests() {
+    return requests.size();
+  }
+
+  private void signal(String lock) {
+    watchers.forEach(watcher -> watcher.signal(lock));
+  }
+
+  /** Ends the store. Close its clients before. */
+  @Override
+  public void close() {
+    administrator.close();
+  }
+
+  private record Watcher(String lock, WakeUp wakeUp) {
+    void signal(String released) {
+      if (lock.equals(released)) {
+        wakeUp.signal();
+      }
+    }
+  }
+
+  @FunctionalInterface
+  private interface Request<R> {
+    R execute() throws InterruptedException;
+  }
+
+  /** One client's connection, without a queue: every request passes the faults. */
+  private final class Backend implements LockBackend {
+    private final LockBackend memory;
+
+    Backend(BackendContext context) {
+      this.memory = new MemoryProvider().open(LockUri.parse("memory:" + name), context);
+    }
+
+    @Override
+    public BackendInfo info() {
+      return INFO;
+    }
+
+    @Override
+    public String endpoint() {
+      return name;
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      return ask(
+          deadline,
+          () -> {
+            Attempt attempt = memory.tryAcquire(claim, deadline);
+            return attempt instanceof Attempt.Busy
+                ? new Attempt.Busy(
+                    memory.inspect(claim.name(), deadline).remaining().orElse(Duration.ZERO))
+                : attempt;
+          });
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      return ask(deadline, () -> memory.renew(grant, deadline));
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      return ask(
+          deadline,
+          () -> {
+            boolean released = memory.release(claim, deadline);
+            signal(claim.name());
+            return released;
+          });
+    }
+
+    @Override
+    public Watch watch(String lock, WakeUp wakeUp) {
+      Watcher watcher = new Watcher(lock, wakeUp);
+      watchers.add(watcher);
+      wakeUp.signal();
+      return () -> watchers.remove(watcher);
+    }
+
+    @Override
+    public LockState inspect(String lock, Deadline deadline) throws InterruptedException {
+      return ask(deadline, () -> memory.inspect(lock, deadline));
+    }
+
+    @Override
+    public boolean forceRelease(String lock, Deadline deadline) throws InterruptedException {
+      return ask(
+          deadline,
+          () -> {
+            boolean held = memory.forceRelease(lock, deadline);
+            signal(lock);
+            return held;
+          });
+    }
+
+    @Override
+    public boolean revoke(String lock, Deadline deadline) throws InterruptedException {
+      return ask(deadline, () -> memory.revoke(lock, deadline));
+    }
+
+    @Override
+    public void close() {
+      memory.close();
+    }
+
+    private <R> R ask(Deadline deadline, Request<R> request) throws InterruptedException {
+      WakeUp change = new WakeUp(time);
+      requests.add(change);
+      try {
+        Deadline arrival = Deadline.in(time, delay);
+        while (true) {
+          switch (fault) {
+            case NONE -> {
+              if (delay.isZero() || arrival.hasPassed()) {
+                return request.execute();
+              }
+              await(change, arrival, deadline);
+            }
+            case DOWN -> throw unavailable("the test store is down");
+            case SILENT -> await(change, deadline, deadline);
+            case REPLIES_LOST -> {
+              request.execute();
+              while (true) {
+                await(change, deadline, deadline);
+              }
+            }
+          }
+        }
+      } finally {
+        requests.remove(change);
+      }
+    }
+
+    private void await(WakeUp change, Deadline until, Deadline deadline)
+        throws InterruptedException {
+      change.await(until.nanos() - deadline.nanos() < 0 ? until : deadline);
+      if (deadline.hasPassed()) {
+        throw unavailable("the test store did not answer in time");
+      }
+    }
+
+    private LockUnavailableException unavailable(String problem) {
+      return new LockUnavailableException(INFO.name(), name, problem, null);
+    }
+  }
+}

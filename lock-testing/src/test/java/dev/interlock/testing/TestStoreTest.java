@@ -1,0 +1,155 @@
+package dev.interlock.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class TestStoreTest {
+  private static final LockOptions QUICK =
+      LockOptions.builder().requestTimeout(Duration.ofMillis(50)).build();
+
+  @Test
+  void twoClientsExcludeEachOtherAndAReleaseWakesTheWaiter() throws Exception {
+    try (TestStore store = new TestStore();
+        LockClient one = store.open();
+        LockClient two = store.open()) {
+      Lease lease = one.lock("job").acquire();
+      assertEquals(Optional.empty(), two.lock("job").tryAcquire());
+      CompletableFuture<Lease> next = two.lock("job").acquireAsync();
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+      assertTrue(next.get().fencingToken() > lease.fencingToken());
+    }
+  }
+
+  @Test
+  void aLockThatIsTakenAwayIsLostAtTheNextRenewal() throws Exception {
+    try (TestStore store = new TestStore();
+        LockClient client = store.open()) {
+      Lease lease = client.lock("job").acquire();
+      assertTrue(store.takeAway("job"));
+      LeaseLostException loss = assertThrows(LeaseLostException.class, lease::renew);
+      assertEquals(LossReason.TAKEN, loss.reason());
+      assertFalse(store.takeAway("job"));
+    }
+  }
+
+  @Test
+  void aStoreThatIsDownFailsAtOnceAndServesAfterwards() throws Exception {
+    try (TestStore store = new TestStore();
+        LockClient client = store.open()) {
+      store.goDown();
+      assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+      store.recover();
+      client.lock("job").acquire().close();
+    }
+  }
+
+  @Test
+  void aSilentStoreLetsRequestsTimeOut() {
+    try (TestStore store = new TestStore();
+        LockClient client = store.open(QUICK)) {
+      store.fallSilent();
+      assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+      assertFalse(store.inspect("job").isHeld());
+    }
+  }
+
+  @Test
+  void anAcquisitionWhoseReplyIsLostIsUndoneWhenTheStoreRecovers() throws Exception {
+    try (TestStore store = new TestStore();
+        LockClient client = store.open(QUICK)) {
+      store.loseReplies();
+      assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+      store.recover();
+      client.lock("job").acquire().close(); // waits for the undo
+    }
+  }
+
+  @Test
+  void aSlowStoreAnswersLate() throws Exception {
+    ManualClock clock = new ManualClock();
+    try (TestStore store = new TestStore(clock);
+        LockClient client = store.open()) {
+      store.slowDown(Duration.ofSeconds(1));
+      CompletableFuture<Lease> slow = client.lock("job").acquireAsync();
+      while (store.pendingRequests() == 0) {
+        Thread.onSpinWait();
+      }
+      clock.advance(Duration.ofMillis(999));
+      assertFalse(store.inspect("job").isHeld());
+      clock.advance(Duration.ofMillis(1));
+      Lease lease = slow.get();
+      store.recover();
+      lease.close();
+    }
+  }
+
+  @Test
+  void aLeaseIsAtRiskAndThenLostByTheManualClock() throws Exception {
+    ManualClock clock = new ManualClock();
+    try (TestStore store = new TestStore(clock);
+        LockClient client = store.open()) {
+      BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+      Lease lease = client.lock("job").acquire();
+      lease.onEvent(events::add);
+      store.goDown();
+      clock.advance(lease.effectiveTtl().multipliedBy(3).dividedBy(4));
+      assertTrue(events.take() instanceof LockEvent.AtRisk);
+      clock.advance(lease.effectiveTtl().dividedBy(4));
+      assertEquals(LossReason.EXPIRED, lease.lost().get().reason());
+      assertTrue(events.take() instanceof LockEvent.Lost);
+    }
+  }
+
+  @Test
+  void renewalsFollowTheManualClock() throws Exception {
+    ManualClock clock = new ManualClock();
+    try (TestStore store = new TestStore(clock);
+        LockClient client = store.open()) {
+      BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+      Lease lease = client.lock("job").acquire();
+      lease.onEvent(events::add);
+      for (int i = 0; i < 10; i++) {
+        clock.advance(lease.effectiveTtl().dividedBy(3));
+        assertTrue(events.take() instanceof LockEvent.Renewed);
+      }
+      assertTrue(lease.isHeld());
+    }
+  }
+
+  @Test
+  void aMachineThatSleptLosesItsLease() throws Exception {
+    ManualClock clock = new ManualClock();
+    try (TestStore store = new TestStore(clock);
+        LockClient client = store.open()) {
+      Lease lease = client.lock("job").acquire();
+      clock.sleepMachine(lease.effectiveTtl().plusSeconds(1));
+      assertFalse(lease.isHeld());
+      assertEquals(LossReason.SUSPENDED, lease.lost().get().reason());
+    }
+  }
+
+  @Test
+  void aClockIsNotSetBack() {
+    assertThrows(
+        IllegalArgumentException.class, () -> new ManualClock().advance(Duration.ofNanos(-1)));
+  }
+}
