@@ -38,7 +38,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.w3c.dom.Document;
 import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
@@ -135,18 +135,19 @@ class DocumentationTest {
     }
   }
 
+  private static List<String> pages() throws IOException {
+    try (Stream<Path> top = Files.list(TOP);
+        Stream<Path> docs = Files.walk(TOP.resolve("docs"))) {
+      return Stream.concat(top, docs)
+          .map(page -> TOP.relativize(page).toString())
+          .filter(page -> page.endsWith(".md"))
+          .sorted()
+          .toList();
+    }
+  }
+
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "README.md",
-        "docs/command-line.md",
-        "docs/contract.md",
-        "docs/guarantees.md",
-        "docs/operating.md",
-        "docs/storm.md",
-        "docs/testing.md",
-        "docs/writing-a-backend.md"
-      })
+  @MethodSource("pages")
   void noLinkLeadsNowhere(String page) throws Exception {
     List<String> links = matches(LINK.pattern(), read(page)).toList();
     for (String link : links) {
