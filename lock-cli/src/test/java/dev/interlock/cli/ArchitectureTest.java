@@ -48,6 +48,7 @@ class ArchitectureTest {
     "dev.interlock.zookeeper..",
     "dev.interlock.etcd.."
   };
+  private static final String TESTING = "dev.interlock.testing..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
   private static final String COMPARE = "dev.interlock.compare..";
@@ -122,6 +123,17 @@ class ArchitectureTest {
                             "com.google.common..",
                             "com.google.errorprone.annotations..",
                             "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void theTestingModuleKnowsTheApiAlone() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(TESTING)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(EXPORTED).or(resideInAnyPackage(TESTING, "org.jspecify.annotations.."))));
   }
 
   @Test
