@@ -27,9 +27,9 @@ import java.util.concurrent.CompletableFuture;
 public interface Acquirable<L extends Lease> {
 
   /**
-   * Waits until the lock is had. While the store cannot be reached it is asked again, with growing
-   * pauses, and the call fails when it has been unreachable for a whole {@linkplain
-   * LockOptions#ttl() TTL} on end.
+   * Acquires the lock, waiting until it is available. While the store cannot be reached it is asked
+   * again, with growing pauses; the call fails once the store has been unreachable for the
+   * {@linkplain LockOptions#outageTimeout() outage time-out} without a break.
    *
    * @return the lease; ignoring it keeps the lock until it is found unreachable
    * @throws InterruptedException if the thread is interrupted before or while waiting

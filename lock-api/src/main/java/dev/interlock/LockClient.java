@@ -47,9 +47,9 @@ public interface LockClient extends AutoCloseable {
    * time-outs.
    *
    * <p>Besides what the backend documents, the query part of every URI takes {@code ttl}, {@code
-   * requestTimeout}, {@code waitTimeout}, {@code maxHold} (durations such as {@code 500ms}, {@code
-   * 10s}, {@code 5m}), {@code autoRenew} ({@code true} or {@code false}) and {@code holder}, which
-   * take the place of the given options' values.
+   * requestTimeout}, {@code waitTimeout}, {@code outageTimeout}, {@code maxHold}, {@code
+   * pollInterval} (durations such as {@code 500ms}, {@code 10s}, {@code 5m}), {@code autoRenew}
+   * ({@code true} or {@code false}) and {@code holder}. They replace the given options' values.
    *
    * @param uri where the store is
    * @param options what holds for every lock of the client unless said otherwise per lock
@@ -76,7 +76,13 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * Names a lock, with the client's options. Does not contact the store.
+   * {@return the options that hold for every lock of this client} They include what the URI said.
+   */
+  LockOptions options();
+
+  /**
+   * Returns the lock of the given name, with the {@linkplain #options() client's options}. Does not
+   * contact the store.
    *
    * @param name 1 to 255 Unicode characters (code points), any; compared exactly
    * @return the lock
@@ -86,19 +92,25 @@ public interface LockClient extends AutoCloseable {
   DistributedLock lock(String name);
 
   /**
-   * Names a lock, with options of its own. Does not contact the store.
+   * Returns the lock of the given name, with some options changed. All others stay the {@linkplain
+   * #options() client's}. Does not contact the store.
+   *
+   * <pre>{@code
+   * DistributedLock nightly = client.lock("jobs/nightly", options -> options.maxHold(ONE_HOUR));
+   * }</pre>
    *
    * @param name 1 to 255 Unicode characters (code points), any; compared exactly
-   * @param options the lock's options; the request time-out is always the client's
+   * @param change called once, on the calling thread, with a builder that has the client's options
    * @return the lock
-   * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode
+   * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode; or
+   *     if an option changes that only a client can have: {@link LockOptions#requestTimeout()}
    * @throws IllegalStateException if the client is closed
    */
-  DistributedLock lock(String name, LockOptions options);
+  DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change);
 
   /**
-   * Names several locks, to be had all together or not at all, with the client's options. Does not
-   * contact the store.
+   * Returns a lock over several names, acquired all or nothing, with the {@linkplain #options()
+   * client's options}. Does not contact the store.
    *
    * @param names at least one name; duplicates count once
    * @return the locks as one
@@ -108,15 +120,17 @@ public interface LockClient extends AutoCloseable {
   MultiLock lockAll(Collection<String> names);
 
   /**
-   * Names several locks, to be had all together or not at all, with options of their own.
+   * Returns a lock over several names, acquired all or nothing, with some options changed. Does not
+   * contact the store.
    *
    * @param names at least one name; duplicates count once
-   * @param options the locks' options
+   * @param change changes the client's options, as in {@link #lock(String, Consumer)}
    * @return the locks as one
-   * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)} refuses
+   * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)}
+   *     refuses; or if the change is one that {@link #lock(String, Consumer)} refuses
    * @throws IllegalStateException if the client is closed
    */
-  MultiLock lockAll(Collection<String> names, LockOptions options);
+  MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change);
 
   /**
    * Asks the store who holds a lock. Blocks for at most the request time-out.

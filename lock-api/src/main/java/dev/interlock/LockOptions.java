@@ -24,6 +24,7 @@ public final class LockOptions {
   private final @Nullable Duration maxHold;
   private final Duration requestTimeout;
   private final @Nullable Duration waitTimeout;
+  private final @Nullable Duration outageTimeout;
   private final Duration pollInterval;
   private final @Nullable String holder;
 
@@ -33,6 +34,7 @@ public final class LockOptions {
     this.maxHold = builder.maxHold;
     this.requestTimeout = builder.requestTimeout;
     this.waitTimeout = builder.waitTimeout;
+    this.outageTimeout = builder.outageTimeout;
     this.pollInterval = builder.pollInterval;
     this.holder = builder.holder;
   }
@@ -67,6 +69,7 @@ public final class LockOptions {
     builder.maxHold = maxHold;
     builder.requestTimeout = requestTimeout;
     builder.waitTimeout = waitTimeout;
+    builder.outageTimeout = outageTimeout;
     builder.pollInterval = pollInterval;
     builder.holder = holder;
     return builder;
@@ -125,6 +128,15 @@ public final class LockOptions {
   }
 
   /**
+   * {@return how long the store may be unavailable, without a break, before {@link
+   * DistributedLock#acquire()} fails with {@link LockUnavailableException}} Default: the
+   * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead.
+   */
+  public Duration outageTimeout() {
+    return outageTimeout == null ? ttl : outageTimeout;
+  }
+
+  /**
    * How long a waiter relies on notifications before it looks at the lock again by itself, at most.
    * Default 1 s. It only matters for stores without a queue, and when a notification was lost.
    *
@@ -152,13 +164,15 @@ public final class LockOptions {
         && Objects.equals(maxHold, that.maxHold)
         && requestTimeout.equals(that.requestTimeout)
         && Objects.equals(waitTimeout, that.waitTimeout)
+        && Objects.equals(outageTimeout, that.outageTimeout)
         && pollInterval.equals(that.pollInterval)
         && Objects.equals(holder, that.holder);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(ttl, autoRenew, maxHold, requestTimeout, waitTimeout, pollInterval, holder);
+    return Objects.hash(
+        ttl, autoRenew, maxHold, requestTimeout, waitTimeout, outageTimeout, pollInterval, holder);
   }
 
   @Override
@@ -173,6 +187,8 @@ public final class LockOptions {
         + requestTimeout
         + ", waitTimeout="
         + waitTimeout
+        + ", outageTimeout="
+        + outageTimeout()
         + ", pollInterval="
         + pollInterval
         + ", holder="
@@ -191,6 +207,7 @@ public final class LockOptions {
     private @Nullable Duration maxHold;
     private Duration requestTimeout = Duration.ofSeconds(2);
     private @Nullable Duration waitTimeout;
+    private @Nullable Duration outageTimeout;
     private Duration pollInterval = Duration.ofSeconds(1);
     private @Nullable String holder;
 
@@ -257,6 +274,19 @@ public final class LockOptions {
     @CanIgnoreReturnValue
     public Builder waitTimeout(@Nullable Duration waitTimeout) {
       this.waitTimeout = waitTimeout == null ? null : checked("waitTimeout", waitTimeout);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#outageTimeout()}.
+     *
+     * @param outageTimeout at least 1 ms, or null for the TTL
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder outageTimeout(@Nullable Duration outageTimeout) {
+      this.outageTimeout = outageTimeout == null ? null : checked("outageTimeout", outageTimeout);
       return this;
     }
 

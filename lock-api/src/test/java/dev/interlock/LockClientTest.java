@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -95,6 +96,41 @@ class LockClientTest {
   }
 
   @Test
+  void theOptionsOfALockAreThoseOfItsClientAsFarAsTheyAreNotChanged() throws Exception {
+    String uri = "memory:derived?ttl=7s&holder=svc-a&outageTimeout=3s&pollInterval=2s";
+    try (LockClient client = LockClient.open(uri)) {
+      LockOptions expected =
+          LockOptions.builder()
+              .ttl(Duration.ofSeconds(7))
+              .holder("svc-a")
+              .outageTimeout(Duration.ofSeconds(3))
+              .pollInterval(Duration.ofSeconds(2))
+              .build();
+      assertEquals(expected, client.options());
+      Consumer<LockOptions.Builder> limited = options -> options.maxHold(Duration.ofMinutes(5));
+      try (Lease one = client.lock("a", limited).acquire();
+          Lease set = client.lockAll(List.of("b"), limited).acquire()) {
+        assertEquals(Duration.ofSeconds(7), one.effectiveTtl());
+        assertEquals(Duration.ofSeconds(7), set.effectiveTtl());
+        assertEquals(Optional.of("svc-a"), client.inspect("a").holder());
+      }
+      assertEquals(expected, client.options());
+    }
+  }
+
+  @Test
+  void aLockHasTheRequestTimeoutOfItsClient() {
+    try (LockClient client = LockClient.open("memory:refused?requestTimeout=1s")) {
+      Consumer<LockOptions.Builder> patient = o -> o.requestTimeout(Duration.ofSeconds(10));
+      IllegalArgumentException refused =
+          assertThrows(IllegalArgumentException.class, () -> client.lock("a", patient));
+      assertTrue(refused.getMessage().contains("requestTimeout"), refused.getMessage());
+      assertThrows(IllegalArgumentException.class, () -> client.lockAll(List.of("a"), patient));
+      assertEquals("a", client.lock("a", o -> o.requestTimeout(Duration.ofSeconds(1))).name());
+    }
+  }
+
+  @Test
   void optionsKeepWhatIsSet() {
     LockOptions options =
         LockOptions.builder()
@@ -103,12 +139,17 @@ class LockClientTest {
             .maxHold(Duration.ofMinutes(1))
             .requestTimeout(Duration.ofMillis(500))
             .waitTimeout(Duration.ofSeconds(7))
+            .outageTimeout(Duration.ofSeconds(9))
             .pollInterval(Duration.ofMillis(300))
             .holder("me")
             .build();
     assertEquals(options, options.toBuilder().build());
     assertEquals(options.hashCode(), options.toBuilder().build().hashCode());
     assertFalse(options.equals(options.toBuilder().holder("you").build()));
+    assertEquals(Duration.ofSeconds(9), options.outageTimeout());
+    LockOptions asLongAsTheTtl = options.toBuilder().outageTimeout(null).build();
+    assertEquals(options.ttl(), asLongAsTheTtl.outageTimeout());
+    assertFalse(options.equals(asLongAsTheTtl));
     assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder("a\nb"));
     assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder(""));
     assertThrows(

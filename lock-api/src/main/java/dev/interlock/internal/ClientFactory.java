@@ -91,7 +91,9 @@ public final class ClientFactory {
       uri.duration("ttl").ifPresent(builder::ttl);
       uri.duration("requestTimeout").ifPresent(builder::requestTimeout);
       uri.duration("waitTimeout").ifPresent(builder::waitTimeout);
+      uri.duration("outageTimeout").ifPresent(builder::outageTimeout);
       uri.duration("maxHold").ifPresent(builder::maxHold);
+      uri.duration("pollInterval").ifPresent(builder::pollInterval);
       uri.flag("autoRenew").ifPresent(builder::autoRenew);
       uri.text("holder").ifPresent(builder::holder);
     } catch (IllegalArgumentException e) {

@@ -355,26 +355,44 @@ final class DefaultLockClient implements LockClient {
   // --- the client's own methods ---------------------------------------------------------------
 
   @Override
-  public DistributedLock lock(String name) {
-    return lock(name, options);
+  public LockOptions options() {
+    return options;
   }
 
   @Override
-  public DistributedLock lock(String name, LockOptions lockOptions) {
+  public DistributedLock lock(String name) {
     ensureOpen();
-    return new LockHandle(this, Names.checked(name), requireNonNull(lockOptions, "options"));
+    return new LockHandle(this, Names.checked(name), options);
+  }
+
+  @Override
+  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+    ensureOpen();
+    return new LockHandle(this, Names.checked(name), changed(change));
   }
 
   @Override
   public MultiLock lockAll(Collection<String> names) {
-    return lockAll(names, options);
+    ensureOpen();
+    return new MultiLockHandle(this, Names.checkedSet(names), options);
   }
 
   @Override
-  public MultiLock lockAll(Collection<String> names, LockOptions lockOptions) {
+  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
     ensureOpen();
-    ImmutableList<String> sorted = Names.checkedSet(names);
-    return new MultiLockHandle(this, sorted, requireNonNull(lockOptions, "options"));
+    return new MultiLockHandle(this, Names.checkedSet(names), changed(change));
+  }
+
+  private LockOptions changed(Consumer<? super LockOptions.Builder> change) {
+    LockOptions.Builder builder = options.toBuilder();
+    requireNonNull(change, "change").accept(builder);
+    LockOptions changed = builder.build();
+    checkArgument(
+        changed.requestTimeout().equals(requestTimeout()),
+        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have %s",
+        requestTimeout(),
+        changed.requestTimeout());
+    return changed;
   }
 
   @Override

@@ -46,7 +46,7 @@ record Request(
       DefaultLockClient engine, String name, LockOptions options, @Nullable Thread owner) {
     TimeSource time = engine.platform;
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
-    return of(time, name, options, owner, wait, options.ttl(), true, LEAST_PER_REQUEST);
+    return of(time, name, options, owner, wait, options.outageTimeout(), true, LEAST_PER_REQUEST);
   }
 
   /**

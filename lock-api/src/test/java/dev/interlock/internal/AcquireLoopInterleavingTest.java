@@ -42,7 +42,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
     store.next(FakeStore.Op.ACQUIRE, takenBack);
-    try (Lease lease = engine.lock("a", FIXED).tryAcquire().orElseThrow()) {
+    try (Lease lease = engine.lock("a", like(FIXED)).tryAcquire().orElseThrow()) {
       assertTrue(lease.isHeld());
       next(events, LockEvent.Acquired.class);
       assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());

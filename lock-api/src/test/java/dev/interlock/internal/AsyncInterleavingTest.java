@@ -77,7 +77,7 @@ class AsyncInterleavingTest extends EngineFixture {
   void setsThatWaitInLineDoNotKeepAFutureAheadOfThemFromItsTurn() throws Exception {
     Lease lease = acquire(RENEWED);
     // Other settings, so that it is not handed over to but must ask the server on a thread.
-    CompletableFuture<Lease> ahead = engine.lock("a", FIXED).acquireAsync();
+    CompletableFuture<Lease> ahead = engine.lock("a", like(FIXED)).acquireAsync();
     List<CompletableFuture<Void>> sets = new ArrayList<>();
     for (int i = 0; i < 256; i++) {
       sets.add(engine.lockAll(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));

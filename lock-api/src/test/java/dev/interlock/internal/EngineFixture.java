@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 
 /** An engine on a clock that stands still, in front of a server that does as it is told. */
@@ -46,12 +47,22 @@ abstract class EngineFixture {
     return other;
   }
 
+  /** Makes one lock's options those that are given. */
+  static Consumer<LockOptions.Builder> like(LockOptions wanted) {
+    return options ->
+        options
+            .ttl(wanted.ttl())
+            .autoRenew(wanted.autoRenew())
+            .maxHold(wanted.maxHold().orElse(null))
+            .waitTimeout(wanted.waitTimeout().orElse(null));
+  }
+
   Request untilHad(LockOptions options) {
     return Request.untilHad(engine, "a", options, null);
   }
 
   Lease acquire(LockOptions options) throws InterruptedException {
-    return engine.lock("a", options).acquire();
+    return engine.lock("a", like(options)).acquire();
   }
 
   /** Lets time pass until something holds. */

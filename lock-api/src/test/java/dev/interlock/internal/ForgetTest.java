@@ -95,7 +95,7 @@ class ForgetTest extends EngineFixture {
     int many = 500;
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < many; i++) {
-      leases.add(engine.lock("a" + i, FIXED).acquire());
+      leases.add(engine.lock("a" + i, like(FIXED)).acquire());
     }
     store.down(true);
     time.advance(TTL);

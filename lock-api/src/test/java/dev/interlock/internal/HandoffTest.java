@@ -66,7 +66,7 @@ class HandoffTest extends EngineFixture {
   @Test
   void waitersWithOtherSettingsGoToTheServer() throws Exception {
     Lease first = acquire(RENEWED);
-    CompletableFuture<Lease> waiting = engine.lock("a", FIXED).acquireAsync();
+    CompletableFuture<Lease> waiting = engine.lock("a", like(FIXED)).acquireAsync();
     first.close();
     get(waiting).close();
     assertEquals(2, store.calls(FakeStore.Op.ACQUIRE));
@@ -93,7 +93,7 @@ class HandoffTest extends EngineFixture {
     Duration maxHold = Duration.ofSeconds(4);
     Lease first = acquire(RENEWED.toBuilder().maxHold(maxHold).build());
     CompletableFuture<Lease> waiting =
-        engine.lock("a", RENEWED.toBuilder().maxHold(maxHold).build()).acquireAsync();
+        engine.lock("a", like(RENEWED.toBuilder().maxHold(maxHold).build())).acquireAsync();
     time.advance(Duration.ofSeconds(2));
     first.close();
     Lease second = get(waiting);

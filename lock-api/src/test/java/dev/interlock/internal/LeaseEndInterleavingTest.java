@@ -25,7 +25,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void theMaximumHoldOfASetIsToldAtOnce() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
-    MultiLease lease = engine.lockAll(List.of("a", "b"), options).acquire();
+    MultiLease lease = engine.lockAll(List.of("a", "b"), like(options)).acquire();
     time.advance(MAX_HOLD);
     assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
   }
@@ -35,8 +35,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
     store.onSessions();
     LockOptions options = FIXED.toBuilder().maxHold(MAX_HOLD).build();
     assertEquals(
-        MAX_HOLD, engine.lockAll(List.of("a", "b"), options).acquire().remainingValidity());
-    assertEquals(MAX_HOLD, engine.lock("c", options).acquire().remainingValidity());
+        MAX_HOLD, engine.lockAll(List.of("a", "b"), like(options)).acquire().remainingValidity());
+    assertEquals(MAX_HOLD, engine.lock("c", like(options)).acquire().remainingValidity());
   }
 
   @Test
@@ -90,7 +90,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     engine.onEvent(events::add);
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
-    CompletableFuture<Lease> third = engine.lock("a", FIXED).acquireAsync();
+    CompletableFuture<Lease> third = engine.lock("a", like(FIXED)).acquireAsync();
     first.close();
     get(second).close();
     get(third).close();

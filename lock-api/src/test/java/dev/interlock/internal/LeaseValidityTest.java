@@ -42,7 +42,8 @@ class LeaseValidityTest extends EngineFixture {
   void aGrantThatComesAfterItsTtlIsUndoneAndCountsAsNotGranted() {
     store.next(FakeStore.Op.ACQUIRE, () -> time.pass(TTL));
     LockUnavailableException e =
-        assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
+        assertThrows(
+            LockUnavailableException.class, () -> engine.lock("a", like(FIXED)).tryAcquire());
     assertTrue(e.getMessage().contains("came after its TTL"), e.getMessage());
     awaitCalls(FakeStore.Op.RELEASE, 1);
     awaitFree("a");
@@ -171,7 +172,7 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void sleepBetweenRequestAndReplyOfTheGrantCountsToo() {
     store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TTL.plusMillis(1)));
-    assertThrows(LockUnavailableException.class, () -> engine.lock("a", FIXED).tryAcquire());
+    assertThrows(LockUnavailableException.class, () -> engine.lock("a", like(FIXED)).tryAcquire());
     awaitFree("a");
   }
 
@@ -214,7 +215,7 @@ class LeaseValidityTest extends EngineFixture {
     Lease first = acquire(RENEWED);
     Duration hold = Duration.ofSeconds(1);
     CompletableFuture<Lease> waiting =
-        engine.lock("a", RENEWED.toBuilder().maxHold(hold).build()).acquireAsync();
+        engine.lock("a", like(RENEWED.toBuilder().maxHold(hold).build())).acquireAsync();
     time.sleepMachine(Duration.ofSeconds(2));
     first.close();
     Lease second = get(waiting);

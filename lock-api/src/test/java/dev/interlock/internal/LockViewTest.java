@@ -20,7 +20,7 @@ class LockViewTest extends EngineFixture {
   void whatAnInterruptedLockHasWaitedCounts() throws Exception {
     store.occupy("a", TTL.multipliedBy(100));
     Duration wait = Duration.ofSeconds(6);
-    Lock view = engine.lock("a", RENEWED.toBuilder().waitTimeout(wait).build()).asLock();
+    Lock view = engine.lock("a", like(RENEWED.toBuilder().waitTimeout(wait).build())).asLock();
     Background<Boolean> waiter =
         inBackground(
             () -> {
@@ -94,7 +94,7 @@ class LockViewTest extends EngineFixture {
 
   @Test
   void whenTheLeaseIsLostEveryUnlockSaysSoAndTheLastEndsTheHold() {
-    Lock view = engine.lock("a", FIXED).asLock();
+    Lock view = engine.lock("a", like(FIXED)).asLock();
     view.lock();
     view.lock();
     time.advance(TTL);

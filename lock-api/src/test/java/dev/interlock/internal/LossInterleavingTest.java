@@ -32,7 +32,7 @@ class LossInterleavingTest {
   }
 
   private Lease acquire(LockOptions options) throws InterruptedException {
-    return engine.lock("a", options).acquire();
+    return engine.lock("a", EngineFixture.like(options)).acquire();
   }
 
   @Test

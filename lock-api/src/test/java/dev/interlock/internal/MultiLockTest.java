@@ -45,7 +45,7 @@ class MultiLockTest extends EngineFixture {
   void thoseAlreadyHeldAreRenewedWhileTheRestIsWaitedForAndOnceBeforeTheGrant() throws Exception {
     store.occupy("b", LONG);
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).acquire());
+        inBackground(() -> engine.lockAll(List.of("a", "b"), like(FIXED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     for (int i = 0; i < 9; i++) {
       int renewals = store.calls(FakeStore.Op.RENEW);
@@ -102,7 +102,7 @@ class MultiLockTest extends EngineFixture {
           throw FakeStore.noAnswer();
         });
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b", "c"), FIXED).acquire());
+        inBackground(() -> engine.lockAll(List.of("a", "b", "c"), like(FIXED)).acquire());
     Waits.until("the renewal", () -> store.calls(FakeStore.Op.RENEW) > 0);
     return waiter;
   }
@@ -163,7 +163,7 @@ class MultiLockTest extends EngineFixture {
   void oneThatIsLostWhileTheRestIsWaitedForIsTakenAgain() throws Exception {
     store.occupy("b", LONG);
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), RENEWED).acquire());
+        inBackground(() -> engine.lockAll(List.of("a", "b"), like(RENEWED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     store.delete("a");
     store.free("b");
@@ -178,7 +178,7 @@ class MultiLockTest extends EngineFixture {
   void oneThatIsLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
     store.occupy("b", LONG);
     Background<Optional<MultiLease>> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), FIXED).tryAcquire(TTL));
+        inBackground(() -> engine.lockAll(List.of("a", "b"), like(FIXED)).tryAcquire(TTL));
     Waits.until("the watch", () -> store.watchers() == 1);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     store.delete("a");

@@ -101,7 +101,7 @@ class NextHeadInQueueTest {
                         "the next head to join the line, or to be granted the lock",
                         () -> waiters() == 1 || second.join().result.isDone());
                   });
-              engine.lock("a", options).acquire().close();
+              engine.lock("a", EngineFixture.like(options)).acquire().close();
               return true;
             });
     try {

@@ -196,7 +196,7 @@ class NextHeadTest {
   @Test
   void aSleepBetweenTheGrantAndTheFirstLookOfTheWatchIsTold() throws Exception {
     intercepted.whenCalledHere("begin", () -> time.sleepMachine(TTL.plusSeconds(1)));
-    Lease lease = engine.lock("a", FIXED).acquire();
+    Lease lease = engine.lock("a", EngineFixture.like(FIXED)).acquire();
     assertTrue(intercepted.steppedIn());
     CompletableFuture<?> lost = lease.lost();
     time.advance(Duration.ofMillis(1_100));

@@ -112,7 +112,7 @@ class NoThreadTest extends EngineFixture {
 
   @Test
   void whoBecomesTheHeadWithoutAThreadIsTimedAsWell() throws Exception {
-    Lease first = client.lock("free", FIXED).acquire();
+    Lease first = client.lock("free", like(FIXED)).acquire();
     CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(BRIEF);
     first.close(); // not handed over to another kind of lease
     time.advance(BRIEF);

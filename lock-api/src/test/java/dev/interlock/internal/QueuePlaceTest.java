@@ -56,16 +56,17 @@ class QueuePlaceTest {
   }
 
   private Background<Lease> waiter(DefaultLockClient client, LockOptions options) {
-    Background<Lease> waiter = inBackground(() -> client.lock("a", options).acquire());
+    Background<Lease> waiter =
+        inBackground(() -> client.lock("a", EngineFixture.like(options)).acquire());
     time.awaitAsleep(waiter.thread);
     return waiter;
   }
 
   @Test
   void whoIsNextGoesOnFromThePlaceOfOneThatTimedOut() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
     Background<Optional<Lease>> brief =
-        inBackground(() -> engine.lock("a", RENEWED).tryAcquire(BRIEF));
+        inBackground(() -> engine.lock("a", EngineFixture.like(RENEWED)).tryAcquire(BRIEF));
     time.awaitAsleep(brief.thread);
     Background<Lease> patient = waiter(engine, RENEWED);
     Background<Lease> later = waiter(stranger, RENEWED);
@@ -82,9 +83,9 @@ class QueuePlaceTest {
 
   @Test
   void whoIsNextGoesOnFromThePlaceOfOneThatWasInterrupted() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
     Background<Lease> first = waiter(engine, RENEWED);
-    CompletableFuture<Lease> patient = engine.lock("a", RENEWED).acquireAsync();
+    CompletableFuture<Lease> patient = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Background<Lease> later = waiter(stranger, RENEWED);
     first.thread.interrupt();
     assertThrows(ExecutionException.class, first::get);
@@ -97,8 +98,8 @@ class QueuePlaceTest {
 
   @Test
   void whatIsGrantedJustAsTheHeadGivesUpGoesToTheNext() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
-    CompletableFuture<Lease> first = engine.lock("a", RENEWED).acquireAsync();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    CompletableFuture<Lease> first = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Waits.until("its place", () -> waiters() == 1);
     Background<Lease> patient = waiter(engine, RENEWED);
     held.close();
@@ -112,7 +113,7 @@ class QueuePlaceTest {
 
   @Test
   void aPlaceIsOfNoUseForAnotherKindOfLease() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
     Background<Lease> first = waiter(engine, FIXED);
     Background<Lease> patient = waiter(engine, RENEWED);
     first.thread.interrupt();
@@ -130,10 +131,10 @@ class QueuePlaceTest {
 
   @Test
   void aPlaceThatNobodyWantsIsGivenUp() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
-    CompletableFuture<Lease> first = engine.lock("a", RENEWED).acquireAsync();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    CompletableFuture<Lease> first = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Waits.until("its place", () -> waiters() == 1);
-    CompletableFuture<Lease> second = engine.lock("a", RENEWED).acquireAsync();
+    CompletableFuture<Lease> second = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     assertTrue(second.cancel(false));
     assertTrue(first.cancel(false));
     Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
@@ -143,7 +144,7 @@ class QueuePlaceTest {
 
   @Test
   void closingTheClientGivesThePlaceUp() throws Exception {
-    Lease held = holder.lock("a", LONG).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
     Background<Lease> first = waiter(engine, RENEWED);
     Background<Lease> patient = waiter(engine, RENEWED);
     first.thread.interrupt();

@@ -66,7 +66,8 @@ class RenewalTest extends EngineFixture {
 
   @Test
   void aRenewalLeavesTimeForAnother() throws Exception {
-    Lease brief = engine.lock("b", RENEWED.toBuilder().ttl(REQUEST_TIMEOUT).build()).acquire();
+    Lease brief =
+        engine.lock("b", like(RENEWED.toBuilder().ttl(REQUEST_TIMEOUT).build())).acquire();
     Lease lease = acquire(RENEWED);
     time.advance(REQUEST_TIMEOUT.dividedBy(3));
     Waits.until("a renewal", () -> !store.patience().isEmpty());
@@ -159,7 +160,7 @@ class RenewalTest extends EngineFixture {
   void manyLeasesAreRenewedInBatchesWithAtMostTwoRequestsUnderWay() throws Exception {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
-      leases.add(engine.lock("n" + i, RENEWED).tryAcquire().orElseThrow());
+      leases.add(engine.lock("n" + i, like(RENEWED)).tryAcquire().orElseThrow());
     }
     BlockingQueue<LockEvent> last = eventsOf(leases.get(leases.size() - 1));
     time.advance(INTERVAL);

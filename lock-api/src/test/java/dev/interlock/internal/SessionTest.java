@@ -73,7 +73,7 @@ class SessionTest extends EngineFixture {
   @Test
   void aSessionThatIsNotConfirmedLosesItsLeasesBeforeTheirTtl() throws Exception {
     Lease lease = acquire(RENEWED);
-    Lease fixed = engine.lock("b", FIXED).acquire();
+    Lease fixed = engine.lock("b", like(FIXED)).acquire();
     store.down(true);
     time.advance(CERTAIN.minusNanos(1));
     assertTrue(lease.isHeld());
@@ -88,7 +88,7 @@ class SessionTest extends EngineFixture {
   @Test
   void aLeaseIsHandedOverWhileTheSessionIsFresh() throws Exception {
     Lease first = acquire(RENEWED);
-    CompletableFuture<Lease> second = engine.lock("a", RENEWED).acquireAsync();
+    CompletableFuture<Lease> second = engine.lock("a", like(RENEWED)).acquireAsync();
     first.close();
     try (Lease lease = get(second)) {
       assertEquals(first.fencingToken() + 1, lease.fencingToken());
@@ -98,7 +98,7 @@ class SessionTest extends EngineFixture {
   @Test
   void aSetOfFixedTtlsLastsForItsTtl() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
-    Lease set = engine.lockAll(List.of("a", "b"), FIXED).acquire();
+    Lease set = engine.lockAll(List.of("a", "b"), like(FIXED)).acquire();
     engine.onEvent(events::add);
     for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);

@@ -124,10 +124,10 @@ class StackTest extends EngineFixture {
 
   @Test
   void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
-    MultiLease first = engine.lockAll(List.of("p", "q"), FIXED).acquire();
+    MultiLease first = engine.lockAll(List.of("p", "q"), like(FIXED)).acquire();
     List<MultiLease> sets = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
-      sets.add(engine.lockAll(List.of("x" + i, "y" + i), FIXED).acquire());
+      sets.add(engine.lockAll(List.of("x" + i, "y" + i), like(FIXED)).acquire());
     }
     time.sleepMachine(TTL.multipliedBy(2));
     assertFalse(first.isHeld());

@@ -99,7 +99,7 @@ class ThreadStartTest {
 
   @Test
   void aLongLineForWhichThereAreNoThreadsEndsInOrder() throws Exception {
-    Lease held = engine.lock("a", EngineFixture.FIXED).acquire();
+    Lease held = engine.lock("a", EngineFixture.like(EngineFixture.FIXED)).acquire();
     List<CompletableFuture<Lease>> line = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
       line.add(engine.lock("a").acquireAsync());

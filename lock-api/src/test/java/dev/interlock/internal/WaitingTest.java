@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class WaitingTest extends EngineFixture {
@@ -122,7 +123,7 @@ class WaitingTest extends EngineFixture {
   void theWaitTimeoutIsAFailure() throws Exception {
     store.occupy("a", LONG);
     LockOptions options = RENEWED.toBuilder().waitTimeout(Duration.ofSeconds(3)).build();
-    Background<Lease> waiter = inBackground(() -> engine.lock("a", options).acquire());
+    Background<Lease> waiter = inBackground(() -> engine.lock("a", like(options)).acquire());
     advanceInSteps(waiter, Duration.ofSeconds(3));
     assertInstanceOf(
         LockTimeoutException.class, assertThrows(ExecutionException.class, waiter::get).getCause());
@@ -162,6 +163,27 @@ class WaitingTest extends EngineFixture {
     assertInterrupted(contender);
     assertEquals(0, store.watchers());
     assertEquals(0, engine.line.size());
+  }
+
+  @Test
+  void howLongAnOutageIsWaitedForIsAnOptionWhichIsTheTtlByDefault() throws Exception {
+    for (Duration outage : List.of(TTL.dividedBy(3), TTL.multipliedBy(3))) {
+      assertEquals(outage, timeToFailure(options -> options.outageTimeout(outage)), "" + outage);
+    }
+    assertEquals(TTL, timeToFailure(options -> {}));
+  }
+
+  /** In whole multiples of the shortest that is expected. */
+  private Duration timeToFailure(Consumer<LockOptions.Builder> change) throws Exception {
+    store.down(true);
+    long begun = time.nanoTime();
+    Background<Lease> waiter = inBackground(() -> engine.lock("a", change).acquire());
+    advanceUntil("the end of patience", waiter.result::isDone);
+    assertInstanceOf(
+        LockUnavailableException.class,
+        assertThrows(ExecutionException.class, waiter::get).getCause());
+    Duration unit = TTL.dividedBy(3);
+    return unit.multipliedBy((time.nanoTime() - begun) / unit.toNanos());
   }
 
   @Test

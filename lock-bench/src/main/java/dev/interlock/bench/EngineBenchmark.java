@@ -3,7 +3,6 @@ package dev.interlock.bench;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.LockOptions;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -32,7 +31,7 @@ public class EngineBenchmark {
   private final LockClient client = LockClient.open("memory:engine-benchmark");
   private final DistributedLock free = client.lock("free");
   private final DistributedLock ofFixedTtl =
-      client.lock("fixed", LockOptions.builder().autoRenew(false).build());
+      client.lock("fixed", options -> options.autoRenew(false));
   private final DistributedLock busy = client.lock("busy");
   private @Nullable Lease held;
 

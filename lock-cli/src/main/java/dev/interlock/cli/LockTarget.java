@@ -20,8 +20,9 @@ final class LockTarget {
       index = "0",
       paramLabel = "URI",
       description =
-          "Where the lock is kept. Besides the backend's own parameters it takes TTL,"
-              + " requestTimeout, waitTimeout, maxHold, autoRenew and holder.")
+          "Where the lock is kept. Besides the backend's own parameters it takes ttl,"
+              + " requestTimeout, waitTimeout, outageTimeout, maxHold, pollInterval,"
+              + " autoRenew and holder.")
   @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 

@@ -103,7 +103,7 @@ final class Holder implements AutoCloseable {
       Lease lease =
           worker
               .client()
-              .lock(arguments.get(0), worker.options())
+              .lock(arguments.get(0))
               .tryAcquire(Pairs.PATIENCE)
               .orElseThrow(() -> new IllegalStateException("a lock that nobody has was busy"));
       long took = System.nanoTime();

@@ -38,7 +38,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class EndsTest {
 
   private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(4)).build();
-  private static final LockOptions FIXED = SHORT.toBuilder().autoRenew(false).build();
 
   private static LossReason reason(Lease lease) throws Exception {
     return lease.lost().get(60, TimeUnit.SECONDS).reason();
@@ -52,7 +51,7 @@ class EndsTest {
       EtcdServer server = etcd.leader();
       List<CompletableFuture<Lease>> fixed = new ArrayList<>();
       for (int i = 0; i < 300; i++) {
-        fixed.add(client.lock("fixed-" + i, FIXED).acquireAsync());
+        fixed.add(client.lock("fixed-" + i, options -> options.autoRenew(false)).acquireAsync());
       }
       Lease taken = client.lock("taken").acquire();
       assertTrue(client.forceRelease("taken"));
@@ -63,7 +62,7 @@ class EndsTest {
       Eventually.holds("the locks are gone", () -> Backends.keys(server, "interlock/lock/") == 0);
       Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
       assertEquals(0, Backends.keys(server, "interlock/"));
-      client.lock("fixed-0", FIXED).acquire().release();
+      client.lock("fixed-0", options -> options.autoRenew(false)).acquire().release();
     }
   }
 
@@ -160,15 +159,18 @@ class EndsTest {
     }
   }
 
+  private static void brief(LockOptions.Builder options) {
+    options.autoRenew(false).ttl(Duration.ofSeconds(2));
+  }
+
   /** Its key may still be there when the name is wanted again. */
   @Test
   void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
         LockClient client = LockClient.open(etcd.uri(), SHORT)) {
-      LockOptions fixed = FIXED.toBuilder().ttl(Duration.ofSeconds(2)).build();
       long token = 0;
       for (int i = 0; i < 2; i++) {
-        Lease lease = client.lock("again", fixed).acquire();
+        Lease lease = client.lock("again", EndsTest::brief).acquire();
         assertTrue(lease.fencingToken() > token);
         token = lease.fencingToken();
         assertEquals(LossReason.EXPIRED, reason(lease));

@@ -61,6 +61,10 @@ class EtcdLocksTest {
     etcd.close();
   }
 
+  private static void fixed(LockOptions.Builder options) {
+    options.autoRenew(false).ttl(Duration.ofMinutes(5));
+  }
+
   @Test
   void aClientOfTheUsersIsUsedAndNeverClosed() throws Exception {
     LockClient locks = EtcdLocks.using(own, PATIENT);
@@ -102,8 +106,7 @@ class EtcdLocksTest {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
       // Without renewal the holder does not find out.
-      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
-      Lease lease = client.lock("guarded", fixed).acquire();
+      Lease lease = client.lock("guarded", EtcdLocksTest::fixed).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "ours"));
       assertTrue(operator.forceRelease("guarded"));
@@ -122,8 +125,7 @@ class EtcdLocksTest {
   void aGuardedWriteIsRefusedBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
-      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
-      Lease lease = client.lock("stock", fixed).acquire();
+      Lease lease = client.lock("stock", EtcdLocksTest::fixed).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "1"));
       int read = stock();
@@ -165,11 +167,10 @@ class EtcdLocksTest {
 
   @Test
   void aLeaseThatIsBeingGivenBackIsGoneWhenItsClientIsClosed() throws Exception {
-    LockOptions fixed = PATIENT.toBuilder().autoRenew(false).ttl(Duration.ofMinutes(5)).build();
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
-      Lease lease = client.lock("given back", fixed).acquire();
+      Lease lease = client.lock("given back", EtcdLocksTest::fixed).acquire();
       try (NetworkFault late = proxy.delay(Direction.CLIENT_TO_SERVER, Duration.ofSeconds(1))) {
         lease.release();
         client.close();
@@ -187,8 +188,7 @@ class EtcdLocksTest {
         leases.add(client.lock("shared-" + i).acquire());
       }
       assertEquals(1, Backends.leases(server));
-      LockOptions fixed = PATIENT.toBuilder().autoRenew(false).build();
-      leases.add(client.lock("fixed", fixed).acquire());
+      leases.add(client.lock("fixed", options -> options.autoRenew(false)).acquire());
       assertEquals(2, Backends.leases(server));
       leases.forEach(Lease::release);
       Eventually.holds("the lease of the fixed TTL ends", () -> Backends.leases(server) == 1);

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
@@ -80,13 +80,13 @@ class InDoubtTest {
   void whicheverAnswerIsLostNoLeaseIsReportedLost() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.PATIENT)) {
-      LockOptions fixed = Backends.PATIENT.toBuilder().autoRenew(false).build();
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
       for (int bytes = 0; bytes <= 900; bytes += 30) {
-        for (LockOptions options : List.of(Backends.PATIENT, fixed)) {
-          client.lock("answers", options).acquire().release();
+        for (boolean autoRenew : List.of(true, false)) {
+          DistributedLock lock = client.lock("answers", options -> options.autoRenew(autoRenew));
+          lock.acquire().release();
           try (NetworkFault fault = proxy.dropAfter(Direction.SERVER_TO_CLIENT, bytes)) {
-            Lease lease = client.lock("answers", options).acquire();
+            Lease lease = lock.acquire();
             renewed(lease);
             assertTrue(lease.isHeld());
             outcomes.add(lease.release());

@@ -113,14 +113,9 @@ final class Program implements Runnable {
     done = true;
   }
 
-  private LockOptions options(Op op) {
-    Plan.Setting setting = world.plan().setting();
+  private void change(LockOptions.Builder builder, Op op) {
     world.journal().begins(label, latest(op), least(op));
-    LockOptions.Builder builder =
-        LockOptions.builder()
-            .holder(label)
-            .ttl(Duration.ofNanos(setting.ttl()))
-            .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
+    builder.holder(label).maxHold(null);
     switch (op.keeping()) {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
@@ -128,7 +123,6 @@ final class Program implements Runnable {
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
       case DEFAULT -> throw new IllegalArgumentException("it has no options");
     }
-    return builder.build();
   }
 
   /** Zero if there is none. */
@@ -180,7 +174,7 @@ final class Program implements Runnable {
             op,
             op.keeping() == Plan.Keeping.DEFAULT
                 ? client.lockAll(names)
-                : client.lockAll(names, options(op)));
+                : client.lockAll(names, options -> change(options, op)));
       }
       case CROWD -> crowd(op, client);
       case INSPECT -> {
@@ -211,7 +205,7 @@ final class Program implements Runnable {
     String name = name(op.name());
     return op.keeping() == Plan.Keeping.DEFAULT
         ? client.lock(name)
-        : client.lock(name, options(op));
+        : client.lock(name, options -> change(options, op));
   }
 
   private long timeout() {

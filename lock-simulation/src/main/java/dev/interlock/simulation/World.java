@@ -277,12 +277,13 @@ final class World {
       long extra = plan.setting().requestTimeout() / 20 / ways - plan.setting().delay();
       int count = extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().farewell();
       String prefix = machine.name() + "'s ";
-      LockOptions options =
-          LockOptions.builder().ttl(Duration.ofNanos(plan.setting().ttl())).build();
       List<Lease> leases = new ArrayList<>();
       try {
         for (int i = 0; i < count; i++) {
-          leases.add(last.lock(prefix + i, options).tryAcquire().orElseThrow());
+          leases.add(
+              last.lock(prefix + i, options -> options.holder(null).maxHold(null))
+                  .tryAcquire()
+                  .orElseThrow());
         }
       } catch (LockException e) {
         fail("WAIT-04", "the store was there, but " + describe(e));

@@ -36,14 +36,14 @@ record Assignment(
     return LockOptions.builder().ttl(ttl).requestTimeout(requestTimeout).build();
   }
 
-  /** Options of leases that are not renewed but by the program. */
-  LockOptions fixed() {
-    return options().toBuilder().autoRenew(false).build();
+  /** Lets leases run out unless the program renews them. */
+  static void fixed(LockOptions.Builder options) {
+    options.autoRenew(false);
   }
 
-  /** Options of leases that are left to run out. */
-  LockOptions passing() {
-    return fixed().toBuilder().ttl(shortTtl).build();
+  /** Lets leases run out soon. */
+  void passing(LockOptions.Builder options) {
+    options.autoRenew(false).ttl(shortTtl);
   }
 
   /** The same for a later incarnation of the client. */

@@ -214,7 +214,7 @@ final class ClientWork implements AutoCloseable {
         long requestedAt = System.nanoTime();
         try {
           open.get()
-              .lock(name, assignment.passing())
+              .lock(name, assignment::passing)
               .tryAcquire(assignment.patience())
               .ifPresent(lease -> recorder.granted(lease, requestedAt).abandoned());
         } catch (LockException e) {

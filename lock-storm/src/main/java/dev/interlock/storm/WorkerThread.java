@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /**
  * Takes locks in all ways there are, and does with them what programs do, well-behaved or not: uses
@@ -62,9 +63,7 @@ final class WorkerThread extends Thread {
   private final Journal journal;
   private final BooleanSupplier over;
   private final Random random;
-  private final LockOptions renewed;
-  private final LockOptions fixed;
-  private final LockOptions passing;
+  private final Consumer<LockOptions.Builder> passing;
 
   /** So many of a thousand leases are left to run out. */
   private int abandoned = MOST_ABANDONED;
@@ -87,9 +86,7 @@ final class WorkerThread extends Thread {
     this.journal = journal;
     this.over = over;
     this.random = random;
-    this.renewed = assignment.options();
-    this.fixed = assignment.fixed();
-    this.passing = assignment.passing();
+    this.passing = assignment::passing;
   }
 
   /** Is called after every lease that was had. */
@@ -152,7 +149,9 @@ final class WorkerThread extends Thread {
     Use use = use(name);
     boolean isFixed = random.nextInt(4) == 0;
     DistributedLock lock =
-        client.lock(name, use == Use.ABANDONED ? passing : isFixed ? fixed : renewed);
+        use == Use.ABANDONED
+            ? client.lock(name, passing)
+            : isFixed ? client.lock(name, Assignment::fixed) : client.lock(name);
     long requestedAt = System.nanoTime();
     try {
       Optional<Lease> had = take(lock);

@@ -87,7 +87,7 @@ public abstract class ApiRules extends RuleTest {
   private void refuseBadArguments(LockClient client, DistributedLock lock, MultiLock set) {
     for (String bad : List.of("", "x".repeat(256), "\uD83D", "a\uDD12", "\uDD12\uD83D")) {
       refused(() -> client.lock(bad));
-      refused(() -> client.lock(bad, lasting()));
+      refused(() -> client.lock(bad, renewed(timing().longTtl())));
       refused(() -> client.lockAll(List.of(newName(), bad)));
       refused(() -> client.inspect(bad));
       refused(() -> client.forceRelease(bad));
@@ -104,8 +104,14 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> LockOptions.builder().ttl(bad));
       refused(() -> LockOptions.builder().maxHold(bad));
       refused(() -> LockOptions.builder().waitTimeout(bad));
+      refused(() -> LockOptions.builder().outageTimeout(bad));
+      refused(() -> LockOptions.builder().pollInterval(bad));
       refused(() -> LockOptions.builder().requestTimeout(bad));
+      refused(() -> client.lock(newName(), options -> options.ttl(bad)));
     }
+    Duration other = client.options().requestTimeout().plusMillis(1);
+    refused(() -> client.lock(newName(), options -> options.requestTimeout(other)));
+    refused(() -> client.lockAll(List.of(newName()), options -> options.requestTimeout(other)));
     NullCalls.checkAll(client, lock);
   }
 

@@ -393,7 +393,9 @@ public abstract class ExclusionRules extends RuleTest {
             options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
     // Connected, and everything loaded; on a busy machine even that may take longer than the TTL.
-    acquireWithin(bound(), slow.lock(newName(), lasting()), "a free lock was not had").release();
+    acquireWithin(
+            bound(), slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not had")
+        .release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Lease> late = Optional.empty();
       try {

@@ -363,8 +363,8 @@ public abstract class FaultRules extends RuleTest {
     LockClient other = client(permissions.uri(), options);
     Lease given = acquireNow(client.lock(newName()));
     CompletableFuture<LeaseLostException> lost = given.lost();
-    Lease kept = acquireNow(client.lock(newName(), lasting()));
-    Lease renewed = acquireNow(client.lock(newName(), renewed()));
+    Lease kept = acquireNow(client.lock(newName(), renewed(timing().longTtl())));
+    Lease renewed = acquireNow(client.lock(newName(), renewed(timing().renewedTtl())));
     CompletableFuture<Optional<Lease>> waiter =
         other.lock(kept.name()).tryAcquireAsync(timing().longTtl());
     awaitInLine(client, kept.name(), 1);

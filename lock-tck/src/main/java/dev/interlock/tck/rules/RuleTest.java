@@ -42,6 +42,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -158,6 +159,11 @@ public abstract class RuleTest {
   /** Leases that are kept alive by renewal, and end soon without it. */
   final LockOptions renewed() {
     return options(timing().renewedTtl(), true);
+  }
+
+  /** Gives one lock a TTL of its own, and renewal. */
+  static Consumer<LockOptions.Builder> renewed(Duration ttl) {
+    return options -> options.ttl(ttl).autoRenew(true);
   }
 
   final LockOptions options(Duration ttl, boolean autoRenew) {

@@ -173,7 +173,7 @@ final class SpoiledAnswers {
   }
 
   void attemptInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, test.lasting()));
+    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     try (Spoil spoil = spoil()) {
       try {
         assertTrue(client.lock(name).tryAcquire().isEmpty(), "a lock that is held was granted");
@@ -187,7 +187,7 @@ final class SpoiledAnswers {
   }
 
   void waiting() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, test.lasting()));
+    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter;
     try (Spoil spoil = spoil()) {
       waiter = client.lock(name).tryAcquireAsync(untilLapsed().multipliedBy(2));
@@ -209,7 +209,7 @@ final class SpoiledAnswers {
   }
 
   void waitingInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, test.lasting()));
+    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     try (Spoil spoil = spoil()) {
       try {
         Optional<Lease> had = client.lock(name).tryAcquire(PATIENCE);
@@ -224,7 +224,7 @@ final class SpoiledAnswers {
   }
 
   void renewal() throws Exception {
-    Lease lease = test.acquireNow(client.lock(name, test.lasting()));
+    Lease lease = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
     try (Spoil spoil = spoil()) {
       try {
         lease.renew();
@@ -257,7 +257,7 @@ final class SpoiledAnswers {
   }
 
   void release() throws Exception {
-    Lease lease = test.acquireNow(client.lock(name, test.lasting()));
+    Lease lease = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
     released.add(lease.lost());
     ReleaseOutcome outcome;
     try (Spoil spoil = spoil()) {
@@ -287,7 +287,7 @@ final class SpoiledAnswers {
   }
 
   void inspection() throws Exception {
-    Lease lease = test.acquireNow(other.lock(name, test.lasting()));
+    Lease lease = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     for (boolean held : new boolean[] {true, false}) {
       try (Spoil spoil = spoil()) {
         try {
@@ -307,7 +307,7 @@ final class SpoiledAnswers {
   }
 
   void forcedRelease() throws Exception {
-    Lease forced = test.acquireNow(other.lock(name, test.lasting()));
+    Lease forced = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     boolean freed = false;
     try (Spoil spoil = spoil()) {
       try {
@@ -353,12 +353,12 @@ final class SpoiledAnswers {
     if (earlier > 0) {
       return;
     }
-    Lease held = test.acquireNow(client.lock(name, test.lasting()));
+    Lease held = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
     String second = test.newName();
-    Lease given = test.acquireNow(client.lock(second, test.lasting()));
+    Lease given = test.acquireNow(client.lock(second, RuleTest.renewed(test.timing().longTtl())));
     released.add(given.lost());
     String third = test.newName();
-    Lease others = test.acquireNow(other.lock(third, test.lasting()));
+    Lease others = test.acquireNow(other.lock(third, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter =
         client.lock(third).tryAcquireAsync(untilLapsed().multipliedBy(2));
     ReleaseOutcome outcome;

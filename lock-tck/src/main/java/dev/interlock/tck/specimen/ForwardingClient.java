@@ -26,7 +26,7 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   /**
-   * Returns what {@link #lock(String)} and {@link #lock(String, LockOptions)} return.
+   * Returns what {@link #lock(String)} and {@link #lock(String, Consumer)} return.
    *
    * @param lock the right lock
    * @return the same by default
@@ -36,13 +36,18 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
+  public LockOptions options() {
+    return right.options();
+  }
+
+  @Override
   public DistributedLock lock(String name) {
     return altered(right.lock(name));
   }
 
   @Override
-  public DistributedLock lock(String name, LockOptions options) {
-    return altered(right.lock(name, options));
+  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+    return altered(right.lock(name, change));
   }
 
   @Override
@@ -51,8 +56,8 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public MultiLock lockAll(Collection<String> names, LockOptions options) {
-    return right.lockAll(names, options);
+  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    return right.lockAll(names, change);
   }
 
   @Override
