@@ -51,6 +51,7 @@ class ArchitectureTest {
   private static final String TESTING = "dev.interlock.testing..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
+  private static final String REPORT = "dev.interlock.report..";
   private static final String COMPARE = "dev.interlock.compare..";
   private static final String STORM = "dev.interlock.storm..";
   private static final String CLI = "dev.interlock.cli..";
@@ -188,14 +189,39 @@ class ArchitectureTest {
   }
 
   @Test
-  void theComparisonAndTheStormKnowNoBackend() {
+  void theReportsKnowNoBackend() {
     check(
         noClasses()
             .that()
-            .resideInAnyPackage(COMPARE, STORM)
+            .resideInAnyPackage(REPORT, COMPARE, STORM)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(BACKENDS));
+  }
+
+  @Test
+  void theComparisonAndTheStormShareAModuleAndDoNotKnowEachOther() {
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(REPORT)
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(COMPARE, STORM));
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(COMPARE)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(STORM));
+    check(
+        noClasses()
+            .that()
+            .resideInAPackage(STORM)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(COMPARE));
   }
 
   @Test

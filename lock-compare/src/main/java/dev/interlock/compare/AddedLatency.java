@@ -1,6 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockClient;
+import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Network;
 import java.time.Duration;

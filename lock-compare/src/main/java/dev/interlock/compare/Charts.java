@@ -1,5 +1,7 @@
 package dev.interlock.compare;
 
+import dev.interlock.report.Html;
+import dev.interlock.report.Unit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -2,6 +2,10 @@ package dev.interlock.compare;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.report.Contender;
+import dev.interlock.report.Failures;
+import dev.interlock.report.Machine;
+import dev.interlock.report.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -169,13 +173,13 @@ public final class Comparison {
       throw new IllegalArgumentException(
           "name either URIs, or backends for which servers are to be started");
     }
-    List<Candidate> candidates =
-        uris.isEmpty() ? Candidate.found(clusters, backends) : Candidate.at(uris);
+    List<Contender> contenders =
+        uris.isEmpty() ? Contender.found(clusters, backends) : Contender.at(uris);
     if (directory != null) {
       requireWritable(directory);
     }
     List<KitVerdict> verdicts = kitReports.stream().map(KitVerdict::in).toList();
-    Findings findings = measure(candidates, chosen, verdicts);
+    Findings findings = measure(contenders, chosen, verdicts);
     Results results = findings.results();
     if (results.measuredAnything()) {
       out.print(TextReport.of(findings));
@@ -193,7 +197,7 @@ public final class Comparison {
   }
 
   private Findings measure(
-      List<Candidate> candidates, List<Scenario> chosen, List<KitVerdict> verdicts) {
+      List<Contender> contenders, List<Scenario> chosen, List<KitVerdict> verdicts) {
     Instant started = Instant.now();
     long begin = System.nanoTime();
     Map<String, String> machine = Machine.describe();
@@ -201,7 +205,7 @@ public final class Comparison {
     Effort shared = effort;
     boolean stopped = false;
     List<Participant> participants = List.of();
-    try (Lineup lineup = new Lineup(candidates, results, err)) {
+    try (Lineup lineup = new Lineup(contenders, results, err)) {
       try {
         lineup.open(/* strict= */ !uris.isEmpty());
         shared = effort.amongBackends(lineup.subjects().size());

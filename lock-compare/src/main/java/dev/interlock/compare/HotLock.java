@@ -1,6 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockClient;
+import dev.interlock.report.Unit;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;

@@ -4,6 +4,8 @@ import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.report.Html;
+import dev.interlock.report.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -70,7 +72,7 @@ final class HtmlReport {
   }
 
   private void scenario(Scenario scenario) {
-    Table table = Table.of(scenario, findings);
+    Table table = ScenarioTable.of(scenario, findings);
     heading(scenario.id(), scenario.title());
     page.append(Html.element("p", scenario.explanation()));
     page.append(charts.of(scenario));

@@ -2,6 +2,8 @@ package dev.interlock.compare;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.compare.Comparison.Participant;
+import dev.interlock.report.Contender;
+import dev.interlock.report.Failures;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,15 +14,15 @@ import java.util.concurrent.Future;
 
 /** The backends that take part, and their servers from start to end. */
 final class Lineup implements AutoCloseable {
-  private final List<Candidate> candidates;
+  private final List<Contender> contenders;
   private final Results results;
   private final PrintWriter err;
   private final List<Future<Subject>> opening = new ArrayList<>();
   private final List<Subject> subjects = new ArrayList<>();
   private final List<Participant> participants = new ArrayList<>();
 
-  Lineup(List<Candidate> candidates, Results results, PrintWriter err) {
-    this.candidates = candidates;
+  Lineup(List<Contender> contenders, Results results, PrintWriter err) {
+    this.contenders = contenders;
     this.results = results;
     this.err = err;
   }
@@ -51,9 +53,9 @@ final class Lineup implements AutoCloseable {
               thread.setDaemon(true);
               return thread;
             });
-    candidates.forEach(candidate -> opening.add(starters.submit(candidate::open)));
+    contenders.forEach(contender -> opening.add(starters.submit(() -> Subject.open(contender))));
     starters.shutdown();
-    for (int i = 0; i < candidates.size(); i++) {
+    for (int i = 0; i < contenders.size(); i++) {
       try {
         Subject subject = opening.get(i).get();
         subjects.add(subject);
@@ -66,17 +68,17 @@ final class Lineup implements AutoCloseable {
         if (strict && cause instanceof LockConfigurationException wrong) {
           throw wrong;
         }
-        leaveOut(candidates.get(i), Failures.describe(cause));
+        leaveOut(contenders.get(i), Failures.describe(cause));
       }
     }
   }
 
-  private void leaveOut(Candidate candidate, String why) {
+  private void leaveOut(Contender contender, String why) {
     participants.add(
         new Participant(
-            candidate.name(), candidate.scheme(), "", null, "", candidate.durability(), ""));
-    results.add(new Results.Gap("", candidate.name(), Results.Reason.FAILED, why));
-    err.println("interlock: " + candidate.name() + " is left out: " + why);
+            contender.name(), contender.scheme(), "", null, "", contender.durability(), ""));
+    results.add(new Results.Gap("", contender.name(), Results.Reason.FAILED, why));
+    err.println("interlock: " + contender.name() + " is left out: " + why);
   }
 
   private static Participant present(Subject subject) {
@@ -104,7 +106,7 @@ final class Lineup implements AutoCloseable {
         i--; // servers are not left running, however impatient the user is
       } catch (RuntimeException e) {
         err.println(
-            "interlock: " + candidates.get(i).name() + " was not ended: " + Failures.describe(e));
+            "interlock: " + contenders.get(i).name() + " was not ended: " + Failures.describe(e));
       }
     }
     if (interrupted) {

@@ -1,5 +1,7 @@
 package dev.interlock.compare;
 
+import dev.interlock.report.Table;
+
 /** The report to be pasted: {@code results.md}. */
 final class MarkdownReport {
   private MarkdownReport() {}
@@ -24,7 +26,7 @@ final class MarkdownReport {
       }
     }
     for (Scenario scenario : findings.scenarios()) {
-      Table table = Table.of(scenario, findings);
+      Table table = ScenarioTable.of(scenario, findings);
       if (!table.rows().isEmpty() || !table.notes().isEmpty()) {
         text.append("\n## ").append(scenario.title()).append("\n\n");
         text.append(scenario.explanation()).append("\n\n");

@@ -1,5 +1,7 @@
 package dev.interlock.compare;
 
+import dev.interlock.report.Unit;
+
 /**
  * Under which circumstances something was measured.
  *

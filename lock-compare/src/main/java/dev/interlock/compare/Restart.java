@@ -2,6 +2,7 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.report.Unit;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.DisposableServer;
 import java.time.Duration;

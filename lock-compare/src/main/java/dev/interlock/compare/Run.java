@@ -1,6 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockUnavailableException;
+import dev.interlock.report.Failures;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -3,6 +3,7 @@ package dev.interlock.compare;
 import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.report.Unit;
 import dev.interlock.tck.process.ProcessSignals;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,8 +3,11 @@ package dev.interlock.compare;
 import dev.interlock.BackendInfo;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.report.Contender;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.fault.Network;
@@ -25,6 +28,8 @@ final class Subject implements AutoCloseable {
   /** Long enough for every interleaved round, so that no renewal is measured by accident. */
   private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
+  private static final Duration FIRST_ANSWER = Duration.ofSeconds(30);
+
   private final String name;
   private final String scheme;
   private final String uri;
@@ -34,7 +39,7 @@ final class Subject implements AutoCloseable {
   private final String durability;
   private volatile boolean gone;
 
-  Subject(
+  private Subject(
       String name,
       String scheme,
       String uri,
@@ -49,6 +54,60 @@ final class Subject implements AutoCloseable {
     this.kit = kit;
     this.deployment = deployment;
     this.durability = durability;
+  }
+
+  /** Starts its servers, if it has any, and takes a lock to see that they serve. */
+  static Subject open(Contender contender) throws Exception {
+    Deployment deployment = contender.start() == null ? null : contender.start().get();
+    try {
+      String where = deployment == null ? contender.uri() : deployment.uri();
+      if (where == null) {
+        throw new IllegalStateException("neither a URI nor servers");
+      }
+      return deployment == null
+          ? see(contender, where, null)
+          : seePatiently(contender, where, deployment);
+    } catch (Exception e) {
+      if (deployment != null) {
+        deployment.close();
+      }
+      throw e;
+    }
+  }
+
+  /** Our own servers are there, but a driver that was just loaded may be late on a busy machine. */
+  private static Subject seePatiently(Contender contender, String where, Deployment deployment)
+      throws Exception {
+    long end = System.nanoTime() + FIRST_ANSWER.toNanos();
+    while (true) {
+      try {
+        return see(contender, where, deployment);
+      } catch (LockUnavailableException e) {
+        if (System.nanoTime() - end > 0) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static Subject see(Contender contender, String where, @Nullable Deployment deployment)
+      throws Exception {
+    Kit kit = Kit.start(Harness.at(where));
+    try (LockClient client = LockClient.open(where, options())) {
+      Optional<Lease> lease = client.lock(kit.newName()).tryAcquire(Pairs.PATIENCE);
+      lease.ifPresent(Lease::release);
+      return new Subject(
+          contender.name(),
+          contender.scheme(),
+          where,
+          client.endpoint(),
+          kit,
+          deployment,
+          contender.durability());
+    } catch (RuntimeException | InterruptedException e) {
+      kit.close();
+      throw e;
+    }
   }
 
   /** What it is called in the report; no two have the same name. */

@@ -2,6 +2,7 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

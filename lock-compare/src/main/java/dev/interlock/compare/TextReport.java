@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.report.Table;
 import java.util.Locale;
 
 /** The report for a terminal. */
@@ -9,7 +10,7 @@ final class TextReport {
   static String of(Comparison.Findings findings) {
     StringBuilder text = new StringBuilder();
     for (Scenario scenario : findings.scenarios()) {
-      Table table = Table.of(scenario, findings);
+      Table table = ScenarioTable.of(scenario, findings);
       if (!table.rows().isEmpty() || !table.notes().isEmpty()) {
         text.append('\n').append(scenario.title()).append('\n').append(table.text());
       }

@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

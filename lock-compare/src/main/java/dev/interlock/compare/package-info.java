@@ -2,8 +2,8 @@
  * What each backend costs and guarantees, measured side by side on one machine.
  *
  * <p>Start at {@link dev.interlock.compare.Comparison}. A backend takes part by being on the class
- * path; with a {@link dev.interlock.compare.ServerSource} it gets a server of its own, with a
- * {@link dev.interlock.compare.BareDriver} it is held against the least that its driver can do.
+ * path; with a {@link dev.interlock.report.ServerSource} it gets a server of its own, with a {@link
+ * dev.interlock.compare.BareDriver} it is held against the least that its driver can do.
  */
 @NullMarked
 package dev.interlock.compare;

@@ -10,6 +10,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.compare.Comparison.Outcome;
+import dev.interlock.report.Contender;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
 import java.io.PrintWriter;
@@ -143,9 +144,9 @@ class ComparisonTest {
           };
       Results results = new Results();
       List<String> said = new ArrayList<>();
-      List<Candidate> candidates = Candidate.at(List.of(redis.uri(), "memory:y"));
-      try (Subject dying = candidates.get(0).open();
-          Subject other = candidates.get(1).open()) {
+      List<Contender> contenders = Contender.at(List.of(redis.uri(), "memory:y"));
+      try (Subject dying = Subject.open(contenders.get(0));
+          Subject other = Subject.open(contenders.get(1))) {
         for (Scenario scenario : List.of(killer, new Uncontended(), new ManyLocks())) {
           scenario.run(new Run(scenario, TINY, List.of(dying, other), results, said::add));
         }

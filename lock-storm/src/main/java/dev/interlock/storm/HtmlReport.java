@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
-import dev.interlock.compare.Html;
-import dev.interlock.compare.Table;
+import dev.interlock.report.Html;
+import dev.interlock.report.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

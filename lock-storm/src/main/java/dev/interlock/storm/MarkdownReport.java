@@ -1,6 +1,6 @@
 package dev.interlock.storm;
 
-import dev.interlock.compare.Table;
+import dev.interlock.report.Table;
 
 /** The report to be pasted: {@code results.md}. */
 final class MarkdownReport {

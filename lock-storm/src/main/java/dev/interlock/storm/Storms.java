@@ -3,10 +3,10 @@ package dev.interlock.storm;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.compare.Candidate;
-import dev.interlock.compare.Failures;
-import dev.interlock.compare.Machine;
-import dev.interlock.compare.Progress;
+import dev.interlock.report.Contender;
+import dev.interlock.report.Failures;
+import dev.interlock.report.Machine;
+import dev.interlock.report.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -168,12 +168,12 @@ public final class Storms {
    * @throws InterruptedException if the thread is interrupted; to end early use {@link #stopped}
    */
   public Outcome run() throws InterruptedException {
-    List<Candidate> candidates = candidates();
+    List<Contender> contenders = contenders();
     if (directory != null) {
       requireWritable(directory);
     }
     uris.forEach(Storms::requireRight);
-    Findings findings = rage(candidates);
+    Findings findings = rage(contenders);
     if (!findings.results().isEmpty()) {
       out.print(TextReport.of(findings));
       out.flush();
@@ -189,7 +189,7 @@ public final class Storms {
     return findings.gaps().isEmpty() ? Outcome.KEPT : Outcome.PARTIAL;
   }
 
-  private List<Candidate> candidates() {
+  private List<Contender> contenders() {
     if (!uris.isEmpty() && !backends.isEmpty()) {
       throw new IllegalArgumentException(
           "name either URIs, or backends for which servers are to be started");
@@ -206,10 +206,10 @@ public final class Storms {
       throw new IllegalArgumentException(
           "from 1 to " + MOST_AT_ONCE + " storms can rage at once, not " + atOnce);
     }
-    return uris.isEmpty() ? Candidate.found(clusters, backends) : Candidate.at(uris);
+    return uris.isEmpty() ? Contender.found(clusters, backends) : Contender.at(uris);
   }
 
-  private Findings rage(List<Candidate> candidates) throws InterruptedException {
+  private Findings rage(List<Contender> contenders) throws InterruptedException {
     Instant started = Instant.now();
     long begin = System.nanoTime();
     List<StormResult> results = new ArrayList<>();
@@ -224,18 +224,18 @@ public final class Storms {
               thread.setDaemon(true);
               return thread;
             });
-    int turns = (candidates.size() + atOnce - 1) / atOnce;
+    int turns = (contenders.size() + atOnce - 1) / atOnce;
     Progress.Step step =
         new Progress.Step(
-            "storms over " + names(candidates) + " with seed " + seed,
+            "storms over " + names(contenders) + " with seed " + seed,
             lasting.plus(AROUND).multipliedBy(turns));
     try (Progress progress = new Progress(err, terminal, List.of(step))) {
       progress.next();
       List<Future<StormResult>> running = new ArrayList<>();
-      for (Candidate candidate : candidates) {
-        running.add(storms.submit(() -> one(candidate, progress)));
+      for (Contender contender : contenders) {
+        running.add(storms.submit(() -> one(contender, progress)));
       }
-      for (int i = 0; i < candidates.size(); i++) {
+      for (int i = 0; i < contenders.size(); i++) {
         try {
           StormResult result = running.get(i).get();
           results.add(result);
@@ -246,8 +246,8 @@ public final class Storms {
             throw wrong;
           }
           String why = Failures.describe(cause);
-          gaps.add(new Findings.Gap(candidates.get(i).name(), why));
-          progress.say("no storm over " + candidates.get(i).name() + ": " + why);
+          gaps.add(new Findings.Gap(contenders.get(i).name(), why));
+          progress.say("no storm over " + contenders.get(i).name() + ": " + why);
         }
       }
     } finally {
@@ -259,22 +259,22 @@ public final class Storms {
         Duration.ofNanos(System.nanoTime() - begin),
         lasting,
         seed,
-        command(candidates),
+        command(contenders),
         stopped.getAsBoolean(),
         Machine.describe(),
         results,
         gaps);
   }
 
-  private static String names(List<Candidate> candidates) {
-    return String.join(", ", candidates.stream().map(Candidate::name).toList());
+  private static String names(List<Contender> contenders) {
+    return String.join(", ", contenders.stream().map(Contender::name).toList());
   }
 
-  private String command(List<Candidate> candidates) {
+  private String command(List<Contender> contenders) {
     String what =
         uris.isEmpty()
-            ? "--backends " + String.join(",", candidates.stream().map(Candidate::name).toList())
-            : String.join(" ", candidates.stream().map(one -> one.scheme() + ":…").toList());
+            ? "--backends " + String.join(",", contenders.stream().map(Contender::name).toList())
+            : String.join(" ", contenders.stream().map(one -> one.scheme() + ":…").toList());
     return "interlock storm "
         + what
         + " --for "
@@ -284,13 +284,13 @@ public final class Storms {
         + (withinModel ? " --within-model" : "");
   }
 
-  private StormResult one(Candidate candidate, Progress progress) throws Exception {
+  private StormResult one(Contender contender, Progress progress) throws Exception {
     Path histories = Files.createTempDirectory("interlock-storm-");
     StormSettings settings =
         new StormSettings(
-            candidate.name(),
-            candidate.uri(),
-            candidate.startForFaults(),
+            contender.name(),
+            contender.uri(),
+            contender.startForFaults(),
             /* harness= */ null,
             lasting,
             seed,
@@ -299,11 +299,11 @@ public final class Storms {
             THREADS,
             histories,
             stopped,
-            line -> progress.say(candidate.name() + ": " + line));
+            line -> progress.say(contender.name() + ": " + line));
     try {
       StormResult result = StormRun.run(settings);
       if (!result.passed() && directory != null) {
-        keep(histories, directory.resolve("histories-" + candidate.name()));
+        keep(histories, directory.resolve("histories-" + contender.name()));
       }
       return result;
     } finally {

@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
-import dev.interlock.compare.Table;
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Table;
+import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package dev.interlock.storm;
 
-import dev.interlock.compare.Html;
+import dev.interlock.report.Html;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.compare.Failures;
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Failures;
+import dev.interlock.report.Unit;
 import dev.interlock.testbed.Deployment;
 import java.io.PrintStream;
 import java.time.Duration;

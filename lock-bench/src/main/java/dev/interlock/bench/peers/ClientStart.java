@@ -3,7 +3,7 @@ package dev.interlock.bench.peers;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.compare.BareDriver;
-import dev.interlock.compare.Failures;
+import dev.interlock.report.Failures;
 import dev.interlock.spi.LockUri;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,6 +1,6 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Unit;
 
 /** What a round tells of one entrant. */
 enum Figure {

@@ -1,6 +1,6 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Unit;
 import dev.interlock.testbed.RedisServer;
 import java.util.List;
 

@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
 import dev.interlock.LockClient;
-import dev.interlock.compare.Machine;
+import dev.interlock.report.Machine;
 import io.etcd.jetcd.Client;
 import io.lettuce.core.RedisClient;
 import java.lang.management.ManagementFactory;

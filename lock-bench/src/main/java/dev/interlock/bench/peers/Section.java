@@ -1,6 +1,6 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.compare.Table;
+import dev.interlock.report.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;

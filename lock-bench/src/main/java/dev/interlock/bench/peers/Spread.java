@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
 import dev.interlock.compare.Rounds;
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Unit;
 import java.util.List;
 
 /**

@@ -2,7 +2,7 @@ package dev.interlock.bench.peers;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.compare.Unit;
+import dev.interlock.report.Unit;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

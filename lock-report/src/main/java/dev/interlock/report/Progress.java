@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.PrintWriter;

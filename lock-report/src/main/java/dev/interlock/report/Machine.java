@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;

@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import java.math.BigDecimal;
 import java.math.MathContext;

@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.DeploymentBuilder;

@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

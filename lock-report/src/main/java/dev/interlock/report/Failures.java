@@ -1,4 +1,4 @@
-package dev.interlock.compare;
+package dev.interlock.report;
 
 import dev.interlock.spi.LockUri;
 import java.util.regex.Pattern;

@@ -1,0 +1,177 @@
+package dev.interlock.report;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.LockProvider;
+import dev.interlock.testbed.Deployment;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A backend that takes part, before its store has been reached.
+ *
+ * @param name unique in a report
+ * @param scheme the scheme of its URIs
+ * @param backend the name of its backend
+ * @param uri where the store is; null if its servers have to be started first
+ * @param start starts its servers; null if they are running already
+ * @param startForFaults starts servers on which many faults can be injected; null if they are
+ *     running already
+ * @param durability what its servers are known to write to disk
+ */
+public record Contender(
+    String name,
+    String scheme,
+    String backend,
+    @Nullable String uri,
+    @Nullable Supplier<? extends Deployment> start,
+    @Nullable Supplier<? extends Deployment> startForFaults,
+    String durability) {
+
+  private static final String NOT_OURS = "as its owner has configured it; not known";
+  private static final String NONE = "nothing: locks live in the process";
+
+  /**
+   * {@return a contender for each store that the user names}
+   *
+   * @throws LockConfigurationException if no backend has the scheme of a URI
+   */
+  public static List<Contender> at(List<String> uris) {
+    List<Contender> contenders = new ArrayList<>();
+    for (String uri : uris) {
+      int colon = uri.indexOf(':');
+      String scheme = colon < 0 ? "" : uri.substring(0, colon).toLowerCase(Locale.ROOT);
+      String backend =
+          providers().stream()
+              .filter(provider -> provider.schemes().contains(scheme))
+              .findFirst()
+              .map(provider -> provider.describe(scheme).name())
+              .orElseThrow(() -> unknownScheme(scheme));
+      contenders.add(new Contender(backend, scheme, backend, uri, null, null, NOT_OURS));
+    }
+    return distinct(contenders);
+  }
+
+  private static LockConfigurationException unknownScheme(String scheme) {
+    return new LockConfigurationException(
+        "no backend for the scheme \""
+            + scheme
+            + "\"; there are "
+            + providers().stream()
+                .flatMap(provider -> provider.schemes().stream())
+                .sorted()
+                .collect(Collectors.joining(", ")));
+  }
+
+  /**
+   * {@return all backends on the class path for which a {@link ServerSource} has servers, and those
+   * whose example URI needs none}
+   *
+   * @param clusters whether larger deployments take part as well
+   * @param wanted names of contenders, backends or schemes; empty for all
+   * @throws IllegalArgumentException if a wanted name is unknown
+   */
+  public static List<Contender> found(boolean clusters, List<String> wanted) {
+    List<Contender> usual = new ArrayList<>();
+    List<Contender> all = new ArrayList<>();
+    Set<String> served = new HashSet<>();
+    for (LockProvider provider : providers()) {
+      for (ServerSource.Offer offer : offers()) {
+        if (provider.schemes().contains(offer.scheme())) {
+          String backend = provider.describe(offer.scheme()).name();
+          served.add(backend);
+          Contender contender =
+              new Contender(
+                  offer.name(),
+                  offer.scheme(),
+                  backend,
+                  null,
+                  offer.start(),
+                  offer.startForFaults(),
+                  offer.durability());
+          all.add(contender);
+          if (clusters || offer.size() == ServerSource.Size.USUAL) {
+            usual.add(contender);
+          }
+        }
+      }
+    }
+    for (LockProvider provider : providers()) {
+      for (String scheme : provider.schemes().stream().sorted().toList()) {
+        BackendInfo info = provider.describe(scheme);
+        if (served.add(info.name())) {
+          String example = provider.example(scheme);
+          String durability = example.contains("://") ? NOT_OURS : NONE;
+          Contender contender =
+              new Contender(info.name(), scheme, info.name(), example, null, null, durability);
+          all.add(0, contender);
+          usual.add(0, contender);
+        }
+      }
+    }
+    return distinct(wanted.isEmpty() ? usual : chosen(all, wanted));
+  }
+
+  private static List<Contender> chosen(List<Contender> all, List<String> wanted) {
+    List<Contender> chosen = new ArrayList<>();
+    for (String name : wanted) {
+      List<Contender> named = all.stream().filter(one -> one.name().equals(name)).toList();
+      if (named.isEmpty()) {
+        named =
+            all.stream()
+                .filter(one -> one.backend().equals(name) || one.scheme().equals(name))
+                .toList();
+      }
+      if (named.isEmpty()) {
+        throw new IllegalArgumentException(
+            "there is no backend "
+                + name
+                + "; the backends are "
+                + all.stream().map(Contender::name).collect(Collectors.joining(", ")));
+      }
+      named.stream().filter(one -> !chosen.contains(one)).forEach(chosen::add);
+    }
+    return chosen;
+  }
+
+  /** Numbers those that have one name in common. */
+  private static List<Contender> distinct(List<Contender> contenders) {
+    Set<String> taken = new HashSet<>();
+    List<Contender> distinct = new ArrayList<>();
+    for (Contender one : contenders) {
+      String name = one.name;
+      for (int number = 2; !taken.add(name); number++) {
+        name = one.name + "-" + number;
+      }
+      distinct.add(
+          new Contender(
+              name,
+              one.scheme,
+              one.backend,
+              one.uri,
+              one.start,
+              one.startForFaults,
+              one.durability));
+    }
+    return distinct;
+  }
+
+  private static List<LockProvider> providers() {
+    return ServiceLoader.load(LockProvider.class).stream()
+        .map(ServiceLoader.Provider::get)
+        .toList();
+  }
+
+  private static List<ServerSource.Offer> offers() {
+    return ServiceLoader.load(ServerSource.class).stream()
+        .flatMap(provider -> provider.get().offers().stream())
+        .toList();
+  }
+}

@@ -1,0 +1,2 @@
+/** The forms of the reports. */
+package dev.interlock.report;
