@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import static com.google.common.base.Preconditions.checkArgument;
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;

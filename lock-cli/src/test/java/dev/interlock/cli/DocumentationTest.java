@@ -13,7 +13,7 @@ import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.spi.LockProvider;
-import dev.interlock.storm.BlowKind;
+import dev.interlock.storm.FaultKind;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
@@ -173,7 +173,7 @@ class DocumentationTest {
             .filter(line -> line.startsWith("| ") && !line.startsWith("| fault"))
             .flatMap(line -> Stream.of(line.split("\\|")[1].strip().split(", ")))
             .toList();
-    List<String> kinds = Stream.of(BlowKind.values()).map(BlowKind::label).toList();
+    List<String> kinds = Stream.of(FaultKind.values()).map(FaultKind::label).toList();
     assertEquals(kinds, documented);
   }
 

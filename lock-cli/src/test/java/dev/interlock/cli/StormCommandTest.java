@@ -39,7 +39,7 @@ class StormCommandTest {
     assertEquals(5, json.get("seed").getAsLong());
     assertTrue(json.get("passed").getAsBoolean());
     JsonObject storm = json.getAsJsonArray("storms").get(0).getAsJsonObject();
-    assertTrue(storm.getAsJsonObject("tally").get("grants").getAsLong() > 0, storm::toString);
+    assertTrue(storm.getAsJsonObject("operations").get("grants").getAsLong() > 0, storm::toString);
     String page = Files.readString(directory.resolve("index.html"));
     assertTrue(page.contains("<svg class=\"storm\""), "no picture");
     assertFalse(page.contains("<script"), "a script");
@@ -55,14 +55,14 @@ class StormCommandTest {
       assertEquals(0, result.exitCode(), result::toString);
       assertEquals(before, redis.info("server", "run_id"), "the server was restarted");
       JsonObject storm = results().getAsJsonArray("storms").get(0).getAsJsonObject();
-      assertFalse(storm.getAsJsonArray("blows").isEmpty(), "nothing was done at all");
+      assertFalse(storm.getAsJsonArray("faults").isEmpty(), "nothing was done at all");
       storm
-          .getAsJsonArray("blows")
+          .getAsJsonArray("faults")
           .forEach(
-              blow ->
+              fault ->
                   assertTrue(
-                      blow.getAsJsonObject().get("target").getAsString().startsWith("client-"),
-                      blow::toString));
+                      fault.getAsJsonObject().get("target").getAsString().startsWith("client-"),
+                      fault::toString));
     }
   }
 
@@ -97,7 +97,7 @@ class StormCommandTest {
     interlock.run("storm", "memory:x", "--for", "1s").assertFailed(2, "lasts from 5s");
     interlock.run("storm", "memory:x", "--for", "soon").assertFailed(2, "soon");
     interlock.run("storm", "memory:x", "--seed", "x").assertFailed(2, "--seed");
-    interlock.run("storm", "memory:x", "--at-once", "0").assertFailed(2, "from 1 to 64");
+    interlock.run("storm", "memory:x", "--at-once", "0").assertFailed(2, "must be 1 to 64");
     Path file = Files.writeString(directory.resolve("file"), "");
     interlock
         .run("storm", "memory:x", "--report", file.resolve("below").toString())

@@ -6,17 +6,17 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** What a client process is told to do, one after the other. */
+/** What a client process is reported to do, one after the other. */
 final class ClientTasks {
   /** The work of this process; it has one. */
-  private static final AtomicReference<ClientWork> WORK = new AtomicReference<>();
+  private static final AtomicReference<ClientWorkers> WORK = new AtomicReference<>();
 
   private ClientTasks() {}
 
-  private static ClientWork work() {
-    ClientWork work = WORK.get();
+  private static ClientWorkers work() {
+    ClientWorkers work = WORK.get();
     if (work == null) {
-      throw new IllegalStateException("told to go on before it was told to begin");
+      throw new IllegalStateException("reported to go on before it was reported to begin");
     }
     return work;
   }
@@ -25,12 +25,12 @@ final class ClientTasks {
   static final class Begin implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      WORK.set(ClientWork.start(Assignment.decode(arguments), worker::client, true));
+      WORK.set(ClientWorkers.start(Assignment.decode(arguments), worker::client, true));
       return "";
     }
   }
 
-  /** See {@link ClientWork#awaitWorking}. */
+  /** See {@link ClientWorkers#awaitWorking}. */
   static final class AwaitWorking implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -39,7 +39,7 @@ final class ClientTasks {
     }
   }
 
-  /** See {@link ClientWork#stop}. */
+  /** See {@link ClientWorkers#stop}. */
   static final class Stop implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -48,7 +48,7 @@ final class ClientTasks {
     }
   }
 
-  /** See {@link ClientWork#probe}. */
+  /** See {@link ClientWorkers#probe}. */
   static final class Probe implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -57,7 +57,7 @@ final class ClientTasks {
     }
   }
 
-  /** See {@link ClientWork#abandon}. */
+  /** See {@link ClientWorkers#abandon}. */
   static final class Abandon implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -66,7 +66,7 @@ final class ClientTasks {
     }
   }
 
-  /** See {@link ClientWork#awaitAbandoned}. */
+  /** See {@link ClientWorkers#awaitAbandoned}. */
   static final class AwaitAbandoned implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -75,7 +75,7 @@ final class ClientTasks {
     }
   }
 
-  /** See {@link ClientWork#close}. */
+  /** See {@link ClientWorkers#close}. */
   static final class Close implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {

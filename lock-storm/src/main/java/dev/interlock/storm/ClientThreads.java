@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 final class ClientThreads implements Client {
   private final Assignment assignment;
   private final @Nullable Network network;
-  private final ClientWork work;
+  private final ClientWorkers work;
 
   ClientThreads(Assignment assignment, @Nullable Network network, Supplier<LockClient> opener)
       throws IOException {
     this.assignment = assignment;
     this.network = network;
-    this.work = ClientWork.start(assignment, opener, false);
+    this.work = ClientWorkers.start(assignment, opener, false);
   }
 
   @Override

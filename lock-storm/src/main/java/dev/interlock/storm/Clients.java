@@ -12,7 +12,7 @@ interface Clients {
   /** How many there are. The number stays the same through kills. */
   int count();
 
-  /** What it is called in blows and holders, such as {@code client-2}. */
+  /** What it is called in faults and holders, such as {@code client-2}. */
   String name(int client);
 
   /** Whether it is a process of its own, which may be stopped and killed. */

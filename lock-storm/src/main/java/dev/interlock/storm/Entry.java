@@ -12,11 +12,11 @@ sealed interface Entry {
   /** Something that happened to a lease. */
   record OfLease(Event event) implements Entry {}
 
-  /** The loss of a lease was told. */
-  record LossTold(String lease, long at, String reason) implements Entry {}
+  /** The loss of a lease was reported. */
+  record LossReported(String lease, long at, String reason) implements Entry {}
 
-  /** The loss of a lease was not told within bound, although it says that it is not held. */
-  record LossNotTold(String lease, long unheldAt) implements Entry {}
+  /** The loss of a lease was not reported within bound, although it says that it is not held. */
+  record LossNotReported(String lease, long unheldAt) implements Entry {}
 
   /** A lease was given back. */
   record Released(String lease, String outcome) implements Entry {}
@@ -55,9 +55,9 @@ sealed interface Entry {
       return e.event.encode();
     }
     List<Object> fields;
-    if (this instanceof LossTold e) {
-      fields = List.of("told", e.lease, e.at, e.reason);
-    } else if (this instanceof LossNotTold e) {
+    if (this instanceof LossReported e) {
+      fields = List.of("reported", e.lease, e.at, e.reason);
+    } else if (this instanceof LossNotReported e) {
       fields = List.of("untold", e.lease, e.unheldAt);
     } else if (this instanceof Released e) {
       fields = List.of("released", e.lease, e.outcome);
@@ -87,8 +87,8 @@ sealed interface Entry {
   static Entry decode(String line) {
     String[] f = line.split("\t", -1);
     return switch (f[0] + f.length) {
-      case "told4" -> new LossTold(f[1], Long.parseLong(f[2]), f[3]);
-      case "untold3" -> new LossNotTold(f[1], Long.parseLong(f[2]));
+      case "told4" -> new LossReported(f[1], Long.parseLong(f[2]), f[3]);
+      case "untold3" -> new LossNotReported(f[1], Long.parseLong(f[2]));
       case "released3" -> new Released(f[1], f[2]);
       case "renewed2" -> new Renewed(f[1]);
       case "abandoned2" -> new Abandoned(f[1]);

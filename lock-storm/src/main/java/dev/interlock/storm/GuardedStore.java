@@ -23,7 +23,8 @@ import java.util.OptionalLong;
  * given.
  *
  * <p>It lives in the storm's own process and is spoken to over TCP, so that a client that is
- * stopped or killed harms nobody else, and its late writes arrive as late as they would anywhere.
+ * stopped or killed injections nobody else, and its late writes arrive as late as they would
+ * anywhere.
  */
 final class GuardedStore implements Closeable {
   private static final String REFUSED = "refused";
@@ -122,7 +123,7 @@ final class GuardedStore implements Closeable {
   }
 
   /** What the writes so far have come to. */
-  synchronized Damage damage() {
+  synchronized WriteCounts writes() {
     long guarded = 0;
     long refused = 0;
     long guardedLost = 0;
@@ -135,7 +136,7 @@ final class GuardedStore implements Closeable {
       unguarded += each.unguardedWrites;
       unguardedLost += each.unguardedWrites - each.unguarded;
     }
-    return new Damage(guarded, refused, guardedLost, unguarded, unguardedLost);
+    return new WriteCounts(guarded, refused, guardedLost, unguarded, unguardedLost);
   }
 
   @Override

@@ -10,14 +10,14 @@ import java.util.Map;
 final class HtmlReport {
   private static final String TITLE = "Lock backends in a storm";
 
-  private final Findings findings;
+  private final StormReport findings;
   private final StringBuilder page = new StringBuilder();
 
-  private HtmlReport(Findings findings) {
+  private HtmlReport(StormReport findings) {
     this.findings = findings;
   }
 
-  static String of(Findings findings) {
+  static String of(StormReport findings) {
     return new HtmlReport(findings).write();
   }
 
@@ -65,7 +65,7 @@ final class HtmlReport {
     page.append("<div class=\"charts\">\n");
     figure("Faults", Summary.faults(storm));
     figure("Slowest recoveries", Summary.recoveries(storm));
-    figure("Threads and connections, from start to end", Summary.growth(storm));
+    figure("Threads and connections, from start to end", Summary.resources(storm));
     page.append("</div>\n");
   }
 

@@ -21,7 +21,7 @@ final class JsonResults {
     this.json = json;
   }
 
-  static String of(Findings findings) {
+  static String of(StormReport findings) {
     StringWriter text = new StringWriter();
     JsonWriter json = new JsonWriter(text);
     json.setIndent("  ");
@@ -34,7 +34,7 @@ final class JsonResults {
     return text + "\n";
   }
 
-  private void write(Findings findings) throws IOException {
+  private void write(StormReport findings) throws IOException {
     json.beginObject();
     json.name("format").value(FORMAT);
     json.name("interlock").value(findings.version());
@@ -56,7 +56,7 @@ final class JsonResults {
     }
     json.endArray();
     json.name("gaps").beginArray();
-    for (Findings.Gap gap : findings.gaps()) {
+    for (StormReport.Gap gap : findings.gaps()) {
       json.beginObject();
       json.name("backend").value(gap.backend());
       json.name("why").value(gap.why());
@@ -78,8 +78,8 @@ final class JsonResults {
     json.name("passed").value(storm.passed());
     strings("clients", storm.clients());
     strings("names", storm.names());
-    tally(storm.tally());
-    damage(storm.damage());
+    operations(storm.operations());
+    writes(storm.writes());
     json.name("overlapsOutside").value(storm.overlapsOutside());
     json.name("overlapsExposed").value(storm.overlapsExposed());
     json.name("findings").beginArray();
@@ -94,17 +94,17 @@ final class JsonResults {
     json.name("slowest").beginArray();
     for (Recovery one : storm.slowest()) {
       json.beginObject();
-      json.name("blow").value(one.blow().kind());
-      json.name("target").value(one.blow().target());
-      json.name("overAt").value(at(storm, one.blow().until()));
+      json.name("fault").value(one.fault().kind());
+      json.name("target").value(one.fault().target());
+      json.name("overAt").value(at(storm, one.fault().until()));
       json.name("name").value(one.name());
       json.name("client").value(one.client());
       json.name("seconds").value(seconds(one.took()));
       json.endObject();
     }
     json.endArray();
-    json.name("growth").beginArray();
-    for (Growth one : storm.growth()) {
+    json.name("resources").beginArray();
+    for (ResourceUse one : storm.resources()) {
       json.beginObject();
       json.name("client").value(one.client());
       json.name("threadsBefore").value(one.threadsBefore());
@@ -114,44 +114,44 @@ final class JsonResults {
       json.endObject();
     }
     json.endArray();
-    json.name("blows").beginArray();
-    for (Blow blow : storm.blows()) {
+    json.name("faults").beginArray();
+    for (InjectedFault fault : storm.faults()) {
       json.beginObject();
-      json.name("kind").value(blow.kind());
-      json.name("target").value(blow.target());
-      json.name("insideModel").value(blow.insideModel());
-      json.name("from").value(at(storm, blow.from()));
-      json.name("until").value(at(storm, blow.until()));
-      json.name("struck").value(blow.struck());
-      json.name("note").value(blow.note());
+      json.name("kind").value(fault.kind());
+      json.name("target").value(fault.target());
+      json.name("insideModel").value(fault.insideModel());
+      json.name("from").value(at(storm, fault.from()));
+      json.name("until").value(at(storm, fault.until()));
+      json.name("tookEffect").value(fault.tookEffect());
+      json.name("note").value(fault.note());
       json.endObject();
     }
     json.endArray();
     json.endObject();
   }
 
-  private void tally(Tally tally) throws IOException {
-    json.name("tally").beginObject();
-    json.name("grants").value(tally.grants());
-    json.name("handedOver").value(tally.handedOver());
-    json.name("released").value(tally.released());
-    json.name("renewals").value(tally.renewals());
-    json.name("abandoned").value(tally.abandoned());
-    json.name("cancelled").value(tally.cancelled());
-    json.name("timedOut").value(tally.timedOut());
-    json.name("unavailable").value(tally.unavailable());
-    json.name("lost").value(tally.lost());
-    json.name("told").value(tally.told());
+  private void operations(OperationCounts operations) throws IOException {
+    json.name("operations").beginObject();
+    json.name("grants").value(operations.grants());
+    json.name("handedOver").value(operations.handedOver());
+    json.name("released").value(operations.released());
+    json.name("renewals").value(operations.renewals());
+    json.name("abandoned").value(operations.abandoned());
+    json.name("cancelled").value(operations.cancelled());
+    json.name("timedOut").value(operations.timedOut());
+    json.name("unavailable").value(operations.unavailable());
+    json.name("lost").value(operations.lost());
+    json.name("reported").value(operations.reported());
     json.endObject();
   }
 
-  private void damage(Damage damage) throws IOException {
-    json.name("damage").beginObject();
-    json.name("guarded").value(damage.guarded());
-    json.name("refused").value(damage.refused());
-    json.name("guardedLost").value(damage.guardedLost());
-    json.name("unguarded").value(damage.unguarded());
-    json.name("unguardedLost").value(damage.unguardedLost());
+  private void writes(WriteCounts writes) throws IOException {
+    json.name("writes").beginObject();
+    json.name("guarded").value(writes.guarded());
+    json.name("refused").value(writes.refused());
+    json.name("guardedLost").value(writes.guardedLost());
+    json.name("unguarded").value(writes.unguarded());
+    json.name("unguardedLost").value(writes.unguardedLost());
     json.endObject();
   }
 

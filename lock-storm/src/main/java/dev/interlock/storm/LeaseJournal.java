@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Records one client's leases so that none seems to be held for longer than it was: see {@link
- * Event} on which clock is read when. Thread-safe.
+ * RecordedHistory one client's leases so that none seems to be held for longer than it was: see
+ * {@link Event} on which clock is read when. Thread-safe.
  */
 final class LeaseJournal {
   private final String client;
@@ -24,7 +24,7 @@ final class LeaseJournal {
     this.journal = journal;
   }
 
-  /** To be told how the store answered. */
+  /** To be reported how the store answered. */
   void answered(boolean late) {
     slow = late;
   }
@@ -58,7 +58,7 @@ final class LeaseJournal {
           if (event instanceof LockEvent.Renewed) {
             recorded.extend(lease);
           } else if (event instanceof LockEvent.Lost lost) {
-            recorded.lossTold(String.valueOf(lost.loss().reason()));
+            recorded.lossReported(String.valueOf(lost.loss().reason()));
           }
         });
     return recorded;
@@ -89,9 +89,9 @@ final class LeaseJournal {
       }
     }
 
-    private void lossTold(String reason) {
+    private void lossReported(String reason) {
       long now = System.nanoTime();
-      recorder.journal.record(new Entry.LossTold(id, now, reason));
+      recorder.journal.record(new Entry.LossReported(id, now, reason));
       recorder.record(new Event.Ended(id, now));
     }
 
@@ -113,12 +113,12 @@ final class LeaseJournal {
     }
 
     /** A lease that is not held, and was not released, must have been reported as lost. */
-    void assertTold(Lease lease, Duration bound) {
+    void assertReported(Lease lease, Duration bound) {
       long unheldAt = System.nanoTime();
       RunningTime time = new RunningTime();
       while (!lease.lost().isDone()) {
         if (!time.isWithin(bound)) {
-          recorder.journal.record(new Entry.LossNotTold(id, unheldAt));
+          recorder.journal.record(new Entry.LossNotReported(id, unheldAt));
           return;
         }
         LockSupport.parkNanos(2_000_000);

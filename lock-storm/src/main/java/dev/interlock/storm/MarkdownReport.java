@@ -6,7 +6,7 @@ import dev.interlock.report.Table;
 final class MarkdownReport {
   private MarkdownReport() {}
 
-  static String of(Findings findings) {
+  static String of(StormReport findings) {
     StringBuilder text = new StringBuilder("# Lock backends in a storm\n\n");
     text.append(Table.escape(Summary.sentence(findings))).append("\n\n");
     text.append(Summary.verdicts(findings).markdown()).append('\n');

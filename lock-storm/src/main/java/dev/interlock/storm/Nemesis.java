@@ -21,53 +21,53 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Executes a plan: a thread for the store, and one for each client, deals the blows of its lane one
- * after the other and undoes each. A blow that would come late, because undoing the one before it
- * took long, is left out, so that there is time to recover and calms stay calm.
+ * Executes a plan: a thread for the store, and one for each client, deals the faults of its lane
+ * one after the other and undoes each. A fault that would come late, because undoing the one before
+ * it took long, is left out, so that there is time to recover and calms stay calm.
  */
 final class Nemesis {
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration GLANCE = Duration.ofMillis(20);
   private static final Duration LATEST = Duration.ofMillis(500);
 
-  private final Ground ground;
+  private final Target target;
   private final Plan plan;
   private final FailureModel model;
 
-  Nemesis(Ground ground, Plan plan) {
-    this.ground = ground;
+  Nemesis(Target target, Plan plan) {
+    this.target = target;
     this.plan = plan;
-    this.model = ground.info().failureModel();
+    this.model = target.info().failureModel();
   }
 
-  /** The plan for this ground. */
-  static Plan plan(long seed, Duration duration, Ground ground, boolean beyond) {
-    Repertoire repertoire =
-        Repertoire.of(
-            ground.info().failureModel(),
-            Optional.ofNullable(ground.deployment()),
-            isOurs(ground),
-            ground.clients());
-    return Plan.of(seed, duration, beyond ? repertoire : repertoire.withinModel());
+  /** The plan for this target. */
+  static Plan plan(long seed, Duration duration, Target target, boolean beyond) {
+    FaultCatalog catalog =
+        FaultCatalog.of(
+            target.info().failureModel(),
+            Optional.ofNullable(target.deployment()),
+            isOurs(target),
+            target.clients());
+    return Plan.of(seed, duration, beyond ? catalog : catalog.withinModel());
   }
 
   /** Whether nobody else can have anything on the store. */
-  private static boolean isOurs(Ground ground) {
-    return ground.deployment() != null
-        || ground.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
+  private static boolean isOurs(Target target) {
+    return target.deployment() != null
+        || target.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
   }
 
   /**
-   * Strikes until the plan's duration is over or it is told to stop; then everything is healed:
+   * Strikes until the plan's duration is over or it is reported to stop; then everything is healed:
    * networks, servers, clients.
    *
    * @return what happened, in order of time
    * @throws IllegalStateException if something could not be healed, with the reason
    */
-  List<Blow> rage(Duration duration, BooleanSupplier stopped) throws InterruptedException {
+  List<InjectedFault> run(Duration duration, BooleanSupplier stopped) throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
     LockOptions options =
-        LockOptions.builder().ttl(ground.ttl()).requestTimeout(REQUEST_TIMEOUT).build();
+        LockOptions.builder().ttl(target.ttl()).requestTimeout(REQUEST_TIMEOUT).build();
     ExecutorService lanes =
         Executors.newCachedThreadPool(
             work -> {
@@ -75,12 +75,12 @@ final class Nemesis {
               thread.setDaemon(true);
               return thread;
             });
-    List<Blow> blows = new ArrayList<>();
-    try (LockClient past = ground.kit().open(ground.uri(), options)) {
+    List<InjectedFault> faults = new ArrayList<>();
+    try (LockClient past = target.kit().open(target.uri(), options)) {
       long start = System.nanoTime();
-      StoreHarms store = new StoreHarms(ground.deployment(), past, ground.names());
-      List<Future<List<Blow>>> working = new ArrayList<>();
-      for (int lane = Plan.STORE; lane < ground.clients().count(); lane++) {
+      StoreFaults store = new StoreFaults(target.deployment(), past, target.names());
+      List<Future<List<InjectedFault>>> working = new ArrayList<>();
+      for (int lane = Plan.STORE; lane < target.clients().count(); lane++) {
         Lane work = new Lane(lane, store, over, start);
         working.add(lanes.submit(work::run));
       }
@@ -91,8 +91,8 @@ final class Nemesis {
         TimeUnit.MILLISECONDS.sleep(GLANCE.toMillis());
       }
       over.countDown();
-      for (Future<List<Blow>> lane : working) {
-        blows.addAll(lane.get());
+      for (Future<List<InjectedFault>> lane : working) {
+        faults.addAll(lane.get());
       }
       healAll(store);
     } catch (ExecutionException e) {
@@ -103,8 +103,8 @@ final class Nemesis {
       over.countDown();
       lanes.shutdown();
     }
-    blows.sort(Comparator.comparingLong(Blow::from));
-    return blows;
+    faults.sort(Comparator.comparingLong(InjectedFault::from));
+    return faults;
   }
 
   private static boolean hasFailed(Future<?> lane) {
@@ -119,81 +119,83 @@ final class Nemesis {
     }
   }
 
-  private void healAll(StoreHarms store) throws IOException, InterruptedException {
-    for (int client = 0; client < ground.clients().count(); client++) {
-      ground.clients().network(client).ifPresent(Network::heal);
+  private void healAll(StoreFaults store) throws IOException, InterruptedException {
+    for (int client = 0; client < target.clients().count(); client++) {
+      target.clients().network(client).ifPresent(Network::heal);
     }
     store.heal();
   }
 
-  /** Those blows that follow each other. */
+  /** Those faults that follow each other. */
   private final class Lane {
     private final int number;
-    private final StoreHarms store;
+    private final StoreFaults store;
     private final CountDownLatch over;
     private final long start;
-    private final List<Blow> blows = new ArrayList<>();
+    private final List<InjectedFault> faults = new ArrayList<>();
 
-    Lane(int number, StoreHarms store, CountDownLatch over, long start) {
+    Lane(int number, StoreFaults store, CountDownLatch over, long start) {
       this.number = number;
       this.store = store;
       this.over = over;
       this.start = start;
     }
 
-    List<Blow> run() throws Exception {
-      for (Step step : plan.steps()) {
+    List<InjectedFault> run() throws Exception {
+      for (PlannedFault step : plan.steps()) {
         if (step.client() == number && awaitTurn(step)) {
           strike(step);
         }
       }
-      return blows;
+      return faults;
     }
 
     /** Waits for the step's turn; false if that has passed, or it is all over. */
-    private boolean awaitTurn(Step step) throws InterruptedException {
+    private boolean awaitTurn(PlannedFault step) throws InterruptedException {
       long left = start + step.at().toNanos() - System.nanoTime();
       return left > -LATEST.toNanos() && !over.await(Math.max(0, left), TimeUnit.NANOSECONDS);
     }
 
-    private void strike(Step step) throws Exception {
+    private void strike(PlannedFault step) throws Exception {
       long from = System.nanoTime();
-      Harm harm;
+      Injection injection;
       try {
-        harm = deal(step);
+        injection = deal(step);
       } catch (Exception e) {
         if (number != Plan.STORE) {
           throw e;
         }
         store.heal(); // dealt by half, or not at all since the store was not to be reached
-        note(step, "", from, /* struck= */ false, String.valueOf(e.getMessage()));
+        note(step, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
         return;
       }
-      boolean struck;
+      boolean tookEffect;
       String note;
-      try (harm) {
+      try (injection) {
         boolean cutShort = over.await(step.lasting().toNanos(), TimeUnit.NANOSECONDS);
-        struck = harm.struck();
-        note = cutShort ? (harm.note() + " cut short").strip() : harm.note();
+        tookEffect = injection.tookEffect();
+        note = cutShort ? (injection.note() + " cut short").strip() : injection.note();
       }
-      note(step, harm.target(), from, struck, note);
+      note(step, injection.target(), from, tookEffect, note);
     }
 
-    private Harm deal(Step step) throws Exception {
+    private Injection deal(PlannedFault step) throws Exception {
       return number == Plan.STORE
           ? store.deal(step.kind(), step.choice())
-          : ClientHarms.deal(step.kind(), ground.clients(), number, step.choice());
+          : ClientFaults.deal(step.kind(), target.clients(), number, step.choice());
     }
 
-    private void note(Step step, String target, long from, boolean struck, String note) {
+    private void note(
+        PlannedFault step, String target, long from, boolean tookEffect, String note) {
       boolean inside = model.keepsExclusion(step.kind().fault());
-      blows.add(
-          new Blow(step.kind().label(), target, inside, from, System.nanoTime(), struck, note));
+      faults.add(
+          new InjectedFault(
+              step.kind().label(), target, inside, from, System.nanoTime(), tookEffect, note));
     }
   }
 
   @Override
   public String toString() {
-    return plan + " on " + ground.info().name();
+    return plan + " on " + target.info().name();
   }
 }

@@ -18,10 +18,10 @@ import java.util.Random;
  * whatever goes wrong is a violation.
  *
  * @param seed what the schedule was made from
- * @param beyondAt when blows outside the failure model begin; after the end if none do
+ * @param beyondAt when faults outside the failure model begin; after the end if none do
  * @param steps what is done, in the order of time
  */
-public record Plan(long seed, Duration beyondAt, List<Step> steps) {
+public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
 
   /** The lane of the store; those of the clients have their numbers, from 0. */
   public static final int STORE = -1;
@@ -42,22 +42,21 @@ public record Plan(long seed, Duration beyondAt, List<Step> steps) {
    * @param lasting how long it is to take
    * @param available what can be done
    */
-  static Plan of(long seed, Duration lasting, Repertoire available) {
-    Repertoire repertoire = compatible(seed, available);
+  static Plan of(long seed, Duration lasting, FaultCatalog available) {
+    FaultCatalog catalog = compatible(seed, available);
     long whole = lasting.toMillis();
-    boolean both = repertoire.hasBeyond() && repertoire.hasWithin();
-    long beyondAt =
-        both ? Math.round(whole * (1 - SHARE_BEYOND)) : repertoire.hasBeyond() ? 0 : whole;
-    List<Step> steps = new ArrayList<>();
-    for (int lane = STORE; lane < repertoire.clients(); lane++) {
+    boolean both = catalog.hasBeyond() && catalog.hasWithin();
+    long beyondAt = both ? Math.round(whole * (1 - SHARE_BEYOND)) : catalog.hasBeyond() ? 0 : whole;
+    List<PlannedFault> steps = new ArrayList<>();
+    for (int lane = STORE; lane < catalog.clients(); lane++) {
       // A generator for each lane, so that a lane is the same however many there are beside it.
       Random random = new Random(seed * 1_000_003 + lane);
-      steps.addAll(lane(random, lane, repertoire.within(lane), 0, beyondAt));
-      List<BlowKind> everything = new ArrayList<>(repertoire.within(lane));
-      everything.addAll(repertoire.beyond(lane));
+      steps.addAll(lane(random, lane, catalog.within(lane), 0, beyondAt));
+      List<FaultKind> everything = new ArrayList<>(catalog.within(lane));
+      everything.addAll(catalog.beyond(lane));
       steps.addAll(lane(random, lane, everything, beyondAt, whole));
     }
-    steps.sort(Comparator.comparing(Step::at).thenComparing(Step::client));
+    steps.sort(Comparator.comparing(PlannedFault::at).thenComparing(PlannedFault::client));
     return new Plan(seed, Duration.ofMillis(beyondAt), steps);
   }
 
@@ -65,22 +64,22 @@ public record Plan(long seed, Duration beyondAt, List<Step> steps) {
    * A store that has lost its counters makes tokens from the time of day, and no failure model
    * covers that it is set back as well: a storm has either the one or the other.
    */
-  private static Repertoire compatible(long seed, Repertoire available) {
+  private static FaultCatalog compatible(long seed, FaultCatalog available) {
     boolean both =
-        available.store().containsAll(List.of(BlowKind.EMPTY_SERVER, BlowKind.STEP_CLOCK));
-    BlowKind unwanted = seed % 2 == 0 ? BlowKind.STEP_CLOCK : BlowKind.EMPTY_SERVER;
+        available.store().containsAll(List.of(FaultKind.EMPTY_SERVER, FaultKind.STEP_CLOCK));
+    FaultKind unwanted = seed % 2 == 0 ? FaultKind.STEP_CLOCK : FaultKind.EMPTY_SERVER;
     return both ? available.without(unwanted) : available;
   }
 
-  private static List<Step> lane(
-      Random random, int lane, List<BlowKind> kinds, long from, long until) {
-    List<Step> steps = new ArrayList<>();
+  private static List<PlannedFault> lane(
+      Random random, int lane, List<FaultKind> kinds, long from, long until) {
+    List<PlannedFault> steps = new ArrayList<>();
     if (kinds.isEmpty()) {
       return steps;
     }
     long at = from + 500 + random.nextInt(1_500);
     while (at < until) {
-      BlowKind kind = draw(random, kinds);
+      FaultKind kind = draw(random, kinds);
       long lasting = lasting(random, kind);
       int choice = random.nextInt(1 << 16);
       if (inCalm(at) || inCalm(at + lasting)) {
@@ -90,15 +89,16 @@ public record Plan(long seed, Duration beyondAt, List<Step> steps) {
       if (at + lasting > until) {
         break;
       }
-      steps.add(new Step(Duration.ofMillis(at), kind, lane, choice, Duration.ofMillis(lasting)));
+      steps.add(
+          new PlannedFault(Duration.ofMillis(at), kind, lane, choice, Duration.ofMillis(lasting)));
       at += lasting + 300 + random.nextInt(3_000);
     }
     return steps;
   }
 
-  private static BlowKind draw(Random random, List<BlowKind> kinds) {
-    int left = random.nextInt(kinds.stream().mapToInt(BlowKind::weight).sum());
-    for (BlowKind kind : kinds) {
+  private static FaultKind draw(Random random, List<FaultKind> kinds) {
+    int left = random.nextInt(kinds.stream().mapToInt(FaultKind::weight).sum());
+    for (FaultKind kind : kinds) {
       left -= kind.weight();
       if (left < 0) {
         return kind;
@@ -108,7 +108,7 @@ public record Plan(long seed, Duration beyondAt, List<Step> steps) {
   }
 
   /** Short ones more often than long ones. */
-  private static long lasting(Random random, BlowKind kind) {
+  private static long lasting(Random random, FaultKind kind) {
     double share = Math.pow(random.nextDouble(), 2);
     long span = kind.longest().minus(kind.shortest()).toMillis();
     return kind.shortest().toMillis() + Math.round(share * span);

@@ -3,11 +3,11 @@ package dev.interlock.storm;
 import java.time.Duration;
 
 /**
- * How long a name had to wait for its next lease after a blow.
+ * How long a name had to wait for its next lease after a fault.
  *
- * @param blow the blow
+ * @param fault the fault
  * @param name the lock's name
  * @param client who got it
- * @param took from the blow's end until the grant
+ * @param took from the fault's end until the grant
  */
-public record Recovery(Blow blow, String name, String client, Duration took) {}
+public record Recovery(InjectedFault fault, String name, String client, Duration took) {}

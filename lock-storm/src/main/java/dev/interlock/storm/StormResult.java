@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
  * @param lasted for how long faults were made
  * @param clients names of the clients
  * @param names names of the locks
- * @param blows what the nemesis did, in order of time
+ * @param faults what the nemesis did, in order of time
  * @param leases all leases, in order of their grants
- * @param tally what the clients did
- * @param damage what writes under the locks came to
+ * @param operations what the clients did
+ * @param writes what writes under the locks came to
  * @param overlapsOutside pairs of leases that were valid at once because of a fault outside the
  *     failure model
  * @param overlapsExposed of these, those that the tokens tell apart
  * @param slowest the slowest recoveries, the slowest first
- * @param growth threads and connections of the clients that lived to the end
+ * @param resources threads and connections of the clients that lived to the end
  * @param findings what must not be; empty if all is well
  * @param counterExample the shortest counter-example to exclusion or the order of tokens
  */
@@ -41,14 +41,14 @@ public record StormResult(
     Duration lasted,
     List<String> clients,
     List<String> names,
-    List<Blow> blows,
-    List<Held> leases,
-    Tally tally,
-    Damage damage,
+    List<InjectedFault> faults,
+    List<HeldLease> leases,
+    OperationCounts operations,
+    WriteCounts writes,
     long overlapsOutside,
     long overlapsExposed,
     List<Recovery> slowest,
-    List<Growth> growth,
+    List<ResourceUse> resources,
     List<Finding> findings,
     @Nullable String counterExample) {
 

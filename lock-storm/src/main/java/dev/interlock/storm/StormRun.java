@@ -49,7 +49,7 @@ public final class StormRun {
   }
 
   /**
-   * Starts the servers, lets clients work and the nemesis rage, heals everything, and decides.
+   * Starts the servers, lets clients work and the nemesis run, heals everything, and decides.
    *
    * @param settings what kind of storm, over what
    * @return what it came to; a broken rule is a finding there and no exception
@@ -64,7 +64,7 @@ public final class StormRun {
       }
       StormRun run = new StormRun(settings, uri, deployment);
       try (run.kit) {
-        return run.rage();
+        return run.run();
       }
     }
   }
@@ -98,55 +98,56 @@ public final class StormRun {
     return kit.info().failureModel().under(Fault.CLIENT_KILLED) != Survives.NOT_APPLICABLE;
   }
 
-  private StormResult rage() throws Exception {
+  private StormResult run() throws Exception {
     Files.createDirectories(settings.folder());
     List<String> names = new ArrayList<>();
     for (int n = 0; n < NAMES; n++) {
       names.add(kit.newName());
     }
     try (GuardedStore store = GuardedStore.start();
-        Crew crew = new Crew()) {
+        Crew clients = new Crew()) {
       tell("starting the clients");
-      hire(crew, names, store.port());
-      crew.awaitWorking(FIRST_ANSWER);
+      hire(clients, names, store.port());
+      clients.awaitWorking(FIRST_ANSWER);
 
-      Ground ground =
-          new Ground(kit, uri, deployment, crew, List.copyOf(names), timing.renewedTtl());
-      Plan plan = Nemesis.plan(settings.seed(), settings.duration(), ground, settings.beyond());
+      Target target =
+          new Target(kit, uri, deployment, clients, List.copyOf(names), timing.renewedTtl());
+      Plan plan = Nemesis.plan(settings.seed(), settings.duration(), target, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
       tell("the storm begins, with seed " + settings.seed());
-      List<Blow> blows = new Nemesis(ground, plan).rage(settings.duration(), settings.stopped());
+      List<InjectedFault> faults =
+          new Nemesis(target, plan).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
 
       tell("everything is healed; everybody has to get every lock");
-      crew.stopWork();
-      crew.probe();
-      crew.outliveTheAbandoned();
-      crew.closeWork();
+      clients.stopWork();
+      clients.probe();
+      clients.outliveTheAbandoned();
+      clients.closeWork();
       tell("looking for residue");
       List<String> residue = residue(names);
-      return decide(crew, plan, started, origin, lasted, names, blows, store.damage(), residue);
+      return decide(clients, plan, started, origin, lasted, names, faults, store.writes(), residue);
     }
   }
 
   private StormResult decide(
-      Crew crew,
+      Crew clients,
       Plan plan,
       Instant started,
       long origin,
       Duration lasted,
       List<String> names,
-      List<Blow> blows,
-      Damage damage,
+      List<InjectedFault> faults,
+      WriteCounts writes,
       List<String> residue)
       throws IOException {
-    Records records = Records.read(crew.all());
+    RecordedHistory records = RecordedHistory.read(clients.all());
     Verdict verdict =
-        new Verdict(records, blows, timing.bound())
+        new Verdict(records, faults, timing.bound())
             .decide(
-                crew.all().stream().collect(Collectors.toMap(Client::name, Client::stops)),
-                damage,
+                clients.all().stream().collect(Collectors.toMap(Client::name, Client::stops)),
+                writes,
                 residue);
     tell(verdict.findings().isEmpty() ? "no violation" : "violated: " + verdict.findings());
     return new StormResult(
@@ -158,16 +159,16 @@ public final class StormRun {
         started,
         origin,
         lasted,
-        crew.all().stream().map(Client::name).toList(),
+        clients.all().stream().map(Client::name).toList(),
         names,
-        blows,
+        faults,
         verdict.held(),
-        verdict.tally(),
-        damage,
+        verdict.operations(),
+        writes,
         verdict.overlapsOutside(),
         verdict.overlapsExposed(),
         verdict.slowest(),
-        records.growth(),
+        records.resources(),
         verdict.findings(),
         verdict.counterExample());
   }
@@ -176,7 +177,7 @@ public final class StormRun {
     settings.progress().accept(what);
   }
 
-  private void hire(Crew crew, List<String> names, int storePort) throws Exception {
+  private void hire(Crew clients, List<String> names, int storePort) throws Exception {
     boolean proxied = behindProxies();
     int processes = isShared() ? settings.processes() : 0;
     Random random = new Random(settings.seed());
@@ -197,7 +198,7 @@ public final class StormRun {
               journal);
       Network network = proxied ? kit.network(uri).orElse(null) : null;
       String way = network == null ? uri : network.uri();
-      crew.add(
+      clients.add(
           c < processes
               ? new ClientProcess(assignment, harness(), uri, network)
               : new ClientThreads(

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param threads how many threads each client has
  * @param folder where histories are kept while the storm lasts
  * @param stopped whether to end early, with a verdict on what there was
- * @param progress is told about phases and blows, in words
+ * @param progress is reported about phases and faults, in words
  */
 public record StormSettings(
     String name,

@@ -173,7 +173,7 @@ public final class Storms {
       requireWritable(directory);
     }
     uris.forEach(Storms::requireRight);
-    Findings findings = rage(contenders);
+    StormReport findings = run(contenders);
     if (!findings.results().isEmpty()) {
       out.print(TextReport.of(findings));
       out.flush();
@@ -204,16 +204,16 @@ public final class Storms {
     }
     if (atOnce < 1 || atOnce > MOST_AT_ONCE) {
       throw new IllegalArgumentException(
-          "from 1 to " + MOST_AT_ONCE + " storms can rage at once, not " + atOnce);
+          "--at-once must be 1 to " + MOST_AT_ONCE + ", was " + atOnce);
     }
     return uris.isEmpty() ? Contender.found(clusters, backends) : Contender.at(uris);
   }
 
-  private Findings rage(List<Contender> contenders) throws InterruptedException {
+  private StormReport run(List<Contender> contenders) throws InterruptedException {
     Instant started = Instant.now();
     long begin = System.nanoTime();
     List<StormResult> results = new ArrayList<>();
-    List<Findings.Gap> gaps = new ArrayList<>();
+    List<StormReport.Gap> gaps = new ArrayList<>();
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
     ExecutorService storms =
         Executors.newFixedThreadPool(
@@ -246,14 +246,14 @@ public final class Storms {
             throw wrong;
           }
           String why = Failures.describe(cause);
-          gaps.add(new Findings.Gap(contenders.get(i).name(), why));
+          gaps.add(new StormReport.Gap(contenders.get(i).name(), why));
           progress.say("no storm over " + contenders.get(i).name() + ": " + why);
         }
       }
     } finally {
       storms.shutdownNow();
     }
-    return new Findings(
+    return new StormReport(
         version,
         started,
         Duration.ofNanos(System.nanoTime() - begin),
@@ -354,7 +354,7 @@ public final class Storms {
     }
   }
 
-  private void write(Findings findings, Path directory) {
+  private void write(StormReport findings, Path directory) {
     try {
       Files.writeString(directory.resolve("index.html"), HtmlReport.of(findings));
       Files.writeString(directory.resolve("results.json"), JsonResults.of(findings));

@@ -17,7 +17,7 @@ final class Summary {
   private Summary() {}
 
   /** A row for each storm. */
-  static Table verdicts(Findings findings) {
+  static Table verdicts(StormReport findings) {
     List<String> head =
         List.of(
             "",
@@ -25,7 +25,7 @@ final class Summary {
             "faults",
             "leases",
             "lost",
-            "told in time",
+            "reported in time",
             "overlaps within",
             "overlaps beyond",
             "exposed by tokens",
@@ -36,10 +36,10 @@ final class Summary {
           List.of(
               one.name(),
               one.passed() ? "kept" : "broken: " + rules(one),
-              count(one.blows().stream().filter(Blow::struck).count()),
-              count(one.tally().grants()),
-              count(one.tally().lost()),
-              count(one.tally().told()),
+              count(one.faults().stream().filter(InjectedFault::tookEffect).count()),
+              count(one.operations().grants()),
+              count(one.operations().lost()),
+              count(one.operations().reported()),
               count(one.findings().stream().filter(f -> f.rule().startsWith("EXCL")).count()),
               count(one.overlapsOutside()),
               count(one.overlapsExposed()),
@@ -51,7 +51,7 @@ final class Summary {
   }
 
   /** What the token is worth. */
-  static Table writes(Findings findings) {
+  static Table writes(StormReport findings) {
     List<String> head =
         List.of(
             "",
@@ -62,28 +62,28 @@ final class Summary {
             "lost without a token");
     List<List<String>> rows = new ArrayList<>();
     for (StormResult one : findings.results()) {
-      Damage damage = one.damage();
+      WriteCounts writes = one.writes();
       rows.add(
           List.of(
               one.name(),
-              count(damage.guarded()),
-              count(damage.refused()),
-              count(damage.guardedLost()),
-              count(damage.unguarded()),
-              count(damage.unguardedLost())));
+              count(writes.guarded()),
+              count(writes.refused()),
+              count(writes.guardedLost()),
+              count(writes.unguarded()),
+              count(writes.unguardedLost())));
     }
     return new Table(head, rows, List.of());
   }
 
-  /** How often each kind of blow was dealt, and how often it was seen to strike. */
+  /** How often each kind of fault was dealt, and how often it was seen to strike. */
   static Table faults(StormResult storm) {
     Map<String, int[]> counts = new LinkedHashMap<>();
     Map<String, Boolean> inside = new LinkedHashMap<>();
-    for (Blow blow : storm.blows()) {
-      int[] count = counts.computeIfAbsent(blow.kind(), kind -> new int[2]);
+    for (InjectedFault fault : storm.faults()) {
+      int[] count = counts.computeIfAbsent(fault.kind(), kind -> new int[2]);
       count[0]++;
-      count[1] += blow.struck() ? 1 : 0;
-      inside.put(blow.kind(), blow.insideModel());
+      count[1] += fault.tookEffect() ? 1 : 0;
+      inside.put(fault.kind(), fault.insideModel());
     }
     List<List<String>> rows = new ArrayList<>();
     counts.entrySet().stream()
@@ -99,15 +99,17 @@ final class Summary {
     return new Table(List.of("fault", "failure model", "dealt", "seen to strike"), rows, List.of());
   }
 
-  /** After which blows the next lease took longest. */
+  /** After which faults the next lease took longest. */
   static Table recoveries(StormResult storm) {
     List<List<String>> rows = new ArrayList<>();
     for (Recovery one : storm.slowest().subList(0, Math.min(SHOWN, storm.slowest().size()))) {
       rows.add(
           List.of(
-              one.blow().kind() + (one.blow().target().isEmpty() ? "" : ", ") + one.blow().target(),
+              one.fault().kind()
+                  + (one.fault().target().isEmpty() ? "" : ", ")
+                  + one.fault().target(),
               seconds(one.took()),
-              at(storm, one.blow().until()),
+              at(storm, one.fault().until()),
               "lock " + (storm.names().indexOf(one.name()) + 1),
               one.client()));
     }
@@ -115,9 +117,9 @@ final class Summary {
   }
 
   /** Threads and connections at the beginning and in the end. */
-  static Table growth(StormResult storm) {
+  static Table resources(StormResult storm) {
     List<List<String>> rows = new ArrayList<>();
-    for (Growth one : storm.growth()) {
+    for (ResourceUse one : storm.resources()) {
       rows.add(
           List.of(
               one.client(),
@@ -134,7 +136,7 @@ final class Summary {
   }
 
   /** What was done, in a sentence. */
-  static String sentence(Findings findings) {
+  static String sentence(StormReport findings) {
     return String.format(
         Locale.ROOT,
         "Faults for %s with seed %d%s, on %s × %s. Repeat with: %s",

@@ -4,7 +4,7 @@ package dev.interlock.storm;
 final class TextReport {
   private TextReport() {}
 
-  static String of(Findings findings) {
+  static String of(StormReport findings) {
     StringBuilder text = new StringBuilder("\n");
     text.append(Summary.verdicts(findings).text()).append('\n');
     text.append(Summary.writes(findings).text()).append('\n');
@@ -23,14 +23,14 @@ final class TextReport {
 
   /** How one storm ended, in a line. */
   static String verdict(StormResult storm) {
-    long struck = storm.blows().stream().filter(Blow::struck).count();
+    long tookEffect = storm.faults().stream().filter(InjectedFault::tookEffect).count();
     return storm.name()
         + ": "
         + (storm.passed() ? "the contract was kept" : "BROKEN: " + Summary.rules(storm))
         + " ("
-        + struck
+        + tookEffect
         + " faults, "
-        + storm.tally().grants()
+        + storm.operations().grants()
         + " leases)";
   }
 }

@@ -29,10 +29,10 @@ final class TimeLine {
   private TimeLine(StormResult storm) {
     this.storm = storm;
     long last = storm.origin() + storm.lasted().toNanos();
-    for (Blow blow : storm.blows()) {
-      last = Math.max(last, blow.until());
+    for (InjectedFault fault : storm.faults()) {
+      last = Math.max(last, fault.until());
     }
-    for (Held held : storm.leases()) {
+    for (HeldLease held : storm.leases()) {
       last = Math.max(last, held.until());
     }
     this.end = last;
@@ -46,22 +46,22 @@ final class TimeLine {
     List<String> rows = new ArrayList<>();
     rows.add(STORE);
     rows.addAll(storm.clients());
-    int blows = rows.size();
-    int height = TOP + ROW * (blows + storm.names().size()) + AXIS + 8;
+    int faults = rows.size();
+    int height = TOP + ROW * (faults + storm.names().size()) + AXIS + 8;
     svg.append("<svg class=\"storm\" viewBox=\"0 0 " + WIDTH + " " + height + "\" role=\"img\"")
         .append(" aria-label=\"")
         .append(Html.text(storm.name() + ": faults and leases over time"))
         .append("\">\n");
     beyond(height);
     axis(height);
-    for (int row = 0; row < blows; row++) {
+    for (int row = 0; row < faults; row++) {
       label(row, rows.get(row));
     }
-    for (Blow blow : storm.blows()) {
-      blow(Math.max(0, rows.indexOf(blow.target())), blow);
+    for (InjectedFault fault : storm.faults()) {
+      fault(Math.max(0, rows.indexOf(fault.target())), fault);
     }
     for (int i = 0; i < storm.names().size(); i++) {
-      int row = blows + i;
+      int row = faults + i;
       label(row, "lock " + (i + 1));
       leases(row, storm.names().get(i));
     }
@@ -71,12 +71,12 @@ final class TimeLine {
   /** What the colours mean. */
   static String legend(StormResult storm) {
     StringBuilder html = new StringBuilder("<ul class=\"legend\">\n");
-    html.append(key("blow in", "a fault that the failure model covers"));
-    if (storm.blows().stream().anyMatch(blow -> !blow.insideModel())) {
-      html.append(key("blow out", "a fault beyond it"));
+    html.append(key("fault in", "a fault that the failure model covers"));
+    if (storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
+      html.append(key("fault out", "a fault beyond it"));
     }
-    if (storm.blows().stream().anyMatch(blow -> !blow.struck())) {
-      html.append(key("blow missed", "not seen to strike"));
+    if (storm.faults().stream().anyMatch(fault -> !fault.tookEffect())) {
+      html.append(key("fault missed", "not seen to strike"));
     }
     for (int i = 0; i < storm.clients().size(); i++) {
       html.append("<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect width=\"14\"")
@@ -103,7 +103,7 @@ final class TimeLine {
   private void beyond(int height) {
     long from = storm.origin() + storm.plan().beyondAt().toNanos();
     long until = storm.origin() + storm.lasted().toNanos();
-    if (from < until && storm.blows().stream().anyMatch(blow -> !blow.insideModel())) {
+    if (from < until && storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
       double x = x(from);
       svg.append(
           String.format(
@@ -154,49 +154,49 @@ final class TimeLine {
             Html.text(text)));
   }
 
-  private void blow(int row, Blow blow) {
-    double x = x(blow.from());
-    String style = !blow.struck() ? "missed" : blow.insideModel() ? "in" : "out";
+  private void fault(int row, InjectedFault fault) {
+    double x = x(fault.from());
+    String style = !fault.tookEffect() ? "missed" : fault.insideModel() ? "in" : "out";
     svg.append(
         String.format(
             Locale.ROOT,
-            "<rect class=\"blow %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
+            "<rect class=\"fault %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
                 + "<title>%s</title></rect>%n",
             style,
             x,
             TOP + row * ROW,
-            Math.max(2, x(blow.until()) - x),
+            Math.max(2, x(fault.until()) - x),
             BAR,
-            Html.text(says(blow))));
+            Html.text(says(fault))));
   }
 
-  private String says(Blow blow) {
-    return Summary.at(storm, blow.from())
+  private String says(InjectedFault fault) {
+    return Summary.at(storm, fault.from())
         + " to "
-        + Summary.at(storm, blow.until())
+        + Summary.at(storm, fault.until())
         + ": "
-        + blow.kind()
+        + fault.kind()
         + ", "
-        + blow.target()
-        + (blow.note().isEmpty() ? "" : " (" + blow.note() + ")")
-        + (blow.struck() ? "" : "; not seen to strike")
-        + (blow.insideModel() ? "" : "; beyond the failure model");
+        + fault.target()
+        + (fault.note().isEmpty() ? "" : " (" + fault.note() + ")")
+        + (fault.tookEffect() ? "" : "; not seen to strike")
+        + (fault.insideModel() ? "" : "; beyond the failure model");
   }
 
   /**
-   * There are far more leases than can be told apart: each column shows the client that had the
+   * There are far more leases than can be reported apart: each column shows the client that had the
    * lock for most of that time, the paler the less of it.
    */
   private void leases(int row, String name) {
     int columns = WIDTH - LEFT - RIGHT;
     long[][] held = new long[columns][storm.clients().size()];
-    List<Held> leases =
+    List<HeldLease> leases =
         storm.leases().stream()
             .filter(one -> one.name().equals(name) && one.until() > one.from())
-            .sorted(Comparator.comparingLong(Held::from))
+            .sorted(Comparator.comparingLong(HeldLease::from))
             .toList();
     long column = Math.max(1, (end - storm.origin()) / columns);
-    for (Held one : leases) {
+    for (HeldLease one : leases) {
       int client = storm.clients().indexOf(one.client());
       long from = Math.max(one.from(), storm.origin());
       for (long at = from; client >= 0 && at < one.until(); ) {
@@ -242,10 +242,10 @@ final class TimeLine {
     return sum == 0 ? -1 : most * SHADES + shade;
   }
 
-  private void marks(int y, List<Held> inOrder) {
+  private void marks(int y, List<HeldLease> inOrder) {
     long valid = Long.MIN_VALUE;
     double last = -10;
-    for (Held one : inOrder) {
+    for (HeldLease one : inOrder) {
       double x = x(one.from());
       if (one.from() < valid && x - last >= 4) { // marks on top of each other tell no more
         last = x;

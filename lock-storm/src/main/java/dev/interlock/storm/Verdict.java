@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
 import dev.interlock.storm.Client.Stop;
-import dev.interlock.storm.Records.Lease;
+import dev.interlock.storm.RecordedHistory.Lease;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>EXCL-01: no two leases of a name were valid at once, but for what a fault outside the
  *       failure model may have done; see {@link #mayBeFrom}.
- *   <li>FENCE-01: tokens are unique and rise, whatever the faults, and every overlap can be told by
- *       them.
+ *   <li>FENCE-01: tokens are unique and rise, whatever the faults, and every overlap can be
+ *       reported by them.
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
  *       so whoever is valid for longer than an effective TTL after a successor's grant was renewed
  *       after it.
- *   <li>LOSS-02 and LOSS-03: losses were told by the end of validity plus bound, not counting times
- *       in which the client's process stood still, and only losses.
+ *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
+ *       times in which the client's process stood still, and only losses.
  *   <li>FENCE-04: no guarded write was lost.
  *   <li>What clients saw to be broken themselves, and the residue.
  * </ul>
@@ -44,11 +44,11 @@ final class Verdict {
   /** More of one kind tell nothing new. */
   private static final int MOST_OF_A_RULE = 5;
 
-  private final Records records;
-  private final List<Blow> blows;
+  private final RecordedHistory records;
+  private final List<InjectedFault> faults;
   private final Duration bound;
   private final List<Finding> findings = new ArrayList<>();
-  private final List<Blow> outside;
+  private final List<InjectedFault> outside;
   private long overlapsOutside;
   private long overlapsExposed;
   private @Nullable Violation counterExample;
@@ -57,24 +57,24 @@ final class Verdict {
    * Prepares a verdict.
    *
    * @param records what the clients recorded
-   * @param blows what was done to them
+   * @param faults what was done to them
    * @param bound by how much anything may be late
    */
-  Verdict(Records records, List<Blow> blows, Duration bound) {
+  Verdict(RecordedHistory records, List<InjectedFault> faults, Duration bound) {
     this.records = records;
-    this.blows = blows;
+    this.faults = faults;
     this.bound = bound;
-    this.outside = blows.stream().filter(blow -> !blow.insideModel()).toList();
+    this.outside = faults.stream().filter(fault -> !fault.insideModel()).toList();
   }
 
   /** Looks at everything, once. */
-  Verdict decide(Map<String, List<Stop>> stops, Damage damage, List<String> residue) {
+  Verdict decide(Map<String, List<Stop>> stops, WriteCounts writes, List<String> residue) {
     checkExclusion();
     checkTokens();
     checkRenewals();
     checkLosses(stops);
-    if (damage.guardedLost() != 0) {
-      find("FENCE-04", damage.guardedLost() + " writes guarded by tokens were lost");
+    if (writes.guardedLost() != 0) {
+      find("FENCE-04", writes.guardedLost() + " writes guarded by tokens were lost");
     }
     for (Entry.Broken broken : records.entries(Entry.Broken.class)) {
       find(broken.rule(), broken.what());
@@ -166,24 +166,24 @@ final class Verdict {
   }
 
   private boolean outsideExplains(Lease first, Lease second) {
-    return outside.stream().anyMatch(blow -> mayBeFrom(blow, first, second));
+    return outside.stream().anyMatch(fault -> mayBeFrom(fault, first, second));
   }
 
   /**
-   * Whether a blow may be why the second lease was granted while the first was valid. The second
-   * was granted after the blow began and before everybody who was wronged by it must have noticed,
-   * and the first was had before the blow had been undone.
+   * Whether a fault may be why the second lease was granted while the first was valid. The second
+   * was granted after the fault began and before everybody who was wronged by it must have noticed,
+   * and the first was had before the fault had been undone.
    */
-  private boolean mayBeFrom(Blow blow, Lease first, Lease second) {
-    long noticed = blow.until() + records.effectiveTtl() + bound.toNanos();
-    return second.from() >= blow.from()
+  private boolean mayBeFrom(InjectedFault fault, Lease first, Lease second) {
+    long noticed = fault.until() + records.effectiveTtl() + bound.toNanos();
+    return second.from() >= fault.from()
         && second.from() <= noticed
-        && first.grant().requestedAt() <= blow.until() + bound.toNanos();
+        && first.grant().requestedAt() <= fault.until() + bound.toNanos();
   }
 
-  /** As strictly as can be for what was granted before the first blow outside the model. */
+  /** As strictly as can be for what was granted before the first fault outside the model. */
   private void checkTokens() {
-    long first = outside.stream().mapToLong(Blow::from).min().orElse(Long.MAX_VALUE);
+    long first = outside.stream().mapToLong(InjectedFault::from).min().orElse(Long.MAX_VALUE);
     Set<String> before = new HashSet<>();
     for (Lease lease : records.leases()) {
       if (lease.from() < first) {
@@ -254,10 +254,10 @@ final class Verdict {
       if (lease.outcome().equals("RELEASED")) {
         find("LOSS-03", lease.grant() + " was released, and reported as lost");
       }
-      long late = lease.told() - lease.validUntil();
+      long late = lease.reported() - lease.validUntil();
       for (Stop stop : stops.getOrDefault(lease.client(), List.of())) {
         long from = Math.max(stop.from(), lease.validUntil());
-        late -= Math.max(0, Math.min(stop.until(), lease.told()) - from);
+        late -= Math.max(0, Math.min(stop.until(), lease.reported()) - from);
       }
       if (late > bound.toNanos()) {
         find(
@@ -265,18 +265,18 @@ final class Verdict {
             lease.grant() + " was reported as lost " + late / 1_000_000 + " ms after its end");
       }
     }
-    for (Entry.LossNotTold untold : records.entries(Entry.LossNotTold.class)) {
+    for (Entry.LossNotReported untold : records.entries(Entry.LossNotReported.class)) {
       find("LOSS-02", "the loss of lease " + untold.lease() + " was not reported within " + bound);
     }
   }
 
   /** What the clients did. */
-  Tally tally() {
+  OperationCounts operations() {
     Map<Entry.Why, Long> without = new LinkedHashMap<>();
     for (Entry.NoLease none : records.entries(Entry.NoLease.class)) {
       without.merge(none.why(), 1L, Long::sum);
     }
-    return new Tally(
+    return new OperationCounts(
         records.leases().size(),
         count(lease -> lease.token() % TOKENS_PER_TURN != 0),
         count(lease -> lease.outcome().equals("RELEASED")),
@@ -285,7 +285,7 @@ final class Verdict {
         without.getOrDefault(Entry.Why.CANCELLED, 0L),
         without.getOrDefault(Entry.Why.BUSY, 0L),
         without.getOrDefault(Entry.Why.UNAVAILABLE, 0L),
-        count(Lease::isLost) + records.entries(Entry.LossNotTold.class).size(),
+        count(Lease::isLost) + records.entries(Entry.LossNotReported.class).size(),
         count(Lease::isLost));
   }
 
@@ -294,17 +294,18 @@ final class Verdict {
   }
 
   /** All leases, in order of their grants. */
-  List<Held> held() {
+  List<HeldLease> held() {
     return records.leases().stream()
         .map(
             lease ->
-                new Held(lease.name(), lease.client(), lease.token(), lease.from(), lease.until()))
+                new HeldLease(
+                    lease.name(), lease.client(), lease.token(), lease.from(), lease.until()))
         .toList();
   }
 
   /**
-   * The slowest recoveries: for each blow that struck, from its end to the next grant of each name,
-   * and to the next grant that the client got which was struck.
+   * The slowest recoveries: for each fault that took effect, from its end to the next grant of each
+   * name, and to the next grant that the client got which was hit.
    */
   List<Recovery> slowest() {
     List<Recovery> recoveries = new ArrayList<>();
@@ -313,10 +314,10 @@ final class Verdict {
     for (Lease lease : records.leases()) {
       byClient.computeIfAbsent(lease.client(), client -> new ArrayList<>()).add(lease);
     }
-    for (Blow blow : blows) {
-      if (blow.struck()) {
-        byName.values().forEach(leases -> addFirstAfter(blow, leases, recoveries));
-        addFirstAfter(blow, byClient.getOrDefault(blow.target(), List.of()), recoveries);
+    for (InjectedFault fault : faults) {
+      if (fault.tookEffect()) {
+        byName.values().forEach(leases -> addFirstAfter(fault, leases, recoveries));
+        addFirstAfter(fault, byClient.getOrDefault(fault.target(), List.of()), recoveries);
       }
     }
     return recoveries.stream()
@@ -326,11 +327,12 @@ final class Verdict {
         .toList();
   }
 
-  private static void addFirstAfter(Blow blow, List<Lease> inOrder, List<Recovery> recoveries) {
+  private static void addFirstAfter(
+      InjectedFault fault, List<Lease> inOrder, List<Recovery> recoveries) {
     int low = 0;
     for (int high = inOrder.size(); low < high; ) {
       int middle = (low + high) >>> 1;
-      if (inOrder.get(middle).from() < blow.until()) {
+      if (inOrder.get(middle).from() < fault.until()) {
         low = middle + 1;
       } else {
         high = middle;
@@ -340,7 +342,7 @@ final class Verdict {
       Lease next = inOrder.get(low);
       recoveries.add(
           new Recovery(
-              blow, next.name(), next.client(), Duration.ofNanos(next.from() - blow.until())));
+              fault, next.name(), next.client(), Duration.ofNanos(next.from() - fault.until())));
     }
   }
 

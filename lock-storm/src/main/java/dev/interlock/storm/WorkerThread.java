@@ -49,9 +49,9 @@ final class WorkerThread extends Thread {
   private enum Use {
     /** As little as a program does that knows what it wants. */
     SHORT,
-    /** Held for a while. */
+    /** HeldLease for a while. */
     HELD,
-    /** Held for TTLs. */
+    /** HeldLease for TTLs. */
     LONG,
     /** Neither used nor given back. */
     ABANDONED
@@ -247,7 +247,7 @@ final class WorkerThread extends Thread {
     while (lease.isHeld()) {
       TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
     }
-    recorded.assertTold(lease, assignment.bound());
+    recorded.assertReported(lease, assignment.bound());
   }
 
   /** Holds on for as long as the lease does, at most for the given time. */
@@ -265,7 +265,7 @@ final class WorkerThread extends Thread {
       TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
     }
     if (!lease.isHeld()) {
-      recorded.assertTold(lease, assignment.bound());
+      recorded.assertReported(lease, assignment.bound());
     }
   }
 
@@ -290,7 +290,7 @@ final class WorkerThread extends Thread {
     }
     recorder.answered(System.nanoTime() - asked > LATE.toNanos());
     if (outcome == ReleaseOutcome.ALREADY_LOST) {
-      recorded.assertTold(lease, assignment.bound());
+      recorded.assertReported(lease, assignment.bound());
     }
   }
 

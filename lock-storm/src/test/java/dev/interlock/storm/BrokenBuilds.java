@@ -139,7 +139,7 @@ final class BrokenBuilds {
     }
   }
 
-  /** A waiter looks again when it is told of a release, and at no other time. */
+  /** A waiter looks again when it is reported of a release, and at no other time. */
   static final class WatchTrusted extends Build {
     private static final Duration NEVER = Duration.ofDays(1);
 

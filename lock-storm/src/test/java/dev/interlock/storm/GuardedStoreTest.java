@@ -26,7 +26,7 @@ class GuardedStoreTest {
       stale.writeUnguarded("a", unguarded + 1);
       assertEquals(OptionalLong.empty(), stale.read("a", 64));
 
-      assertEquals(new Damage(3, 2, 0, 4, 3), store.damage());
+      assertEquals(new WriteCounts(3, 2, 0, 4, 3), store.writes());
     }
   }
 
@@ -39,7 +39,7 @@ class GuardedStoreTest {
       long value = current.read("a", 128).orElseThrow();
       assertFalse(stale.write("a", 64, read + 1));
       assertTrue(current.write("a", 128, value + 1));
-      assertEquals(new Damage(1, 1, 0, 0, 0), store.damage());
+      assertEquals(new WriteCounts(1, 1, 0, 0, 0), store.writes());
     }
   }
 
@@ -62,7 +62,7 @@ class GuardedStoreTest {
       long second = other.read("a", 7).orElseThrow();
       assertTrue(one.write("a", 7, first + 1));
       assertTrue(other.write("a", 7, second + 1));
-      assertEquals(1, store.damage().guardedLost());
+      assertEquals(1, store.writes().guardedLost());
     }
   }
 }

@@ -19,8 +19,8 @@ class JournalTest {
           new Entry.OfLease(new Event.Granted("c/1", "a", 64, "c worker", 1, 2, 3)),
           new Entry.OfLease(new Event.Extended("c/1", 3, 5)),
           new Entry.OfLease(new Event.Ended("c/1", 4)),
-          new Entry.LossTold("c/1", 5, "EXPIRED"),
-          new Entry.LossNotTold("c/1", 6),
+          new Entry.LossReported("c/1", 5, "EXPIRED"),
+          new Entry.LossNotReported("c/1", 6),
           new Entry.Released("c/1", "UNKNOWN"),
           new Entry.Renewed("c/1"),
           new Entry.Abandoned("c/1"),
@@ -44,7 +44,7 @@ class JournalTest {
     try (Journal journal = Journal.create(file)) {
       journal.record(ALL.get(0));
     }
-    Files.writeString(file, "told\tc/1\t4", StandardOpenOption.APPEND);
+    Files.writeString(file, "reported\tc/1\t4", StandardOpenOption.APPEND);
     assertEquals(ALL.subList(0, 1), Journal.read(file));
   }
 
@@ -61,6 +61,6 @@ class JournalTest {
 
   @Test
   void aLineOfAnotherFormIsRefused() {
-    assertThrows(IllegalArgumentException.class, () -> Entry.decode("told\tc/1"));
+    assertThrows(IllegalArgumentException.class, () -> Entry.decode("reported\tc/1"));
   }
 }

@@ -38,19 +38,19 @@ class PlanTest {
               Fault.FORCED_RELEASE)
           .build();
 
-  private static final Repertoire EVERYTHING =
-      new Repertoire(
+  private static final FaultCatalog EVERYTHING =
+      new FaultCatalog(
           MODEL,
           List.of(
-              BlowKind.STOP_SERVER,
-              BlowKind.RESTART_SERVER,
-              BlowKind.EMPTY_SERVER,
-              BlowKind.STEP_CLOCK,
-              BlowKind.DELETE),
+              FaultKind.STOP_SERVER,
+              FaultKind.RESTART_SERVER,
+              FaultKind.EMPTY_SERVER,
+              FaultKind.STEP_CLOCK,
+              FaultKind.DELETE),
           List.of(
-              List.of(BlowKind.KILL_CLIENT, BlowKind.STOP_CLIENT, BlowKind.PARTITION),
-              List.of(BlowKind.KILL_CLIENT, BlowKind.STOP_CLIENT, BlowKind.RESET),
-              List.of(BlowKind.CUT, BlowKind.DELAY)));
+              List.of(FaultKind.KILL_CLIENT, FaultKind.STOP_CLIENT, FaultKind.PARTITION),
+              List.of(FaultKind.KILL_CLIENT, FaultKind.STOP_CLIENT, FaultKind.RESET),
+              List.of(FaultKind.CUT, FaultKind.DELAY)));
 
   @Test
   void theSameSeedMakesTheSamePlan() {
@@ -60,11 +60,11 @@ class PlanTest {
 
   @Test
   void everythingThatCanBeDoneIsDoneSomeTime() {
-    Set<BlowKind> done = EnumSet.noneOf(BlowKind.class);
+    Set<FaultKind> done = EnumSet.noneOf(FaultKind.class);
     for (long seed = 0; seed < 2; seed++) {
       done.addAll(kinds(Plan.of(seed, WHOLE, EVERYTHING).steps()));
     }
-    Set<BlowKind> available = EnumSet.copyOf(EVERYTHING.store());
+    Set<FaultKind> available = EnumSet.copyOf(EVERYTHING.store());
     EVERYTHING.lanes().forEach(available::addAll);
     assertEquals(available, done);
   }
@@ -74,7 +74,7 @@ class PlanTest {
     for (long seed = 0; seed < 50; seed++) {
       Plan plan = Plan.of(seed, WHOLE, EVERYTHING);
       assertTrue(plan.beyondAt().compareTo(WHOLE.dividedBy(2)) > 0);
-      for (Step step : plan.steps()) {
+      for (PlannedFault step : plan.steps()) {
         assertTrue(
             EVERYTHING.covers(step.kind()) || step.at().compareTo(plan.beyondAt()) >= 0,
             () -> step + " is not covered, and comes before " + plan.beyondAt());
@@ -94,24 +94,24 @@ class PlanTest {
   @Test
   void onlyBlowsOfDifferentLanesCoincide() {
     for (long seed = 0; seed < 50; seed++) {
-      List<Step> steps = Plan.of(seed, WHOLE, EVERYTHING).steps();
+      List<PlannedFault> steps = Plan.of(seed, WHOLE, EVERYTHING).steps();
       for (int lane = Plan.STORE; lane < EVERYTHING.clients(); lane++) {
         Duration free = Duration.ZERO;
-        for (Step step : steps) {
+        for (PlannedFault step : steps) {
           if (step.client() == lane) {
             assertTrue(step.at().compareTo(free) > 0, step + " begins before " + free);
             free = step.at().plus(step.lasting());
           }
         }
-        assertTrue(free.compareTo(WHOLE) <= 0, "the last blow ends at " + free);
+        assertTrue(free.compareTo(WHOLE) <= 0, "the last fault ends at " + free);
       }
     }
   }
 
   @Test
   void aClientSuffersOnlyWhatCanBeDoneToIt() {
-    for (Step step : Plan.of(7, WHOLE, EVERYTHING).steps()) {
-      List<BlowKind> lane =
+    for (PlannedFault step : Plan.of(7, WHOLE, EVERYTHING).steps()) {
+      List<FaultKind> lane =
           step.client() == Plan.STORE ? EVERYTHING.store() : EVERYTHING.lanes().get(step.client());
       assertTrue(lane.contains(step.kind()), step::toString);
     }
@@ -120,15 +120,15 @@ class PlanTest {
   @Test
   void countersAreNotLostInAStormThatStepsClocks() {
     for (long seed = 0; seed < 50; seed++) {
-      Set<BlowKind> done = kinds(Plan.of(seed, WHOLE, EVERYTHING).steps());
+      Set<FaultKind> done = kinds(Plan.of(seed, WHOLE, EVERYTHING).steps());
       assertFalse(
-          done.contains(BlowKind.STEP_CLOCK) && done.contains(BlowKind.EMPTY_SERVER), "" + seed);
+          done.contains(FaultKind.STEP_CLOCK) && done.contains(FaultKind.EMPTY_SERVER), "" + seed);
     }
   }
 
   @Test
   void everybodyIsLeftAloneEverySoOften() {
-    List<Step> steps = Plan.of(3, WHOLE, EVERYTHING).steps();
+    List<PlannedFault> steps = Plan.of(3, WHOLE, EVERYTHING).steps();
     for (long second = 25; second < WHOLE.toSeconds(); second += 30) {
       Duration calm = Duration.ofSeconds(second);
       assertTrue(
@@ -143,11 +143,11 @@ class PlanTest {
 
   @Test
   void everyKindLastsNoLongerThanItMay() {
-    for (BlowKind kind : BlowKind.values()) {
+    for (FaultKind kind : FaultKind.values()) {
       assertTrue(kind.shortest().compareTo(kind.longest()) <= 0, kind::name);
       assertTrue(kind.weight() > 0, kind::name);
     }
-    for (Step step : Plan.of(5, WHOLE, EVERYTHING).steps()) {
+    for (PlannedFault step : Plan.of(5, WHOLE, EVERYTHING).steps()) {
       assertTrue(step.lasting().compareTo(step.kind().shortest()) >= 0, step::toString);
       assertTrue(step.lasting().compareTo(step.kind().longest()) <= 0, step::toString);
     }
@@ -155,19 +155,19 @@ class PlanTest {
 
   @Test
   void nothingAvailableMeansNothingPlanned() {
-    Repertoire nothing = new Repertoire(MODEL, List.of(), List.of(List.of()));
+    FaultCatalog nothing = new FaultCatalog(MODEL, List.of(), List.of(List.of()));
     assertEquals(List.of(), Plan.of(1, WHOLE, nothing).steps());
   }
 
   @Test
   void labelsAreDistinct() {
     Set<String> labels =
-        Arrays.stream(BlowKind.values()).map(BlowKind::label).collect(Collectors.toSet());
-    assertEquals(BlowKind.values().length, labels.size());
+        Arrays.stream(FaultKind.values()).map(FaultKind::label).collect(Collectors.toSet());
+    assertEquals(FaultKind.values().length, labels.size());
   }
 
-  private static Set<BlowKind> kinds(List<Step> steps) {
-    Set<BlowKind> kinds = EnumSet.noneOf(BlowKind.class);
+  private static Set<FaultKind> kinds(List<PlannedFault> steps) {
+    Set<FaultKind> kinds = EnumSet.noneOf(FaultKind.class);
     steps.forEach(step -> kinds.add(step.kind()));
     return kinds;
   }

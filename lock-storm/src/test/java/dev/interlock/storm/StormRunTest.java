@@ -21,7 +21,7 @@ class StormRunTest {
   /** Every client has had a lease when it begins. */
   @Test
   void aStormThatIsToldToStopEndsWithAVerdictOnWhatThereWas() throws Exception {
-    List<String> told = new ArrayList<>();
+    List<String> reported = new ArrayList<>();
     AtomicBoolean begun = new AtomicBoolean();
     StormResult result =
         StormRun.run(
@@ -38,7 +38,7 @@ class StormRunTest {
                 folder,
                 begun::get,
                 what -> {
-                  told.add(what);
+                  reported.add(what);
                   if (what.startsWith("the storm begins")) {
                     begun.set(true);
                   }
@@ -46,11 +46,12 @@ class StormRunTest {
     assertEquals(List.of(), result.findings());
     assertTrue(result.lasted().compareTo(LONG) < 0, () -> "it lasted " + result.lasted());
     assertEquals(List.of("client-1", "client-2"), result.clients());
-    assertTrue(result.tally().grants() > 0, () -> "no lease: " + result.tally());
-    assertEquals(result.leases().size(), result.tally().grants());
-    assertEquals(0, result.damage().guardedLost());
+    assertTrue(result.operations().grants() > 0, () -> "no lease: " + result.operations());
+    assertEquals(result.leases().size(), result.operations().grants());
+    assertEquals(0, result.writes().guardedLost());
     assertEquals(0, result.overlapsOutside());
-    assertTrue(told.get(told.size() - 1).equals("no violation"), () -> "told: " + told);
+    assertTrue(
+        reported.get(reported.size() - 1).equals("no violation"), () -> "reported: " + reported);
   }
 
   /** Nothing can be done to the memory backend's network, servers or processes. */

@@ -44,7 +44,7 @@ class StormsTest {
   /**
    * Has the storms, and looks at what is reported of them.
    *
-   * @param fewestFaults so many must have struck every backend that has servers
+   * @param fewestFaults so many must have taken effect on every backend that has servers
    */
   private static void assertKept(Duration lasting, int fewestFaults, Path directory)
       throws Exception {
@@ -68,9 +68,10 @@ class StormsTest {
       names.add(name);
       assertTrue(storm.get("passed").getAsBoolean(), name);
       assertTrue(storm.get("lastedSeconds").getAsDouble() >= lasting.toSeconds(), name);
-      assertTrue(storm.getAsJsonObject("tally").get("grants").getAsLong() > 0, name);
+      assertTrue(storm.getAsJsonObject("operations").get("grants").getAsLong() > 0, name);
       assertTrue(
-          name.equals("memory") || struck(storm) >= fewestFaults, name + ": " + struck(storm));
+          name.equals("memory") || tookEffect(storm) >= fewestFaults,
+          name + ": " + tookEffect(storm));
     }
     assertEquals(Set.copyOf(BACKENDS), Set.copyOf(names));
     String page = Files.readString(directory.resolve("index.html"));
@@ -85,19 +86,19 @@ class StormsTest {
     assertFalse(page.contains("<script"), "the page brings a script");
   }
 
-  private static long struck(JsonObject storm) {
-    long struck = 0;
+  private static long tookEffect(JsonObject storm) {
+    long tookEffect = 0;
     Set<String> outside = new TreeSet<>();
-    for (JsonElement blow : storm.getAsJsonArray("blows")) {
-      JsonObject one = blow.getAsJsonObject();
-      struck += one.get("struck").getAsBoolean() ? 1 : 0;
+    for (JsonElement fault : storm.getAsJsonArray("faults")) {
+      JsonObject one = fault.getAsJsonObject();
+      tookEffect += one.get("tookEffect").getAsBoolean() ? 1 : 0;
       if (!one.get("insideModel").getAsBoolean()
           && one.get("from").getAsDouble() < storm.get("beyondAtSeconds").getAsDouble()) {
         outside.add(one.toString());
       }
     }
     assertEquals(Set.of(), outside, "beyond the failure model before its time");
-    return struck;
+    return tookEffect;
   }
 
   private static void assertWellFormed(String svg) throws Exception {

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 /** Times are in milliseconds; a TTL is 4 s, and the bound 2 s. */
 class VerdictTest {
   private static final Duration BOUND = Duration.ofSeconds(2);
-  private static final Damage NO_DAMAGE = new Damage(1, 0, 0, 1, 0);
+  private static final WriteCounts NO_WRITES_LOST = new WriteCounts(1, 0, 0, 1, 0);
 
   private final List<Entry> journal =
       new ArrayList<>(List.of(new Entry.EffectiveTtl(nanos(4_000))));
-  private final List<Blow> blows = new ArrayList<>();
+  private final List<InjectedFault> faults = new ArrayList<>();
   private final Map<String, List<Stop>> stops =
       Map.of("c", List.of(new Stop(nanos(5_000), nanos(20_000))));
   private int leases;
@@ -54,23 +54,23 @@ class VerdictTest {
     journal.add(new Entry.OfLease(new Event.Extended(id, nanos(at), nanos(validUntil))));
   }
 
-  private void told(String id, long at) {
-    journal.add(new Entry.LossTold(id, nanos(at), "EXPIRED"));
+  private void reported(String id, long at) {
+    journal.add(new Entry.LossReported(id, nanos(at), "EXPIRED"));
   }
 
-  private void blow(boolean insideModel, long from, long until) {
-    blows.add(new Blow("blow", "c", insideModel, nanos(from), nanos(until), true, ""));
+  private void fault(boolean insideModel, long from, long until) {
+    faults.add(new InjectedFault("fault", "c", insideModel, nanos(from), nanos(until), true, ""));
   }
 
   private Verdict verdict() {
-    return verdict(NO_DAMAGE, List.of());
+    return verdict(NO_WRITES_LOST, List.of());
   }
 
-  private Verdict verdict(Damage damage, List<String> residue) {
-    Records records = new Records();
+  private Verdict verdict(WriteCounts writes, List<String> residue) {
+    RecordedHistory records = new RecordedHistory();
     records.add("c", journal);
     records.sort();
-    return new Verdict(records, blows, BOUND).decide(stops, damage, residue);
+    return new Verdict(records, faults, BOUND).decide(stops, writes, residue);
   }
 
   private static List<String> rules(Verdict verdict) {
@@ -84,8 +84,8 @@ class VerdictTest {
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
     assertNull(verdict.counterExample());
-    assertEquals(2, verdict.tally().grants());
-    assertEquals(2, verdict.tally().released());
+    assertEquals(2, verdict.operations().grants());
+    assertEquals(2, verdict.operations().released());
   }
 
   @Test
@@ -100,7 +100,7 @@ class VerdictTest {
 
   @Test
   void aBlowWithinTheModelExplainsNothing() {
-    blow(true, 2_000, 2_500);
+    fault(true, 2_000, 2_500);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
     assertEquals(List.of("EXCL-01"), rules(verdict()));
@@ -108,7 +108,7 @@ class VerdictTest {
 
   @Test
   void anOverlapAfterABlowOutsideTheModelIsCountedIfTheTokensExposeIt() {
-    blow(false, 2_000, 2_500);
+    fault(false, 2_000, 2_500);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
     Verdict verdict = verdict();
@@ -119,7 +119,7 @@ class VerdictTest {
 
   @Test
   void anOverlapThatTheTokensDoNotExposeIsFound() {
-    blow(false, 2_000, 2_500);
+    fault(false, 2_000, 2_500);
     lease(64, 10, 4_010);
     released(64, 3_000, 3_001);
     Verdict verdict = verdict();
@@ -129,7 +129,7 @@ class VerdictTest {
 
   @Test
   void anOverlapBeforeTheBlowIsFound() {
-    blow(false, 3_500, 3_600);
+    fault(false, 3_500, 3_600);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
     assertEquals(List.of("EXCL-01"), rules(verdict()));
@@ -137,7 +137,7 @@ class VerdictTest {
 
   @Test
   void anOverlapLongAfterTheBlowIsFound() {
-    blow(false, 1_000, 2_000);
+    fault(false, 1_000, 2_000);
     String held = lease(64, 10, 4_010);
     extended(held, 9_000, 12_500);
     released(128, 9_000, 9_001);
@@ -146,7 +146,7 @@ class VerdictTest {
 
   @Test
   void aTokenThatWentBackIsFoundWhateverTheFault() {
-    blow(false, 15, 5_000);
+    fault(false, 15, 5_000);
     released(128, 10, 20);
     released(64, 30, 40);
     assertEquals(List.of("FENCE-01"), rules(verdict()));
@@ -154,7 +154,7 @@ class VerdictTest {
 
   @Test
   void aRenewalAfterTheSuccessorsGrantIsFoundWhateverTheFault() {
-    blow(false, 100, 200);
+    fault(false, 100, 200);
     String held = lease(64, 10, 4_010);
     released(128, 300, 310);
     extended(held, 1_000, 4_301);
@@ -163,7 +163,7 @@ class VerdictTest {
 
   @Test
   void aRenewalBeforeTheSuccessorsGrantIsRight() {
-    blow(false, 100, 200);
+    fault(false, 100, 200);
     String held = lease(64, 10, 4_010);
     extended(held, 90, 4_085);
     released(128, 300, 310);
@@ -179,56 +179,56 @@ class VerdictTest {
     ends(second, 100);
     extended(first, 100, 4_090);
     assertEquals(List.of(), verdict().findings());
-    assertEquals(1, verdict().tally().handedOver());
+    assertEquals(1, verdict().operations().handedOver());
   }
 
   @Test
   void aLossThatIsToldInTimeIsRight() {
-    told(lease(64, 10, 2_000), 3_900);
+    reported(lease(64, 10, 2_000), 3_900);
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
-    assertEquals(1, verdict.tally().lost());
-    assertEquals(1, verdict.tally().told());
+    assertEquals(1, verdict.operations().lost());
+    assertEquals(1, verdict.operations().reported());
   }
 
   @Test
   void aLossThatIsToldLateIsFound() {
-    told(lease(64, 10, 2_000), 4_100);
+    reported(lease(64, 10, 2_000), 4_100);
     assertEquals(List.of("LOSS-02"), rules(verdict()));
   }
 
   @Test
   void aStoppedProcessTellsItsLossesWhenItRunsAgain() {
-    told(lease(64, 3_000, 7_000), 21_000);
+    reported(lease(64, 3_000, 7_000), 21_000);
     assertEquals(List.of(), verdict().findings());
   }
 
   @Test
   void aLossThatIsNeverToldIsFound() {
-    journal.add(new Entry.LossNotTold(lease(64, 10, 2_000), nanos(2_000)));
+    journal.add(new Entry.LossNotReported(lease(64, 10, 2_000), nanos(2_000)));
     Verdict verdict = verdict();
     assertEquals(List.of("LOSS-02"), rules(verdict));
-    assertEquals(1, verdict.tally().lost());
-    assertEquals(0, verdict.tally().told());
+    assertEquals(1, verdict.operations().lost());
+    assertEquals(0, verdict.operations().reported());
   }
 
   @Test
   void aReleasedLeaseIsNotLost() {
-    told(released(64, 10, 20), 30);
+    reported(released(64, 10, 20), 30);
     assertEquals(List.of("LOSS-03"), rules(verdict()));
   }
 
   @Test
   void lostGuardedWritesAndResidueAreFound() {
     released(64, 10, 20);
-    Verdict verdict = verdict(new Damage(5, 0, 1, 5, 0), List.of("key a"));
+    Verdict verdict = verdict(new WriteCounts(5, 0, 1, 5, 0), List.of("key a"));
     assertEquals(List.of("FENCE-04", "REL-03"), rules(verdict));
   }
 
   @Test
   void lostUnguardedWritesAreWhatTokensAreFor() {
     released(64, 10, 20);
-    assertEquals(List.of(), verdict(new Damage(5, 2, 0, 5, 3), List.of()).findings());
+    assertEquals(List.of(), verdict(new WriteCounts(5, 2, 0, 5, 3), List.of()).findings());
   }
 
   @Test
@@ -238,8 +238,8 @@ class VerdictTest {
 
   @Test
   void theSlowestRecoveriesComeFirst() {
-    blow(true, 100, 200);
-    blow(true, 1_000, 1_500);
+    fault(true, 100, 200);
+    fault(true, 1_000, 1_500);
     released(64, 210, 220);
     released(128, 2_000, 2_010);
     List<Duration> took = verdict().slowest().stream().map(Recovery::took).toList();

@@ -3,7 +3,7 @@ package dev.interlock.storm;
 import java.time.Duration;
 
 /**
- * One intended blow.
+ * One intended fault.
  *
  * @param at when, counted from the beginning of the storm
  * @param kind what
@@ -11,4 +11,4 @@ import java.time.Duration;
  * @param choice which server or lock of the store is hit, taken modulo how many there are then
  * @param lasting for how long
  */
-public record Step(Duration at, BlowKind kind, int client, int choice, Duration lasting) {}
+public record PlannedFault(Duration at, FaultKind kind, int client, int choice, Duration lasting) {}

@@ -19,7 +19,7 @@ import java.util.Map;
  * @param results a storm each
  * @param gaps storms that could not take place
  */
-record Findings(
+record StormReport(
     String version,
     Instant started,
     Duration took,

@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
-/** A blow that was dealt and is in force until it is closed. */
-interface Harm extends AutoCloseable {
+/** A fault that was dealt and is in force until it is closed. */
+interface Injection extends AutoCloseable {
 
   /** Who was hit, for example {@code process-1} or {@code redlock-3}. */
   String target();
@@ -10,7 +10,7 @@ interface Harm extends AutoCloseable {
    * Whether it was seen to strike: a byte swallowed, a connection reset, a process seen to stand
    * still. Asked before it is closed.
    */
-  default boolean struck() {
+  default boolean tookEffect() {
     return true;
   }
 

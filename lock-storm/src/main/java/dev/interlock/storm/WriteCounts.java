@@ -9,5 +9,5 @@ package dev.interlock.storm;
  * @param unguarded writes that were made without looking at the token
  * @param unguardedLost of these, those that a stale holder overwrote: what the token is worth
  */
-public record Damage(
+public record WriteCounts(
     long guarded, long refused, long guardedLost, long unguarded, long unguardedLost) {}

@@ -11,20 +11,20 @@ import java.util.List;
 import java.util.function.Function;
 
 /** What is done to clients, and to their way to the store. */
-final class ClientHarms {
+final class ClientFaults {
   private static final Duration LATENCY = Duration.ofMillis(300);
 
-  private ClientHarms() {}
+  private ClientFaults() {}
 
-  static Harm deal(BlowKind kind, Clients clients, int client, int choice) throws Exception {
+  static Injection deal(FaultKind kind, Clients clients, int client, int choice) throws Exception {
     return switch (kind) {
       case KILL_CLIENT -> {
         clients.kill(client);
-        yield harm(clients.name(client), () -> clients.restart(client));
+        yield injection(clients.name(client), () -> clients.restart(client));
       }
       case STOP_CLIENT -> {
         clients.stop(client);
-        yield harm(clients.name(client), () -> clients.resume(client));
+        yield injection(clients.name(client), () -> clients.resume(client));
       }
       case RESET -> reset(clients, client);
       case MOVE_ADDRESSES -> move(clients, client, choice);
@@ -46,8 +46,8 @@ final class ClientHarms {
     void run() throws Exception;
   }
 
-  private static Harm harm(String target, Undo undo) {
-    return new Harm() {
+  private static Injection injection(String target, Undo undo) {
+    return new Injection() {
       @Override
       public String target() {
         return target;
@@ -66,12 +66,12 @@ final class ClientHarms {
         .orElseThrow(() -> new IllegalArgumentException(clients.name(client) + " has no network"));
   }
 
-  private static Harm disturb(
+  private static Injection disturb(
       Clients clients, int client, Function<FaultProxy, NetworkFault> fault) {
-    return harm(clients.name(client), network(clients, client).everywhere(fault), "");
+    return injection(clients.name(client), network(clients, client).everywhere(fault), "");
   }
 
-  private static Harm move(Clients clients, int client, int choice) {
+  private static Injection move(Clients clients, int client, int choice) {
     List<FaultProxy> ways = network(clients, client).proxies();
     int server = choice % ways.size();
     int moved = 1 + choice / ways.size() % (ways.size() - 1);
@@ -80,14 +80,14 @@ final class ClientHarms {
       FaultProxy way = ways.get((server + i) % ways.size());
       faults.add(way.leadTo(ways.get(server).upstream()));
     }
-    return harm(
+    return injection(
         clients.name(client),
         new Disturbance(faults),
         "server " + (server + 1) + " has " + (moved + 1) + " addresses");
   }
 
-  private static Harm harm(String target, Disturbance disturbance, String note) {
-    return new Harm() {
+  private static Injection injection(String target, Disturbance disturbance, String note) {
+    return new Injection() {
       @Override
       public String target() {
         return target;
@@ -99,7 +99,7 @@ final class ClientHarms {
       }
 
       @Override
-      public boolean struck() {
+      public boolean tookEffect() {
         return disturbance.hits() > 0;
       }
 
@@ -110,16 +110,16 @@ final class ClientHarms {
     };
   }
 
-  private static Harm reset(Clients clients, int client) {
+  private static Injection reset(Clients clients, int client) {
     int connections = network(clients, client).reset();
-    return new Harm() {
+    return new Injection() {
       @Override
       public String target() {
         return clients.name(client);
       }
 
       @Override
-      public boolean struck() {
+      public boolean tookEffect() {
         return connections > 0;
       }
 

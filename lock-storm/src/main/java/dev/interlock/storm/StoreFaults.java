@@ -17,10 +17,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is done to the store. A harm is closed when the store is whole again, and only then comes
- * the next one, so that never more than a minority of its servers is missing.
+ * What is done to the store. A injection is closed when the store is whole again, and only then
+ * comes the next one, so that never more than a minority of its servers is missing.
  */
-final class StoreHarms {
+final class StoreFaults {
   /** More than the accuracy with which a server's word for its time can be checked. */
   private static final int SHORTEST_STEP_SECONDS = 3;
 
@@ -40,7 +40,7 @@ final class StoreHarms {
    * @param past a client that goes to it past all proxies
    * @param names the names of the locks that may be deleted
    */
-  StoreHarms(@Nullable Deployment deployment, LockClient past, List<String> names) {
+  StoreFaults(@Nullable Deployment deployment, LockClient past, List<String> names) {
     this.deployment = deployment;
     this.past = past;
     this.names = names;
@@ -56,7 +56,7 @@ final class StoreHarms {
         && servers.members().stream().allMatch(RedisServer.class::isInstance);
   }
 
-  Harm deal(BlowKind kind, int choice) throws Exception {
+  Injection deal(FaultKind kind, int choice) throws Exception {
     return switch (kind) {
       case STOP_SERVER -> {
         DisposableServer server = member(choice);
@@ -84,7 +84,7 @@ final class StoreHarms {
         servers().cutOff(server);
         yield new Broken(server.name(), "");
       }
-      case CUT_OFF_MASTER -> {
+      case CUT_OFF_PRIMARY -> {
         List<? extends DisposableServer> masters = servers().leaders();
         DisposableServer master = masters.get(choice % masters.size());
         servers().cutOff(master);
@@ -111,7 +111,7 @@ final class StoreHarms {
   }
 
   /** Servers that are not what they should be, until the whole is. */
-  private final class Broken implements Harm {
+  private final class Broken implements Injection {
     private final String target;
     private final String note;
 
@@ -183,7 +183,7 @@ final class StoreHarms {
    * Keys that were set while the clock was ahead expire later by the step, so that long its effects
    * last.
    */
-  private Harm step(int choice) throws Exception {
+  private Injection step(int choice) throws Exception {
     List<RedisServer> movable = new ArrayList<>();
     for (DisposableServer member : servers().members()) {
       if (member instanceof RedisServer redis && redis.canSetClock()) {
@@ -195,7 +195,7 @@ final class StoreHarms {
     boolean back = choice % 2 == 1;
     Duration before = server.clockAhead();
     server.setClock(before.plusSeconds(back ? -seconds : seconds));
-    return new Harm() {
+    return new Injection() {
       @Override
       public String target() {
         return server.name();
@@ -214,10 +214,10 @@ final class StoreHarms {
     };
   }
 
-  private Harm demote(int choice) throws IOException {
+  private Injection demote(int choice) throws IOException {
     RedisServer server = (RedisServer) member(choice);
     server.demote();
-    return new Harm() {
+    return new Injection() {
       @Override
       public String target() {
         return server.name();
@@ -230,7 +230,7 @@ final class StoreHarms {
     };
   }
 
-  private Harm delete() {
+  private Injection delete() {
     Deletions deletions = new Deletions();
     deletions.start();
     return deletions;
@@ -240,7 +240,7 @@ final class StoreHarms {
    * Deletes all locks again and again: which of them somebody means to keep for long, and loses to
    * another one, is not known here.
    */
-  private final class Deletions implements Harm {
+  private final class Deletions implements Injection {
     private final AtomicInteger deleted = new AtomicInteger();
     private final Thread thread = new Thread(this::goOn, "nemesis-deletes");
 
@@ -277,7 +277,7 @@ final class StoreHarms {
     }
 
     @Override
-    public boolean struck() {
+    public boolean tookEffect() {
       return deleted.get() > 0;
     }
 
@@ -293,13 +293,13 @@ final class StoreHarms {
     }
   }
 
-  private Harm endSession(int choice) {
+  private Injection endSession(int choice) {
     Optional<String> ended = servers().endSession(choice);
     return new Done("session " + ended.orElse("of nobody"), ended.isPresent());
   }
 
   /** What is over as soon as it was dealt. */
-  private record Done(String target, boolean struck) implements Harm {
+  private record Done(String target, boolean tookEffect) implements Injection {
     @Override
     public void close() {}
   }
@@ -318,7 +318,7 @@ final class StoreHarms {
 
   private List<DisposableServer> minority(int choice) {
     List<DisposableServer> lost = new ArrayList<>();
-    for (int i = 0; i < Repertoire.minority(servers().members().size()); i++) {
+    for (int i = 0; i < FaultCatalog.minority(servers().members().size()); i++) {
       lost.add(member(choice + i));
     }
     return lost;

@@ -3,7 +3,7 @@ package dev.interlock.storm;
 import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
-import dev.interlock.storm.BlowKind.Victim;
+import dev.interlock.storm.FaultKind.Scope;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.DisposableServer;
@@ -22,26 +22,26 @@ import java.util.function.Predicate;
  * @param store what can be done to the store; nothing to one that is somebody else's
  * @param lanes what can be done to each process of clients
  */
-record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>> lanes) {
+record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
 
-  /** What can be done, in the order of {@link BlowKind}. */
-  static Repertoire of(
+  /** What can be done, in the order of {@link FaultKind}. */
+  static FaultCatalog of(
       FailureModel model, Optional<Deployment> servers, boolean ours, Clients clients) {
-    List<BlowKind> toStore = possible(model, Victim.STORE, kind -> can(kind, model, servers, ours));
-    List<List<BlowKind>> lanes = new ArrayList<>();
+    List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
+    List<List<FaultKind>> lanes = new ArrayList<>();
     for (int client = 0; client < clients.count(); client++) {
-      List<BlowKind> lane = new ArrayList<>();
+      List<FaultKind> lane = new ArrayList<>();
       boolean process = clients.isProcess(client) && ProcessSignals.supported();
-      lane.addAll(possible(model, Victim.PROCESS, kind -> process));
+      lane.addAll(possible(model, Scope.PROCESS, kind -> process));
       int ways = clients.network(client).map(network -> network.proxies().size()).orElse(0);
       lane.addAll(
           possible(
               model,
-              Victim.NETWORK,
-              kind -> kind == BlowKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
+              Scope.NETWORK,
+              kind -> kind == FaultKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
       lanes.add(List.copyOf(lane));
     }
-    return new Repertoire(model, toStore, List.copyOf(lanes));
+    return new FaultCatalog(model, toStore, List.copyOf(lanes));
   }
 
   /** Addresses may lead to another server only where all are as good. */
@@ -54,11 +54,11 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
     return model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
   }
 
-  private static List<BlowKind> possible(
-      FailureModel model, Victim victim, Predicate<BlowKind> can) {
-    List<BlowKind> kinds = new ArrayList<>();
-    for (BlowKind kind : BlowKind.values()) {
-      if (kind.victim() == victim
+  private static List<FaultKind> possible(
+      FailureModel model, Scope scope, Predicate<FaultKind> can) {
+    List<FaultKind> kinds = new ArrayList<>();
+    for (FaultKind kind : FaultKind.values()) {
+      if (kind.scope() == scope
           && model.under(kind.fault()) != Survives.NOT_APPLICABLE
           && model.keepsTokenOrder(kind.fault())
           && can.test(kind)) {
@@ -69,8 +69,8 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
   }
 
   private static boolean can(
-      BlowKind kind, FailureModel model, Optional<Deployment> deployment, boolean ours) {
-    if (kind == BlowKind.DELETE) {
+      FaultKind kind, FailureModel model, Optional<Deployment> deployment, boolean ours) {
+    if (kind == FaultKind.DELETE) {
       return ours;
     }
     if (!ours || deployment.isEmpty() || !canBeHurt(deployment.get())) {
@@ -79,14 +79,14 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
     Deployment servers = deployment.get();
     boolean byVote = isByVote(model);
     return switch (kind) {
-      case DEMOTE_SERVER -> StoreHarms.canBeDemoted(servers);
+      case DEMOTE_SERVER -> StoreFaults.canBeDemoted(servers);
       case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;
       case CUT_OFF_SERVER -> byVote && servers.canCutOff();
-      case CUT_OFF_MASTER -> !byVote && servers.canCutOff();
+      case CUT_OFF_PRIMARY -> !byVote && servers.canCutOff();
       case LOSE_LEADER -> byVote && servers.canChangeLeader();
       case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();
       case END_SESSION -> servers.hasSessions();
-      case STEP_CLOCK -> servers.members().stream().anyMatch(StoreHarms::hasMovableClock);
+      case STEP_CLOCK -> servers.members().stream().anyMatch(StoreFaults::hasMovableClock);
       default -> true;
     };
   }
@@ -106,16 +106,16 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
   }
 
   /** What can be done in a lane that the failure model covers. */
-  List<BlowKind> within(int lane) {
+  List<FaultKind> within(int lane) {
     return all(lane).stream().filter(this::covers).toList();
   }
 
   /** What can be done in a lane after which exclusion is not promised any more. */
-  List<BlowKind> beyond(int lane) {
+  List<FaultKind> beyond(int lane) {
     return all(lane).stream().filter(kind -> !covers(kind)).toList();
   }
 
-  boolean covers(BlowKind kind) {
+  boolean covers(FaultKind kind) {
     return model.keepsExclusion(kind.fault());
   }
 
@@ -128,26 +128,26 @@ record Repertoire(FailureModel model, List<BlowKind> store, List<List<BlowKind>>
   }
 
   /** The same without what the failure model does not cover. */
-  Repertoire withinModel() {
-    return new Repertoire(
+  FaultCatalog withinModel() {
+    return new FaultCatalog(
         model, within(Plan.STORE), lanes.stream().map(lane -> keepCovered(lane)).toList());
   }
 
   /** The same without a kind that hits the store. */
-  Repertoire without(BlowKind kind) {
-    return new Repertoire(model, store.stream().filter(one -> one != kind).toList(), lanes);
+  FaultCatalog without(FaultKind kind) {
+    return new FaultCatalog(model, store.stream().filter(one -> one != kind).toList(), lanes);
   }
 
-  private List<BlowKind> keepCovered(List<BlowKind> kinds) {
+  private List<FaultKind> keepCovered(List<FaultKind> kinds) {
     return kinds.stream().filter(this::covers).toList();
   }
 
-  private List<BlowKind> all(int lane) {
+  private List<FaultKind> all(int lane) {
     return lane == Plan.STORE ? store : lanes.get(lane);
   }
 
-  private List<BlowKind> everything() {
-    List<BlowKind> everything = new ArrayList<>(store);
+  private List<FaultKind> everything() {
+    List<FaultKind> everything = new ArrayList<>(store);
     lanes.forEach(everything::addAll);
     return everything;
   }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param names the names of the locks that they take
  * @param ttl the TTL of their leases
  */
-record Ground(
+record Target(
     Kit kit,
     String uri,
     @Nullable Deployment deployment,

@@ -20,7 +20,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** What can be done follows from the deployment, and what of it is fair from the failure model. */
-class RepertoireTest {
+class FaultCatalogTest {
   private static final FailureModel EVERYTHING_SURVIVES =
       FailureModel.builder()
           .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
@@ -87,11 +87,11 @@ class RepertoireTest {
   @Test
   void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
     try (TwoClients clients = new TwoClients()) {
-      Repertoire repertoire = Repertoire.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients);
-      assertEquals(List.of(), repertoire.store());
-      assertTrue(repertoire.within(0).contains(BlowKind.KILL_CLIENT));
-      assertTrue(repertoire.within(0).contains(BlowKind.PARTITION));
-      assertEquals(List.of(), repertoire.within(1));
+      FaultCatalog catalog = FaultCatalog.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients);
+      assertEquals(List.of(), catalog.store());
+      assertTrue(catalog.within(0).contains(FaultKind.KILL_CLIENT));
+      assertTrue(catalog.within(0).contains(FaultKind.PARTITION));
+      assertEquals(List.of(), catalog.within(1));
     }
   }
 
@@ -99,15 +99,15 @@ class RepertoireTest {
   void aSingleServerHasNeitherMinorityNorLeaderToLose() throws Exception {
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
-      List<BlowKind> store =
-          Repertoire.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients).store();
+      List<FaultKind> store =
+          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients).store();
       assertEquals(
           EnumSet.of(
-              BlowKind.STOP_SERVER,
-              BlowKind.DEMOTE_SERVER,
-              BlowKind.RESTART_SERVER,
-              BlowKind.EMPTY_SERVER,
-              BlowKind.DELETE),
+              FaultKind.STOP_SERVER,
+              FaultKind.DEMOTE_SERVER,
+              FaultKind.RESTART_SERVER,
+              FaultKind.EMPTY_SERVER,
+              FaultKind.DELETE),
           EnumSet.copyOf(store));
     }
   }
@@ -121,10 +121,10 @@ class RepertoireTest {
               .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
               .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build();
-      Repertoire repertoire = Repertoire.of(model, Optional.of(redlock), true, clients);
-      assertEquals(List.of(BlowKind.LOSE_MINORITY), repertoire.store());
-      assertEquals(1, Repertoire.minority(3));
-      assertEquals(2, Repertoire.minority(5));
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients);
+      assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
+      assertEquals(1, FaultCatalog.minority(3));
+      assertEquals(2, FaultCatalog.minority(5));
     }
   }
 
@@ -136,10 +136,10 @@ class RepertoireTest {
           FailureModel.builder()
               .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build();
-      Repertoire repertoire = Repertoire.of(model, Optional.of(redis), true, clients);
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients);
       assertEquals(
-          List.of(BlowKind.FAIL_OVER, BlowKind.CUT_OFF_MASTER), repertoire.beyond(Plan.STORE));
-      assertEquals(List.of(), repertoire.within(Plan.STORE));
+          List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
+      assertEquals(List.of(), catalog.within(Plan.STORE));
     }
   }
 
@@ -157,9 +157,9 @@ class RepertoireTest {
       assertFalse(canMove(EVERYTHING_SURVIVES, three), "another may be a replica");
       Set<String> moves = new TreeSet<>();
       for (int choice = 0; choice < 100; choice++) {
-        try (Harm harm = ClientHarms.deal(BlowKind.MOVE_ADDRESSES, three, 0, choice)) {
-          moves.add(harm.note());
-          assertFalse(harm.struck(), "nobody has connected");
+        try (Injection injection = ClientFaults.deal(FaultKind.MOVE_ADDRESSES, three, 0, choice)) {
+          moves.add(injection.note());
+          assertFalse(injection.tookEffect(), "nobody has connected");
         }
       }
       assertEquals(
@@ -175,9 +175,9 @@ class RepertoireTest {
   }
 
   private static boolean canMove(FailureModel model, Clients clients) {
-    return Repertoire.of(model, Optional.empty(), false, clients)
+    return FaultCatalog.of(model, Optional.empty(), false, clients)
         .within(0)
-        .contains(BlowKind.MOVE_ADDRESSES);
+        .contains(FaultKind.MOVE_ADDRESSES);
   }
 
   @Test
@@ -189,12 +189,12 @@ class RepertoireTest {
             .build();
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
-      Repertoire repertoire = Repertoire.of(model, Optional.of(redis), true, clients);
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients);
       assertEquals(
-          List.of(BlowKind.STOP_SERVER, BlowKind.DEMOTE_SERVER), repertoire.within(Plan.STORE));
-      assertEquals(List.of(BlowKind.DELETE), repertoire.beyond(Plan.STORE));
-      assertEquals(List.of(), repertoire.lanes().get(0), "nothing is promised there");
-      assertFalse(repertoire.withinModel().hasBeyond());
+          List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), catalog.within(Plan.STORE));
+      assertEquals(List.of(FaultKind.DELETE), catalog.beyond(Plan.STORE));
+      assertEquals(List.of(), catalog.lanes().get(0), "nothing is promised there");
+      assertFalse(catalog.withinModel().hasBeyond());
     }
   }
 }

@@ -24,10 +24,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client of the storm: some threads that use locks until they are told to stop. It opens its
- * lock client by itself, and tries again while the store is out of reach.
+ * One client of the storm: some threads that use locks until they are reported to stop. It opens
+ * its lock client by itself, and tries again while the store is out of reach.
  */
-final class ClientWork implements AutoCloseable {
+final class ClientWorkers implements AutoCloseable {
   /** After so many leases all that a client starts lazily is taken to have been started. */
   private static final int WARMED_UP = 30;
 
@@ -50,7 +50,7 @@ final class ClientWork implements AutoCloseable {
   private volatile boolean closed;
   private volatile Entry.@Nullable Size calm;
 
-  private ClientWork(
+  private ClientWorkers(
       Assignment assignment, Supplier<LockClient> opener, boolean ownProcess, Journal journal) {
     this.assignment = assignment;
     this.opener = opener;
@@ -60,10 +60,10 @@ final class ClientWork implements AutoCloseable {
   }
 
   /** Starts to work. Does not wait until the store is reached. */
-  static ClientWork start(Assignment assignment, Supplier<LockClient> opener, boolean ownProcess)
+  static ClientWorkers start(Assignment assignment, Supplier<LockClient> opener, boolean ownProcess)
       throws IOException {
-    ClientWork work =
-        new ClientWork(assignment, opener, ownProcess, Journal.create(assignment.journal()));
+    ClientWorkers work =
+        new ClientWorkers(assignment, opener, ownProcess, Journal.create(assignment.journal()));
     Thread first = new Thread(work::begin, assignment.client());
     first.setDaemon(true);
     first.start();
@@ -228,7 +228,7 @@ final class ClientWork implements AutoCloseable {
   void awaitAbandoned() throws InterruptedException {
     Optional<LockClient> open = opened();
     if (open.isEmpty()) {
-      return; // was told before
+      return; // was reported before
     }
     Map<String, CompletableFuture<Lease>> waiting = new TreeMap<>();
     long requestedAt = System.nanoTime();

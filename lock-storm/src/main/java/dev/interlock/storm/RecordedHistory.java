@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 
 /** Everything that the clients of a storm have recorded, sorted by what it is about. */
-final class Records {
+final class RecordedHistory {
   private final List<Event> events = new ArrayList<>();
   private final List<Lease> leases = new ArrayList<>();
   private final List<Entry> others = new ArrayList<>();
-  private final List<Growth> growth = new ArrayList<>();
+  private final List<ResourceUse> resources = new ArrayList<>();
   private long effectiveTtl;
 
   /** What is known of one lease. */
@@ -23,7 +23,7 @@ final class Records {
     private final Event.Granted grant;
     private long validUntil;
     private long ended = Long.MAX_VALUE;
-    private long told = Long.MAX_VALUE;
+    private long reported = Long.MAX_VALUE;
     private String outcome = "";
 
     private Lease(String client, Event.Granted grant) {
@@ -64,12 +64,12 @@ final class Records {
     }
 
     boolean isLost() {
-      return told != Long.MAX_VALUE;
+      return reported != Long.MAX_VALUE;
     }
 
-    /** When its loss was told. */
-    long told() {
-      return told;
+    /** When its loss was reported. */
+    long reported() {
+      return reported;
     }
 
     /** How its release ended; empty if it was not released, or its process was killed meanwhile. */
@@ -79,8 +79,8 @@ final class Records {
   }
 
   /** Reads the journals of some clients. */
-  static Records read(List<? extends Client> clients) throws IOException {
-    Records records = new Records();
+  static RecordedHistory read(List<? extends Client> clients) throws IOException {
+    RecordedHistory records = new RecordedHistory();
     for (Client client : clients) {
       for (Path journal : client.journals()) {
         records.add(client.name(), Journal.read(journal));
@@ -116,9 +116,9 @@ final class Records {
         continue;
       }
       others.add(entry);
-      if (entry instanceof Entry.LossTold told) {
-        Lease lease = known(byId, told.lease());
-        lease.told = Math.min(lease.told, told.at());
+      if (entry instanceof Entry.LossReported reported) {
+        Lease lease = known(byId, reported.lease());
+        lease.reported = Math.min(lease.reported, reported.at());
       } else if (entry instanceof Entry.Released released) {
         known(byId, released.lease()).outcome = released.outcome();
       } else if (entry instanceof Entry.EffectiveTtl ttl) {
@@ -128,8 +128,8 @@ final class Records {
       }
     }
     if (sizes.size() == 2) {
-      growth.add(
-          new Growth(
+      resources.add(
+          new ResourceUse(
               client,
               sizes.get(0).threads(),
               sizes.get(1).threads(),
@@ -161,8 +161,8 @@ final class Records {
     return others.stream().filter(kind::isInstance).map(kind::cast).toList();
   }
 
-  List<Growth> growth() {
-    return growth;
+  List<ResourceUse> resources() {
+    return resources;
   }
 
   /** For how long the store keeps a lease without renewal, in nanoseconds. */

@@ -12,9 +12,9 @@ package dev.interlock.storm;
  * @param timedOut attempts whose time was over while somebody else had the lock
  * @param unavailable attempts that failed because the store could not be reached
  * @param lost leases that were lost
- * @param told of these, those whose loss was told in time
+ * @param reported of these, those whose loss was reported in time
  */
-public record Tally(
+public record OperationCounts(
     long grants,
     long handedOver,
     long released,
@@ -24,4 +24,4 @@ public record Tally(
     long timedOut,
     long unavailable,
     long lost,
-    long told) {}
+    long reported) {}

@@ -9,7 +9,7 @@ package dev.interlock.storm;
  * @param connectionsBefore sockets at the start
  * @param connectionsAfter sockets in the end
  */
-public record Growth(
+public record ResourceUse(
     String client,
     int threadsBefore,
     int threadsAfter,

@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
 /**
- * One lease, as long as it was certainly held. Times as in {@link Blow}.
+ * One lease, as long as it was certainly held. Times as in {@link InjectedFault}.
  *
  * @param name the lock's name
  * @param client who had it, such as {@code client-2}
@@ -9,4 +9,4 @@ package dev.interlock.storm;
  * @param from when it was granted
  * @param until when it ended
  */
-public record Held(String name, String client, long token, long from, long until) {}
+public record HeldLease(String name, String client, long token, long from, long until) {}

@@ -5,64 +5,64 @@ import java.time.Duration;
 import java.util.Locale;
 
 /** The ways in which the nemesis hurts, each an instance of one fault of the failure model. */
-public enum BlowKind {
+public enum FaultKind {
   /** A process of clients is killed, and another one started in its place. */
-  KILL_CLIENT(Fault.CLIENT_KILLED, Victim.PROCESS, 4, 300, 2_000),
+  KILL_CLIENT(Fault.CLIENT_KILLED, Scope.PROCESS, 4, 300, 2_000),
   /** A process of clients stands still, often for longer than its leases are valid. */
-  STOP_CLIENT(Fault.CLIENT_STOPPED, Victim.PROCESS, 6, 300, 6_000),
+  STOP_CLIENT(Fault.CLIENT_STOPPED, Scope.PROCESS, 6, 300, 6_000),
 
   /** A client's connections are closed, and new ones refused. */
-  CUT(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 100, 4_000),
+  CUT(Fault.CONNECTION_LOST, Scope.NETWORK, 3, 100, 4_000),
   /** A client's connections are reset once. */
-  RESET(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 0, 0),
+  RESET(Fault.CONNECTION_LOST, Scope.NETWORK, 3, 0, 0),
   /** The addresses of some servers lead to another one. */
-  MOVE_ADDRESSES(Fault.CONNECTION_LOST, Victim.NETWORK, 3, 1_000, 6_000),
+  MOVE_ADDRESSES(Fault.CONNECTION_LOST, Scope.NETWORK, 3, 1_000, 6_000),
   /** Nothing passes in either direction. */
-  PARTITION(Fault.PARTITION, Victim.NETWORK, 3, 300, 6_000),
+  PARTITION(Fault.PARTITION, Scope.NETWORK, 3, 300, 6_000),
   /** The connections that are open fall silent; new ones work. */
-  SILENCE(Fault.PARTITION, Victim.NETWORK, 2, 300, 4_000),
+  SILENCE(Fault.PARTITION, Scope.NETWORK, 2, 300, 4_000),
   /** Requests vanish. */
-  LOSE_REQUESTS(Fault.PARTITION, Victim.NETWORK, 2, 300, 4_000),
+  LOSE_REQUESTS(Fault.PARTITION, Scope.NETWORK, 2, 300, 4_000),
   /** Requests arrive, and their answers vanish. */
-  LOSE_REPLIES(Fault.PARTITION, Victim.NETWORK, 3, 300, 4_000),
-  /** Requests are kept, and arrive when the blow is over. */
-  HOLD_REQUESTS(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
-  /** Answers are kept, and arrive when the blow is over. */
-  HOLD_REPLIES(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
+  LOSE_REPLIES(Fault.PARTITION, Scope.NETWORK, 3, 300, 4_000),
+  /** Requests are kept, and arrive when the fault is over. */
+  HOLD_REQUESTS(Fault.PARTITION, Scope.NETWORK, 2, 300, 5_000),
+  /** Answers are kept, and arrive when the fault is over. */
+  HOLD_REPLIES(Fault.PARTITION, Scope.NETWORK, 2, 300, 5_000),
   /** Requests on the connections that are open are overtaken by those on new ones. */
-  OVERTAKE(Fault.PARTITION, Victim.NETWORK, 2, 300, 5_000),
+  OVERTAKE(Fault.PARTITION, Scope.NETWORK, 2, 300, 5_000),
   /** Answers are late. */
-  DELAY(Fault.PARTITION, Victim.NETWORK, 6, 1_500, 6_000),
+  DELAY(Fault.PARTITION, Scope.NETWORK, 6, 1_500, 6_000),
 
   /** A server stands still. */
-  STOP_SERVER(Fault.SERVER_STOPPED, Victim.STORE, 3, 200, 4_000),
+  STOP_SERVER(Fault.SERVER_STOPPED, Scope.STORE, 3, 200, 4_000),
   /** A server becomes a replica at its own address, and refuses to write; then a primary again. */
-  DEMOTE_SERVER(Fault.SERVER_STOPPED, Victim.STORE, 3, 200, 4_000),
+  DEMOTE_SERVER(Fault.SERVER_STOPPED, Scope.STORE, 3, 200, 4_000),
   /** A server is killed, and started again with its data. */
-  RESTART_SERVER(Fault.SERVER_RESTARTED, Victim.STORE, 2, 0, 2_000),
+  RESTART_SERVER(Fault.SERVER_RESTARTED, Scope.STORE, 2, 0, 2_000),
   /** As many servers are killed for a while as a majority can do without. */
-  LOSE_MINORITY(Fault.MINORITY_LOST, Victim.STORE, 2, 500, 5_000),
+  LOSE_MINORITY(Fault.MINORITY_LOST, Scope.STORE, 2, 500, 5_000),
   /** A server is cut off from the others, often for longer than they take to notice. */
-  CUT_OFF_SERVER(Fault.MINORITY_LOST, Victim.STORE, 2, 2_000, 10_000),
+  CUT_OFF_SERVER(Fault.MINORITY_LOST, Scope.STORE, 2, 2_000, 10_000),
   /** Another server takes the lead. */
-  CHANGE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 0, 0),
+  CHANGE_LEADER(Fault.LEADER_CHANGED, Scope.STORE, 2, 0, 0),
   /** The leader is killed for a while. */
-  LOSE_LEADER(Fault.LEADER_CHANGED, Victim.STORE, 2, 500, 4_000),
+  LOSE_LEADER(Fault.LEADER_CHANGED, Scope.STORE, 2, 500, 4_000),
   /** The master is killed, and its replica, which may not know all, takes over. */
-  FAIL_OVER(Fault.ASYNC_FAILOVER, Victim.STORE, 2, 0, 0),
+  FAIL_OVER(Fault.ASYNC_FAILOVER, Scope.STORE, 2, 0, 0),
   /** A master is cut off from its replica, which takes over, while clients still reach it. */
-  CUT_OFF_MASTER(Fault.ASYNC_FAILOVER, Victim.STORE, 2, 200, 6_000),
+  CUT_OFF_PRIMARY(Fault.ASYNC_FAILOVER, Scope.STORE, 2, 200, 6_000),
   /** A server is killed, and started again without its data. */
-  EMPTY_SERVER(Fault.SERVER_RESTARTED_EMPTY, Victim.STORE, 2, 0, 1_000),
+  EMPTY_SERVER(Fault.SERVER_RESTARTED_EMPTY, Scope.STORE, 2, 0, 1_000),
   /** A server's time of day jumps ahead or back; its monotonic clock does not. */
-  STEP_CLOCK(Fault.SERVER_CLOCK_STEPPED, Victim.STORE, 2, 500, 4_000),
+  STEP_CLOCK(Fault.SERVER_CLOCK_STEPPED, Scope.STORE, 2, 500, 4_000),
   /** Locks are deleted behind their holders' backs, again and again. */
-  DELETE(Fault.FORCED_RELEASE, Victim.STORE, 4, 500, 4_000),
+  DELETE(Fault.FORCED_RELEASE, Scope.STORE, 4, 500, 4_000),
   /** A client's session is ended on the server, and whatever it had by it. */
-  END_SESSION(Fault.FORCED_RELEASE, Victim.STORE, 4, 0, 0);
+  END_SESSION(Fault.FORCED_RELEASE, Scope.STORE, 4, 0, 0);
 
-  /** Whom a blow hits. */
-  public enum Victim {
+  /** Whom a fault hits. */
+  public enum Scope {
     /** One process of clients. */
     PROCESS,
     /** The network between one process of clients and the store. */
@@ -72,14 +72,14 @@ public enum BlowKind {
   }
 
   private final Fault fault;
-  private final Victim victim;
+  private final Scope scope;
   private final int weight;
   private final Duration shortest;
   private final Duration longest;
 
-  BlowKind(Fault fault, Victim victim, int weight, int shortestMillis, int longestMillis) {
+  FaultKind(Fault fault, Scope scope, int weight, int shortestMillis, int longestMillis) {
     this.fault = fault;
-    this.victim = victim;
+    this.scope = scope;
     this.weight = weight;
     this.shortest = Duration.ofMillis(shortestMillis);
     this.longest = Duration.ofMillis(longestMillis);
@@ -91,8 +91,8 @@ public enum BlowKind {
   }
 
   /** {@return whom it hits} */
-  public Victim victim() {
-    return victim;
+  public Scope scope() {
+    return scope;
   }
 
   /** How often it is chosen, compared with the others. */
