@@ -74,6 +74,14 @@ public interface Acquirable<L extends Lease> {
   CompletableFuture<L> acquireAsync();
 
   /**
+   * Does what {@link #tryAcquire()} does, without blocking the caller; see {@link #acquireAsync()}.
+   *
+   * @return a future that completes with the lease or empty, or exceptionally as {@link
+   *     #tryAcquire()} throws
+   */
+  CompletableFuture<Optional<L>> tryAcquireAsync();
+
+  /**
    * Does what {@link #tryAcquire(Duration)} does, without blocking the caller; see {@link
    * #acquireAsync()}.
    *

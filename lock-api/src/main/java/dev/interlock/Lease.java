@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One successful acquisition of a lock: proof of holding it, for as long as {@link #isHeld()}.
@@ -35,9 +36,9 @@ import java.util.function.Consumer;
  * recorded: it is for the first 16 acquisitions of a name, for one in 32 of the later ones at
  * random, and for all of them once a lease of that name has been forgotten.
  *
- * <p>No method but {@link #renew()}, {@link #release()} and {@link #close()} contacts the store or
- * blocks. What a thread did before releasing a lease is visible to the threads that get the lock
- * after it in the same JVM.
+ * <p>No method but {@link #renew()}, {@link #release()} and {@link #close()} blocks, and besides
+ * these only {@link #renewAsync()} and {@link #releaseAsync()} contact the store. What a thread did
+ * before releasing a lease is visible to the threads that get the lock after it in the same JVM.
  */
 public interface Lease extends AutoCloseable {
 
@@ -105,6 +106,16 @@ public interface Lease extends AutoCloseable {
   void renew() throws InterruptedException;
 
   /**
+   * Does what {@link #renew()} does, without blocking the caller. Cancelling the future, or
+   * completing it in any other way, changes nothing: the renewal goes on, and its result counts.
+   *
+   * @return a future that completes when the store has confirmed the renewal, or exceptionally as
+   *     {@link #renew()} throws; dependent actions run on a thread of the client's own and may
+   *     block
+   */
+  CompletableFuture<@Nullable Void> renewAsync();
+
+  /**
    * Gives the lock up, and waits for the store's confirmation for at most the request time-out. If
    * the lock passes to a waiter of the same client the store is not asked, and confirms nothing;
    * see {@link ReleaseOutcome#RELEASED}. A renewal under way is joined first, and none follows.
@@ -115,6 +126,16 @@ public interface Lease extends AutoCloseable {
    */
   @CanIgnoreReturnValue
   ReleaseOutcome release();
+
+  /**
+   * Does what {@link #release()} does, without blocking the caller. When this method returns the
+   * lease is no longer held. Cancelling the future, or completing it in any other way, changes
+   * nothing: the release goes on.
+   *
+   * @return a future that completes with what is known about the release, never exceptionally;
+   *     dependent actions run on a thread of the client's own and may block
+   */
+  CompletableFuture<ReleaseOutcome> releaseAsync();
 
   /** Does what {@link #release()} does. Never throws for a lost lease or an unreachable store. */
   @Override

@@ -322,6 +322,49 @@ final class DefaultLockClient implements LockClient {
     return line.size() + cleanup.pending();
   }
 
+  // --- leases' own requests, off their callers' threads -----------------------------------------
+
+  /** What a lease asks of the store. */
+  interface StoreRequest<T> {
+    @Nullable T make(Deadline deadline) throws InterruptedException;
+  }
+
+  /**
+   * Makes a request on one of the client's threads, within a request time-out from now. It is made
+   * whatever becomes of the future. Where no thread is free in time, or the client is closed, it is
+   * made with no time left to ask the store.
+   */
+  <T> CompletableFuture<T> requestAsync(StoreRequest<T> request) {
+    Deadline deadline = requestDeadline();
+    CompletableFuture<T> future = new CompletableFuture<>();
+    AtomicBoolean begun = new AtomicBoolean();
+    try {
+      threads.requests.execute(() -> make(request, deadline, begun, future));
+    } catch (RuntimeException | Error e) {
+      log.debug("no thread for a request of a lease", e);
+      make(request, in(Duration.ZERO), begun, future);
+    }
+    return future;
+  }
+
+  /** The future's dependents are the user's code, which may block: they run elsewhere. */
+  private <T> void make(
+      StoreRequest<T> request,
+      Deadline deadline,
+      AtomicBoolean begun,
+      CompletableFuture<T> future) {
+    // A pool that threw may have started it nevertheless.
+    if (!begun.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      @Nullable T answer = request.make(deadline);
+      notifier.run(() -> future.complete(answer));
+    } catch (InterruptedException | RuntimeException | Error e) {
+      notifier.run(() -> future.completeExceptionally(e));
+    }
+  }
+
   // --- releasing ------------------------------------------------------------------------------
 
   ReleaseOutcome releaseOnServer(Grant grant, Deadline deadline) {

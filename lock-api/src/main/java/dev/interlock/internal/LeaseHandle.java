@@ -6,6 +6,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
@@ -73,18 +74,35 @@ final class LeaseHandle implements Lease {
 
   @Override
   public void renew() throws InterruptedException {
+    renew(state.engine().requestDeadline());
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> renewAsync() {
+    return state.engine().requestAsync(this::renew);
+  }
+
+  private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       state.ensureHeld();
-      state.engine().renewer.renewNow(List.of(state), state.engine().requestDeadline());
+      state.engine().renewer.renewNow(List.of(state), deadline);
     } finally {
       Reference.reachabilityFence(this);
     }
+    return null;
   }
 
   @Override
   public ReleaseOutcome release() {
     StackRoom.require();
     return state.release();
+  }
+
+  @Override
+  public CompletableFuture<ReleaseOutcome> releaseAsync() {
+    StackRoom.require();
+    CompletableFuture<ReleaseOutcome> other = state.beginRelease();
+    return state.engine().requestAsync(deadline -> state.finishRelease(other, deadline));
   }
 
   @Override

@@ -772,24 +772,48 @@ final class LeaseState extends Timer.Event {
    * @param latest until when to ask the server; at most for a request time-out
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
+    return finishRelease(beginRelease(), latest);
+  }
+
+  /**
+   * Begins a release: from here on the lease is not held. The caller has to {@linkplain
+   * #finishRelease finish} it.
+   *
+   * @return null, or how a release ends that another caller finishes or has finished
+   */
+  @Nullable CompletableFuture<ReleaseOutcome> beginRelease() {
     if (hasEnded()) {
       lose(this::endLoss);
     }
-    CompletableFuture<ReleaseOutcome> other = null;
     synchronized (this) {
-      if (phase == Phase.HELD) {
-        phase = Phase.PASSING;
-      } else if (phase == Phase.LOST) {
-        return ReleaseOutcome.ALREADY_LOST;
-      } else if (phase == Phase.RELEASED) {
-        return outcome;
-      } else if (release == null) {
-        release = new CompletableFuture<>();
-        other = release;
-      } else {
-        other = release;
+      switch (phase) {
+        case HELD -> {
+          phase = Phase.PASSING;
+          return null;
+        }
+        case LOST -> {
+          return CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
+        }
+        case RELEASED -> {
+          return CompletableFuture.completedFuture(outcome);
+        }
+        case PASSING, RELEASING -> {
+          if (release == null) {
+            release = new CompletableFuture<>();
+          }
+        }
       }
+      return release;
     }
+  }
+
+  /**
+   * Finishes a release.
+   *
+   * @param other what {@link #beginRelease} returned
+   */
+  ReleaseOutcome finishRelease(
+      @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
       Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));

@@ -58,6 +58,13 @@ final class LockHandle implements DistributedLock {
   }
 
   @Override
+  public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
+    return engine.isBusy(name)
+        ? CompletableFuture.completedFuture(Optional.empty())
+        : tryAcquireAsync(Duration.ZERO);
+  }
+
+  @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
     return async(upTo(timeout), lease -> lease);
   }

@@ -14,9 +14,12 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What the user holds of a set: all of its members, or none any more. */
@@ -164,40 +167,83 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public void renew() throws InterruptedException {
+    renew(state.engine.requestDeadline());
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> renewAsync() {
+    return state.engine.requestAsync(this::renew);
+  }
+
+  private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       ensureHeld();
-      state.engine.renewer.renewNow(state.members, state.engine.requestDeadline());
+      state.engine.renewer.renewNow(state.members, deadline);
     } finally {
       Reference.reachabilityFence(this);
     }
+    return null;
   }
 
   @Override
   public ReleaseOutcome release() {
+    return beginRelease().finish(state.engine.requestDeadline());
+  }
+
+  @Override
+  public CompletableFuture<ReleaseOutcome> releaseAsync() {
+    return state.engine.requestAsync(beginRelease()::finish);
+  }
+
+  private Release beginRelease() {
     StackRoom.require();
+    return new Release();
+  }
+
+  /** A release that has begun: no member is held any more. */
+  private final class Release {
     // A member that has run out unnoticed is noticed here, and takes the others with it.
-    boolean held = isHeld();
-    boolean first = state.end();
-    List<ReleaseOutcome> outcomes = new ArrayList<>();
-    // One for all: what a store that hangs leaves of it is released in the background.
-    Deadline deadline = state.engine.requestDeadline();
-    for (int i = state.members.size() - 1; i >= 0; i--) {
-      outcomes.add(state.members.get(i).release(deadline));
+    private final boolean held = isHeld();
+    private final boolean first = state.end();
+    private final List<Function<Deadline, ReleaseOutcome>> steps = new ArrayList<>();
+
+    Release() {
+      // Backwards, so that whoever waits for the first finds the others free.
+      for (LeaseState member : state.members.reverse()) {
+        CompletableFuture<ReleaseOutcome> other = member.beginRelease();
+        steps.add(deadline -> member.finishRelease(other, deadline));
+      }
     }
-    ReleaseOutcome outcome;
-    if ((first && !held) || outcomes.contains(ReleaseOutcome.ALREADY_LOST)) {
-      outcome = ReleaseOutcome.ALREADY_LOST;
-    } else if (outcomes.contains(ReleaseOutcome.UNKNOWN)) {
-      outcome = ReleaseOutcome.UNKNOWN;
-    } else {
-      outcome = ReleaseOutcome.RELEASED;
+
+    /** With one deadline for all: what a hung store leaves is released in the background. */
+    ReleaseOutcome finish(Deadline deadline) {
+      Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
+      for (Function<Deadline, ReleaseOutcome> step : steps) {
+        try {
+          outcomes.add(step.apply(deadline));
+        } catch (RuntimeException | Error e) {
+          // The others have begun, and nobody else would finish them.
+          Timer.failed("the release of one of a set", e);
+          outcomes.add(ReleaseOutcome.UNKNOWN);
+        }
+      }
+      ReleaseOutcome outcome = outcome(outcomes);
+      if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
+        LockEvent event = new LockEvent.Released(state.name, 0, outcome);
+        List.copyOf(state.subscriptions).forEach(subscription -> subscription.note(event));
+        state.engine.notifier.flush();
+      }
+      return outcome;
     }
-    if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
-      LockEvent event = new LockEvent.Released(state.name, 0, outcome);
-      List.copyOf(state.subscriptions).forEach(subscription -> subscription.note(event));
-      state.engine.notifier.flush();
+
+    private ReleaseOutcome outcome(Set<ReleaseOutcome> ofMembers) {
+      if ((first && !held) || ofMembers.contains(ReleaseOutcome.ALREADY_LOST)) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      return ofMembers.contains(ReleaseOutcome.UNKNOWN)
+          ? ReleaseOutcome.UNKNOWN
+          : ReleaseOutcome.RELEASED;
     }
-    return outcome;
   }
 
   @Override

@@ -157,6 +157,11 @@ final class MultiLockHandle implements MultiLock {
   }
 
   @Override
+  public CompletableFuture<Optional<MultiLease>> tryAcquireAsync() {
+    return tryAcquireAsync(Duration.ZERO);
+  }
+
+  @Override
   public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
     return async(upTo(timeout), Optional::ofNullable);
   }

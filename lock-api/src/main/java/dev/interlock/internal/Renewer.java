@@ -83,6 +83,9 @@ final class Renewer {
    */
   void renewNow(List<LeaseState> leases, Deadline deadline) throws InterruptedException {
     StackRoom.require();
+    if (deadline.hasPassed()) {
+      throw engine.unavailable("no time was left to ask for a renewal", null);
+    }
     for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
       for (Renewal outcome : renew(batch, deadline, true)) {
         if (outcome instanceof Renewal.Failed failed) {

@@ -5,19 +5,22 @@ import java.util.concurrent.ExecutorService;
 /**
  * The threads of one client; all daemons, all gone when idle.
  *
- * <p>Five groups, so that none can starve another: acquire loops (asynchronous acquisitions),
+ * <p>Six groups, so that none can starve another: acquire loops (asynchronous acquisitions),
  * gatherings (those of sets: they wait behind acquire loops, which must not wait for their
- * threads), clean-up (undoing and releasing in the background), renewal (two threads, two requests
- * in flight), and callbacks into the user's code, which may block for as long as they like.
+ * threads), requests (asynchronous renewals and releases, for which acquire loops may wait),
+ * clean-up (undoing and releasing in the background), renewal (two threads, two requests in
+ * flight), and callbacks into the user's code, which may block for as long as they like.
  */
 final class Threads implements AutoCloseable {
 
   private static final int MOST_ACQUIRE_LOOPS = 256;
+  private static final int MOST_REQUESTS = 64;
   private static final int MOST_CLEANERS = 8;
   private static final int RENEWERS = 2;
 
   final ExecutorService loops;
   final ExecutorService gatherings;
+  final ExecutorService requests;
   final ExecutorService cleanup;
   final ExecutorService renewal;
   final ExecutorService callbacks;
@@ -25,6 +28,7 @@ final class Threads implements AutoCloseable {
   Threads(Platform platform, String backend) {
     loops = platform.pool(backend + "-async", MOST_ACQUIRE_LOOPS, true);
     gatherings = platform.pool(backend + "-async-set", MOST_ACQUIRE_LOOPS, true);
+    requests = platform.pool(backend + "-async-lease", MOST_REQUESTS, true);
     // Not virtual ones, of which there would be as many as there is to undo.
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
@@ -36,6 +40,7 @@ final class Threads implements AutoCloseable {
   public void close() {
     loops.shutdown();
     gatherings.shutdown();
+    requests.shutdown();
     cleanup.shutdown();
     renewal.shutdown();
     callbacks.shutdown();

@@ -162,6 +162,10 @@ public abstract class ApiRules extends RuleTest {
       assertEquals(Optional.empty(), answer(other::tryAcquire));
       Duration patience = Duration.ofMillis(200);
       assertEquals(Optional.empty(), answer(() -> other.tryAcquire(patience)));
+      assertEquals(Optional.empty(), answer(() -> other.tryAcquire(Duration.ZERO)));
+      assertEquals(
+          Optional.empty(),
+          answer(() -> within(bound(), other.tryAcquireAsync(), "the future did not end")));
       assertEquals(
           Optional.empty(),
           answer(() -> within(bound(), other.tryAcquireAsync(patience), "the future did not end")));

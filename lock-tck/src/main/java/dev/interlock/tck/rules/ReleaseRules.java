@@ -2,6 +2,7 @@ package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -71,6 +72,31 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(IllegalStateException.class, lease::ensureHeld);
     assertThrows(IllegalStateException.class, lease::renew);
     acquireNow(client().lock(lease.name())).release();
+  }
+
+  @Test
+  @Rule("REL-01")
+  void aReleaseThatNobodyWaitsForSaysTheSame() throws Exception {
+    Lease lease = acquireNow(client().lock(newName()));
+    CompletableFuture<ReleaseOutcome> release = lease.releaseAsync();
+    assertFalse(lease.isHeld(), "held although its release had begun");
+    ReleaseOutcome outcome = within(bound(), release, "a release did not end");
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held");
+    assertEquals(
+        outcome, within(bound(), lease.releaseAsync(), "a repeated release did not end"), "again");
+    assertEquals(outcome, lease.release(), "again");
+  }
+
+  @Test
+  @Rule("REL-01")
+  void cancellingAReleaseDoesNotStopIt() throws Exception {
+    Lease lease = acquireNow(client().lock(newName()));
+    lease.releaseAsync().cancel(true);
+    acquireWithin(
+            lasting().ttl().dividedBy(2),
+            client().lock(lease.name()),
+            "a release whose future was cancelled did not take place")
+        .release();
   }
 
   @Test

@@ -7,6 +7,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Passes every call on to another lease. */
 public abstract class ForwardingLease implements Lease {
@@ -59,6 +60,16 @@ public abstract class ForwardingLease implements Lease {
   @Override
   public ReleaseOutcome release() {
     return right.release();
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> renewAsync() {
+    return right.renewAsync();
+  }
+
+  @Override
+  public CompletableFuture<ReleaseOutcome> releaseAsync() {
+    return right.releaseAsync();
   }
 
   @Override

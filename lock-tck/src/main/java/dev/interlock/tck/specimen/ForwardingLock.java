@@ -56,6 +56,11 @@ public abstract class ForwardingLock implements DistributedLock {
   }
 
   @Override
+  public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
+    return new ForwardingFuture<>(right.tryAcquireAsync(), lease -> lease.map(this::altered));
+  }
+
+  @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
     return new ForwardingFuture<>(
         right.tryAcquireAsync(timeout), lease -> lease.map(this::altered));

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Sets of names as they are put together from single locks. */
 final class SetMutants {
@@ -94,6 +95,11 @@ final class SetMutants {
     }
 
     @Override
+    public CompletableFuture<Optional<MultiLease>> tryAcquireAsync() {
+      return right.tryAcquireAsync();
+    }
+
+    @Override
     public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
       return right.tryAcquireAsync(timeout);
     }
@@ -160,6 +166,17 @@ final class SetMutants {
     public ReleaseOutcome release() {
       leases.forEach(Lease::release);
       return ReleaseOutcome.RELEASED;
+    }
+
+    @Override
+    public CompletableFuture<@Nullable Void> renewAsync() {
+      return CompletableFuture.allOf(
+          leases.stream().map(Lease::renewAsync).toArray(CompletableFuture[]::new));
+    }
+
+    @Override
+    public CompletableFuture<ReleaseOutcome> releaseAsync() {
+      return CompletableFuture.completedFuture(release());
     }
 
     @Override
