@@ -14,7 +14,7 @@ import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
 import java.util.List;
 
-/** What an operator does: looks at a line, and takes the lock away from whoever is first in it. */
+/** The operators' requests: looking at a lock, and taking it away from its holder. */
 final class Administration {
 
   private static final String REVOKED = "revoked|";
@@ -30,17 +30,17 @@ final class Administration {
   }
 
   LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    List<KeyValue> line = read(name, Line.everybody(), deadline);
-    if (line.isEmpty()) {
+    List<KeyValue> queue = read(name, QueueOps.all(), deadline);
+    if (queue.isEmpty()) {
       return LockState.free(name);
     }
-    KeyValue first = line.get(0);
+    KeyValue first = queue.get(0);
     return LockState.held(
         name,
         label(first),
         first.getCreateRevision(),
         Duration.ofSeconds(Math.max(0, lease(first, deadline).getTTL())),
-        line.stream().skip(1).map(Administration::label).toList());
+        queue.stream().skip(1).map(Administration::label).toList());
   }
 
   private static String label(KeyValue key) {
@@ -50,15 +50,15 @@ final class Administration {
     return revoked ? label + " (revoked)" : label;
   }
 
-  /** Deletes the first key. Not its lease, on which others may hang. */
+  /** Deletes the first key, and not its lease, which others may share. */
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return whileFirst(name, deadline, first -> Line.delete(first.getKey()));
+    return whileFirst(name, deadline, first -> QueueOps.delete(first.getKey()));
   }
 
   /**
-   * Moves the first key to a lease that nobody keeps alive, and that lasts as long as the one it
-   * hung on from whenever the key may be moved: the holder notices at its next renewal, and nobody
-   * else gets in before its last one has run out.
+   * Moves the first key to a new lease, which is never kept alive and lasts as long as the key's
+   * former lease from the time at which the key moves. The holder notices at its next renewal, and
+   * the next client is let in only after the holder's validity has ended.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
     return whileFirst(
@@ -67,17 +67,17 @@ final class Administration {
         first -> {
           ByteSequence value = first.getValue();
           if (value.toString(UTF_8).startsWith(REVOKED)) {
-            // By a request, perhaps, that arrived after its deadline.
+            // Perhaps by a request that arrived after its deadline.
             keepAlive(first, deadline);
-            return Line.get(first.getKey());
+            return QueueOps.get(first.getKey());
           }
-          // The holder may renew until the key is moved, when some of this lease has passed.
+          // The holder may renew until the key moves, up to a whole deadline after the grant.
           long seconds =
               Math.max(1, lease(first, deadline).getGrantedTTL())
                   + deadline.remaining().plusNanos(999_999_999).toSeconds();
           long lease =
               requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
-          return Line.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
+          return QueueOps.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
         });
   }
 
@@ -90,7 +90,7 @@ final class Administration {
       if (!Failures.saysLeaseIsGone(e)) {
         throw e;
       }
-      // And the key with it, or in a moment.
+      // The key has ended with it, or will in a moment.
     }
   }
 
@@ -99,15 +99,15 @@ final class Administration {
     Op on(KeyValue first) throws InterruptedException;
   }
 
-  /** Does something to the first in line, unless it has left meanwhile: then to the next first. */
+  /** Applies an operation to the first key; if another key is first by then, to that one. */
   private boolean whileFirst(String name, Deadline deadline, Step step)
       throws InterruptedException {
     while (true) {
-      List<KeyValue> line = read(name, Line.first(), deadline);
-      if (line.isEmpty()) {
+      List<KeyValue> found = read(name, QueueOps.first(), deadline);
+      if (found.isEmpty()) {
         return false;
       }
-      KeyValue first = line.get(0);
+      KeyValue first = found.get(0);
       Op op = step.on(first);
       boolean done =
           requests
@@ -117,7 +117,7 @@ final class Administration {
                       client
                           .getKVClient()
                           .txn()
-                          .If(Line.isUnwrittenSince(first.getKey(), first.getModRevision()))
+                          .If(QueueOps.hasModRevision(first.getKey(), first.getModRevision()))
                           .Then(op)
                           .commit())
               .isSucceeded();
@@ -125,15 +125,15 @@ final class Administration {
         return true;
       }
       if (deadline.hasPassed()) {
-        throw failures.passing("the holder changed all the time", null);
+        throw failures.temporary("the holder kept changing", null);
       }
     }
   }
 
   private List<KeyValue> read(String name, GetOption option, Deadline deadline)
       throws InterruptedException {
-    ByteSequence line = LockKeys.of(namespace, name).prefix();
-    return requests.askAgain(deadline, client -> client.getKVClient().get(line, option)).getKvs();
+    ByteSequence queue = LockKeys.of(namespace, name).prefix();
+    return requests.askAgain(deadline, client -> client.getKVClient().get(queue, option)).getKvs();
   }
 
   private LeaseTimeToLiveResponse lease(KeyValue key, Deadline deadline)

@@ -2,22 +2,22 @@ package dev.interlock.etcd;
 
 import io.etcd.jetcd.Client;
 
-/** The jetcd client to be used for the next request. */
+/** Supplies the jetcd client for each request. */
 interface Clients extends AutoCloseable {
 
-  /** Lends the client for one request. It is not closed before it was given back. */
+  /** Lends the client for one request. It is not closed before it is given back. */
   Loan borrow();
 
-  /** Says that a request failed for want of a connection. */
+  /** Reports that a request failed because of its connection. */
   void failed(Loan loan);
 
-  /** Says that a request was not answered in time. */
+  /** Reports that a request was not answered in time. */
   void silent(Loan loan);
 
   @Override
   void close();
 
-  /** A client that is in use. */
+  /** A client while a request uses it. */
   interface Loan {
     Client client();
 
@@ -29,7 +29,7 @@ interface Clients extends AutoCloseable {
     void giveBack(boolean answered);
   }
 
-  /** The user's client: never closed, and trusted to look after its connections. */
+  /** Supplies the user's own client, which is never closed, and manages its connections. */
   static Clients ofUser(Client client) {
     Loan loan =
         new Loan() {
@@ -40,7 +40,7 @@ interface Clients extends AutoCloseable {
 
           @Override
           public void giveBack(boolean answered) {
-            // Nobody counts.
+            // The user's client is never closed here.
           }
         };
     return new Clients() {
@@ -51,7 +51,7 @@ interface Clients extends AutoCloseable {
 
       @Override
       public void failed(Loan same) {
-        // Only its owner can do something about it.
+        // The user's client reconnects as it was configured.
       }
 
       @Override

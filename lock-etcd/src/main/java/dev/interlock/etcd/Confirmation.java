@@ -4,23 +4,23 @@ import io.etcd.jetcd.Response;
 import java.time.Duration;
 
 /**
- * An answer of etcd's that a lease was granted or kept alive, and what it is worth.
+ * An answer from etcd that a lease was granted or kept alive, and what it proves.
  *
- * <p>A lease is granted through consensus, so its whole time to live is certain from then on, under
- * every leader: a new one starts all leases afresh. It is kept alive by the leader alone, without
- * asking the others, and one that was deposed and has not heard of it answers too (<a
- * href="https://github.com/etcd-io/etcd/issues/15247">etcd issue 15247</a>). Such an answer is told
- * from a good one by the terms in the headers:
+ * <p>A lease is granted by consensus, so its whole time to live is certain, under every leader: a
+ * new leader starts all leases afresh. It is kept alive by the leader alone, without the others,
+ * and a leader that was deposed without noticing answers as well (<a
+ * href="https://github.com/etcd-io/etcd/issues/15247">etcd issue 15247</a>). The Raft terms in the
+ * headers show which answers are good:
  *
  * <ul>
- *   <li>The member that answers writes its term into the header <em>before</em> it passes the
+ *   <li>The member that answers writes its term into the header <em>before</em> it forwards the
  *       request to the leader (see {@code LeaseKeepAlive} in etcd's {@code v3rpc/lease.go}). It has
- *       applied an entry of that term, so the leader that it knows is of that term or a later one.
- *   <li>A linearizable read that is sent when that answer has come shows the term of the leader
- *       whom a majority still follows, or a later one.
+ *       applied an entry of that term, so the leader that it knows has that term or a later one.
+ *   <li>A linearizable read that is sent after that answer shows the term of the leader that a
+ *       majority still follows, or a later one.
  * </ul>
  *
- * <p>If both are the same term, nobody had deposed the leader that kept the lease alive. If they
+ * <p>If both terms are the same, the leader that kept the lease alive had not been deposed. If they
  * differ, the answer proves nothing.
  *
  * @param sentAt the time before the request was sent, from which the time to live counts
@@ -30,14 +30,14 @@ record Confirmation(long sentAt, long raftTerm) {
 
   static final long ALWAYS = 0;
 
-  /** Whether it is proved by a linearizable answer to a request that was sent after it came. */
+  /** Whether the answer to a linearizable request that was sent afterwards proves this one. */
   boolean isProvedBy(Response later) {
     return raftTerm == ALWAYS || raftTerm == later.getHeader().getRaftTerm();
   }
 
   /**
-   * For how much of its time to live a lease is certain: less a thousandth, twice what a clock is
-   * slewed by at most, and one timer tick.
+   * How much of its time to live a lease is certain: all but a thousandth, which is twice the
+   * fastest slewing of a clock, and one timer tick.
    */
   static Duration validityPerConfirmation(Duration timeToLive) {
     return timeToLive.minus(timeToLive.dividedBy(1000)).minusMillis(1);

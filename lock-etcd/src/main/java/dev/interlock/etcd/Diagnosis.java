@@ -27,15 +27,15 @@ import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out why requests are not answered, by connecting to every endpoint as a client of etcd's
- * would, up to the server's first word.
+ * Finds out why requests are not answered: connects to every endpoint as a client of etcd would,
+ * and reads the beginning of the server's answer.
  *
- * <p>The driver does not always say: a request whose time is over while a connection is being made
- * ends without a reason, and of a connection that the other side has closed it may know only that.
+ * <p>The driver does not always know: a request whose deadline passes while the driver connects has
+ * no reason, and neither may a connection that the server has closed.
  */
 final class Diagnosis {
 
-  // How a client begins, says RFC 9113, section 3.4: with a fixed text, and its settings; none.
+  // A client begins with a fixed text and its settings (RFC 9113, section 3.4), here none.
   private static final byte[] PREFACE =
       Bytes.concat(
           "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII),
@@ -54,8 +54,8 @@ final class Diagnosis {
   }
 
   /**
-   * Returns what is wrong; or null if a server speaks as one should, and needs no more than
-   * patience. Connects on threads of its own, because looking up a host cannot be given a deadline.
+   * Returns what is wrong, or null if a server answers as expected. Connects on separate threads,
+   * because looking up a host takes no deadline.
    */
   @Nullable LockException find(Failures failures, Requests requests, Deadline deadline)
       throws InterruptedException {
@@ -85,16 +85,14 @@ final class Diagnosis {
         return null;
       }
     } catch (TimeoutException | ExecutionException e) {
-      problems.add(failures.passing("no answer in time", e));
+      problems.add(failures.temporary("no answer in time", e));
     }
     synchronized (problems) {
       return Collections.max(problems, Comparator.comparing(Diagnosis::howTelling));
     }
   }
 
-  /**
-   * What a person has to set right says more than what may pass, and anything more than silence.
-   */
+  /** Ranks what a person must mend above what may pass, and everything above silence. */
   private static int howTelling(LockException problem) {
     return problem instanceof LockConfigurationException ? 2 : Failures.isSilence(problem) ? 0 : 1;
   }
@@ -128,22 +126,22 @@ final class Diagnosis {
     return secured;
   }
 
-  /** A server that misses a client's certificate says so only now, and not in the handshake. */
+  /** Reads the server's answer: with TLS 1.3 it asks for a client's certificate only here. */
   private static void greet(Socket socket) throws IOException {
     socket.getOutputStream().write(PREFACE);
     socket.getOutputStream().flush();
     byte[] header = socket.getInputStream().readNBytes(HEADER_LENGTH);
     if (header.length < HEADER_LENGTH) {
-      throw new EOFException("closed before the server has said anything");
+      throw new EOFException("closed before the server answered");
     }
     if (header[TYPE_AT] != SETTINGS) {
-      throw new ProtocolException("the server does not begin as HTTP/2 does");
+      throw new ProtocolException("the server does not speak HTTP/2");
     }
   }
 
   /**
-   * A socket whose writes never fail. A server that refuses us may close while we are still
-   * writing; the next read tells why, or that it has closed.
+   * A socket whose writes never fail. A server that refuses us may close the connection while we
+   * are still writing; the next read shows the reason, or that it is closed.
    */
   private static final class WriteTolerantSocket extends Socket {
     @Override

@@ -22,15 +22,15 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Locks as lines of keys, in the order of their creation revisions; who is first holds the lock.
+ * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock.
  *
- * <p>A key hangs on a {@link Session}, which lives as long as the client. A claim with a fixed TTL
- * stands in line like the others, and at its turn moves its key to a lease of its own, which nobody
- * keeps alive. etcd counts whole seconds: a TTL is rounded up there, and kept exactly here.
+ * <p>A key is attached to the lease of a {@link Session}. A claim with a fixed TTL queues like the
+ * others; when it is granted, its key moves to an own lease, which is never kept alive. etcd counts
+ * whole seconds: a TTL is rounded up there, and kept exactly here.
  *
- * <p>What is certain is what a majority has said: an answer of the leader alone counts only with a
- * {@linkplain Confirmation proof}. jetcd's own lock is not used: it has no attempt that does not
- * wait, cancelling it does not reach the server, and one that has timed out wins later.
+ * <p>Only what a majority has confirmed counts: an answer of the leader alone needs a {@linkplain
+ * Confirmation proof}. jetcd's own lock is not used: each of its attempts waits, cancelling one
+ * does not reach the server, and one that has timed out acquires the lock later.
  */
 final class EtcdBackend implements QueueingBackend {
 
@@ -82,15 +82,15 @@ final class EtcdBackend implements QueueingBackend {
     return pollInterval;
   }
 
-  // --- getting in line ------------------------------------------------------------------------
+  // --- entering the queue ---------------------------------------------------------------------
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    ByteSequence line = LockKeys.of(namespace, claim.name()).prefix();
+    ByteSequence queue = LockKeys.of(namespace, claim.name()).prefix();
     // A busy lock costs a read, and no write that every member would have to store.
     boolean busy =
         !requests
-            .askAgain(deadline, client -> client.getKVClient().get(line, Line.anybody()))
+            .askAgain(deadline, client -> client.getKVClient().get(queue, QueueOps.any()))
             .getKvs()
             .isEmpty();
     if (busy) {
@@ -107,49 +107,50 @@ final class EtcdBackend implements QueueingBackend {
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Entered entered = enter(claim, deadline);
-    return new EtcdPlace(this, entered.entry(), entered.view());
+    return new EtcdWaiter(this, entered.entry(), entered.view());
   }
 
   private record Entered(QueueEntry entry, QueueView view) {}
 
-  /** Puts a key in line, and learns in the same transaction who is before it. */
+  /** Puts a key into the queue, and reads its predecessor in the same transaction. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     LockKeys keys = LockKeys.of(namespace, claim.name());
     int number = 0;
     while (true) {
-      Session session = sessions.lasting(claim.ttl(), deadline);
+      Session session = sessions.forTtl(claim.ttl(), deadline);
       QueueEntry entry = session.add(claim, keys, new WakeUp(time), number);
       if (entry != null) {
         claim.attach(entry);
         Confirmation confirmation = session.confirmation();
-        TxnResponse answer = putOrGone(entry, deadline);
+        TxnResponse answer = putOrDiscard(entry, deadline);
         if (answer.isSucceeded()) {
           List<KeyValue> last = answer.getGetResponses().get(0).getKvs();
-          if (session.placed(entry, last.get(0).getCreateRevision())) {
-            ByteSequence before = last.size() > 1 ? last.get(1).getKey() : null;
-            return new Entered(entry, new QueueView(before, answer, confirmation));
+          if (session.created(entry, last.get(0).getCreateRevision())) {
+            ByteSequence predecessor = last.size() > 1 ? last.get(1).getKey() : null;
+            return new Entered(entry, new QueueView(predecessor, answer, confirmation));
           }
-          entry.gone();
+          entry.discard();
         } else {
-          if (Line.found(answer, 1) != null) {
-            // Of a lease of ours that has run out, perhaps, and that etcd has yet to end.
+          if (QueueOps.found(answer, 1) != null) {
+            // The key may be on our lease that has expired, and that etcd has yet to end.
             number = entry.number() + 1;
           }
           refused(entry, answer, deadline);
         }
       }
       if (deadline.hasPassed()) {
-        throw failures.passing("no place in line was had in time", null);
+        throw failures.temporary("could not enter the lock's queue in time", null);
       }
     }
   }
 
-  /** What is refused was not put, and needs no undoing, which would be refused as well. */
-  private TxnResponse putOrGone(QueueEntry entry, Deadline deadline) throws InterruptedException {
+  /** A refused key was not put, and needs no undo, which would be refused as well. */
+  private TxnResponse putOrDiscard(QueueEntry entry, Deadline deadline)
+      throws InterruptedException {
     try {
       return put(entry, deadline);
     } catch (LockConfigurationException e) {
-      entry.gone();
+      entry.discard();
       throw e;
     }
   }
@@ -163,20 +164,20 @@ final class EtcdBackend implements QueueingBackend {
             client
                 .getKVClient()
                 .txn()
-                .If(Line.isUnwrittenSince(session.key(), guard), Line.isAbsent(entry.key()))
+                .If(QueueOps.hasModRevision(session.key(), guard), QueueOps.isAbsent(entry.key()))
                 .Then(
-                    Line.put(entry.key(), entry.value(), session.lease()),
-                    Line.lastTwo(entry.keys()))
-                .Else(Line.get(session.key()), Line.get(entry.key()))
+                    QueueOps.put(entry.key(), entry.value(), session.lease()),
+                    QueueOps.lastTwo(entry.keys()))
+                .Else(QueueOps.get(session.key()), QueueOps.get(entry.key()))
                 .commit());
   }
 
-  /** Nothing was put: the session's key is gone, or was written to undo another queue entry. */
+  /** Nothing was put: the session's key is gone, or was written to undo another entry. */
   private void refused(QueueEntry entry, TxnResponse answer, Deadline deadline)
       throws InterruptedException {
     Session session = entry.session();
-    KeyValue sessionKey = Line.found(answer, 0);
-    entry.gone();
+    KeyValue sessionKey = QueueOps.found(answer, 0);
+    entry.discard();
     if (sessionKey == null) {
       sessions.writeKey(session, deadline);
     } else {
@@ -197,11 +198,11 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Looks whether a key is still in line, and who is before it. */
+  /** Reads an entry and its predecessor. */
   QueueView look(QueueEntry entry) throws InterruptedException {
     if (entry.session().isOver()) {
-      // Its keys may still be there for a while.
-      throw failures.passing("the session has ended", null);
+      // Its keys may exist for a while longer.
+      throw failures.temporary("the session has ended", null);
     }
     Confirmation confirmation = entry.session().confirmation();
     TxnResponse answer =
@@ -211,20 +212,23 @@ final class EtcdBackend implements QueueingBackend {
                 client
                     .getKVClient()
                     .txn()
-                    .Then(Line.get(entry.key()), Line.predecessor(entry.keys(), entry.revision()))
+                    .Then(
+                        QueueOps.get(entry.key()),
+                        QueueOps.predecessor(entry.keys(), entry.revision()))
                     .commit());
-    KeyValue own = Line.found(answer, 0);
+    KeyValue own = QueueOps.found(answer, 0);
     if (own == null || own.getCreateRevision() != entry.revision()) {
-      throw failures.passing("the place in line is gone: deleted, or its session has ended", null);
+      throw failures.temporary(
+          "the queue entry is gone: it was deleted, or its session has ended", null);
     }
     if (own.getLease() != entry.lease()) {
-      throw failures.passing("the place in line was revoked", null);
+      throw failures.temporary("the queue entry was revoked", null);
     }
-    KeyValue before = Line.found(answer, 1);
-    return new QueueView(before == null ? null : before.getKey(), answer, confirmation);
+    KeyValue predecessor = QueueOps.found(answer, 1);
+    return new QueueView(predecessor == null ? null : predecessor.getKey(), answer, confirmation);
   }
 
-  /** Grants the lock to the first in line. */
+  /** Grants the lock to the first entry. */
   Grant grant(QueueEntry entry, QueueView view) throws InterruptedException {
     return entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
   }
@@ -236,7 +240,7 @@ final class EtcdBackend implements QueueingBackend {
     QueueView view = seen;
     while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
       if (deadline.hasPassed()) {
-        throw failures.passing("the session was not confirmed in time", null);
+        throw failures.temporary("the session was not confirmed in time", null);
       }
       sessions.confirm(session, deadline);
       view = look(entry);
@@ -253,7 +257,7 @@ final class EtcdBackend implements QueueingBackend {
     return time.nanoTime() - confirmation.sentAt() > validityPerConfirmation.toNanos() / 3;
   }
 
-  /** Moves the key to a lease of its own, whose TTL counts from before it is asked for. */
+  /** Moves the key to an own lease, whose TTL counts from before the request. */
   private Grant grantForTtl(QueueEntry entry) throws InterruptedException {
     Duration ttl = entry.claim().ttl();
     Deadline deadline = Deadline.in(time, requestTimeout);
@@ -268,11 +272,12 @@ final class EtcdBackend implements QueueingBackend {
                 client
                     .getKVClient()
                     .txn()
-                    .If(Line.isUnwrittenSince(entry.key(), entry.revision()))
-                    .Then(Line.put(entry.key(), entry.value(), lease.getID()))
+                    .If(QueueOps.hasModRevision(entry.key(), entry.revision()))
+                    .Then(QueueOps.put(entry.key(), entry.value(), lease.getID()))
                     .commit());
     if (!moved.isSucceeded()) {
-      throw failures.passing("the place in line was lost or revoked when its turn had come", null);
+      throw failures.temporary(
+          "the queue entry was deleted or revoked before the lock was granted", null);
     }
     Duration kept = Duration.ofSeconds(lease.getTTL());
     Duration most = Confirmation.validityPerConfirmation(kept);
@@ -296,7 +301,7 @@ final class EtcdBackend implements QueueingBackend {
     return renewal.renewAll(grants, deadline);
   }
 
-  // --- leaving --------------------------------------------------------------------------------
+  // --- releasing ------------------------------------------------------------------------------
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
@@ -304,30 +309,31 @@ final class EtcdBackend implements QueueingBackend {
     if (entry == null) {
       return false;
     }
-    boolean wasThere = false;
+    boolean existed = false;
     if (entry.hasOwnLease() || !entry.session().isOver()) {
-      wasThere = entry.revision() == 0 ? undo(entry, deadline) : deleteOrGone(entry, deadline);
+      existed = entry.revision() == 0 ? undo(entry, deadline) : deleteIfThere(entry, deadline);
     }
-    entry.gone();
+    entry.discard();
     if (entry.hasOwnLease()) {
       sessions.revoke(entry.lease());
     }
-    return wasThere;
+    return existed;
   }
 
-  /** etcd refuses whoever may not delete a key before it looks whether the key is there. */
-  private boolean deleteOrGone(QueueEntry entry, Deadline deadline) throws InterruptedException {
+  /** etcd checks the permission before it looks whether the key exists. */
+  private boolean deleteIfThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
-      return delete(entry, Line.isOf(entry.key(), entry.revision()), deadline);
+      return delete(entry, QueueOps.hasCreateRevision(entry.key(), entry.revision()), deadline);
     } catch (LockConfigurationException refusal) {
-      if (mayBeThere(entry, deadline)) {
+      if (mayStay(entry, deadline)) {
         throw refusal;
       }
       return false;
     }
   }
 
-  private boolean mayBeThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
+  /** Whether the key may stay as long as this client lives. */
+  private boolean mayStay(QueueEntry entry, Deadline deadline) throws InterruptedException {
     List<KeyValue> found;
     try {
       found = requests.askAgain(deadline, client -> client.getKVClient().get(entry.key())).getKvs();
@@ -337,7 +343,7 @@ final class EtcdBackend implements QueueingBackend {
     for (KeyValue key : found) {
       if (key.getCreateRevision() == entry.revision()) {
         entry.seenOn(key.getLease());
-        // One that was revoked hangs on the operator's lease, and ends by itself.
+        // A revoked key is on the operator's lease, and ends with it.
         return key.getLease() == entry.session().lease() || key.getLease() == entry.lease();
       }
     }
@@ -350,15 +356,15 @@ final class EtcdBackend implements QueueingBackend {
         .ask(
             deadline,
             client ->
-                client.getKVClient().txn().If(isThere).Then(Line.delete(entry.key())).commit())
+                client.getKVClient().txn().If(isThere).Then(QueueOps.delete(entry.key())).commit())
         .isSucceeded();
   }
 
-  /** Takes a key away that may have been put, or else sees to it that it never will be. */
+  /** Deletes a key that may have been put, or else makes sure that it never will be. */
   private boolean undo(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
-    // First without anything to be written, which an etcd that has reached its quota refuses.
-    if (delete(entry, Line.holds(entry.key(), entry.value()), deadline)) {
+    // First without a write, which an etcd that has reached its quota refuses.
+    if (delete(entry, QueueOps.hasValue(entry.key(), entry.value()), deadline)) {
       return true;
     }
     TxnResponse answer;
@@ -370,9 +376,9 @@ final class EtcdBackend implements QueueingBackend {
                   client
                       .getKVClient()
                       .txn()
-                      .If(Line.holds(entry.key(), entry.value()))
-                      .Then(Line.delete(entry.key()))
-                      .Else(Line.put(session.key(), ByteSequence.EMPTY, session.lease()))
+                      .If(QueueOps.hasValue(entry.key(), entry.value()))
+                      .Then(QueueOps.delete(entry.key()))
+                      .Else(QueueOps.put(session.key(), ByteSequence.EMPTY, session.lease()))
                       .commit());
     } catch (LockUnavailableException e) {
       if (!Failures.saysLeaseIsGone(e)) {
@@ -387,11 +393,11 @@ final class EtcdBackend implements QueueingBackend {
     return answer.isSucceeded();
   }
 
-  /** Nobody keeps a lease of etcd's alive then, and it ends though it may not be revoked. */
+  /** Stops keeping the lease alive, so that it ends even if it may not be revoked. */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     QueueEntry entry = QueueEntry.of(claim);
-    // What hung on a session that was over a TTL ago has ended, and so has a lease of its own.
+    // The keys of a session that was over a TTL ago have ended, and so has an own lease.
     if (entry == null || entry.session().isOver() || entry.hasLeftSession()) {
       return false;
     }
@@ -404,11 +410,11 @@ final class EtcdBackend implements QueueingBackend {
   public void forget(Claim claim) {
     QueueEntry entry = QueueEntry.of(claim);
     if (entry != null) {
-      entry.gone();
+      entry.discard();
     }
   }
 
-  // --- looking and intervening ----------------------------------------------------------------
+  // --- operators ------------------------------------------------------------------------------
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Fences writes to etcd itself: a transaction with this comparison is carried out only while the
- * lock is still held by the turn to which the lease belongs, whatever the writer believes.
+ * Fences writes to etcd itself: a transaction with this comparison succeeds only while etcd still
+ * has the lock for this lease, whatever the writer believes.
  *
  * <pre>{@code
  * EtcdGuard guard = EtcdGuard.of(etcd, EtcdSettings.defaults(), lease);
@@ -24,20 +24,20 @@ import java.util.Objects;
  *     .commit().get().isSucceeded();
  * }</pre>
  *
- * <p>It is stronger than a comparison of tokens: the write is refused as soon as the lock is gone,
- * and not only when a successor has come. So nothing has to be claimed before the value is read
- * that is to be changed; it is enough that this is done under the lease, by a linearizable read,
- * which is what jetcd does unless told otherwise. The guard costs a read when it is made and
- * nothing afterwards, and may be used as long as the lease lasts, from any thread.
+ * <p>This is stronger than a comparison of tokens: the write is refused as soon as the lock is
+ * gone, and not only when a successor has written. A read-modify-write therefore need not claim its
+ * token first; it is enough to read the value under the lease, by a linearizable read, which is
+ * jetcd's default. Creating the guard costs one read, and using it nothing. It may be used by any
+ * thread, as long as the lease lasts.
  *
- * <p>Leases that one client hands from thread to thread on one turn share its place on etcd, and so
- * this comparison. It tells processes apart, and turns; a thread that writes after its own {@link
- * Lease#release()} has to be kept from it by its program.
+ * <p>Leases that one client hands from thread to thread share one key on etcd, and so this
+ * comparison. It distinguishes processes, and acquisitions from etcd; the program itself must keep
+ * a thread from writing after its own {@link Lease#release()}.
  */
 public final class EtcdGuard {
 
-  // As the engine shows them: see Grant.token().
-  private static final int TOKENS_PER_TURN = 64;
+  // See Grant.token().
+  private static final int TOKENS_PER_GRANT = 64;
 
   private final Cmp held;
 
@@ -46,13 +46,13 @@ public final class EtcdGuard {
   }
 
   /**
-   * Looks for the lease's place on etcd.
+   * Returns a guard for a lease, whose key it looks for on etcd.
    *
-   * @param etcd a client of the cluster on which the lock is
-   * @param settings how the locks are kept, as in the client that gave the lease
+   * @param etcd a client of the cluster that keeps the lock
+   * @param settings the settings of the lock client that gave the lease
    * @param lease a lease on etcd
-   * @return a guard for as long as the lease lasts
-   * @throws LeaseLostException if the lock is no longer this lease's
+   * @return a guard that lasts as long as the lease
+   * @throws LeaseLostException if the lock no longer belongs to this lease
    * @throws dev.interlock.LockUnavailableException if etcd does not answer within the default
    *     request time-out
    * @throws InterruptedException if the thread is interrupted
@@ -68,21 +68,17 @@ public final class EtcdGuard {
         requests
             .askAgain(
                 Deadline.in(time, LockOptions.defaults().requestTimeout()),
-                client -> client.getKVClient().get(keys.prefix(), Line.first()))
+                client -> client.getKVClient().get(keys.prefix(), QueueOps.first()))
             .getKvs();
-    long revision = lease.fencingToken() / TOKENS_PER_TURN;
+    long revision = lease.fencingToken() / TOKENS_PER_GRANT;
     if (first.isEmpty() || first.get(0).getCreateRevision() != revision) {
       throw new LeaseLostException(
-          lease.name(), LossReason.TAKEN, "its key is no longer the first in line", null);
+          lease.name(), LossReason.TAKEN, "its key is no longer the first in the queue", null);
     }
-    return new EtcdGuard(Line.isOf(first.get(0).getKey(), revision));
+    return new EtcdGuard(QueueOps.hasCreateRevision(first.get(0).getKey(), revision));
   }
 
-  /**
-   * Returns the comparison, for {@link io.etcd.jetcd.Txn#If}.
-   *
-   * @return true on etcd as long as the lock is held
-   */
+  /** {@return a comparison for {@link io.etcd.jetcd.Txn#If}, true as long as the lock is held} */
   public Cmp isHeld() {
     return held;
   }

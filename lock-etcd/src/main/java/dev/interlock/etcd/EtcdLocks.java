@@ -8,7 +8,7 @@ import io.etcd.jetcd.Client;
 import java.util.Objects;
 
 /**
- * Locks through a jetcd client that the program already has.
+ * Opens lock clients on a jetcd client of the program's own.
  *
  * <pre>{@code
  * Client etcd = Client.builder().endpoints("http://localhost:2379").waitForReady(false)
@@ -18,19 +18,20 @@ import java.util.Objects;
  * }
  * }</pre>
  *
- * <p>The jetcd client is never closed here, and has to outlive the lock client. Its connections are
- * its own affair, and that is the difference to a client opened from a URI, which makes new ones as
- * soon as a request was not answered: jetcd notices a connection that has fallen silent after its
- * {@code keepaliveTime} and {@code keepaliveTimeout}, 40 s unless set otherwise, and after a longer
- * outage it may take as long again to try anew. TTLs should outlast that. Requests that are not
- * answered in time are given up here but not there: with {@code waitForReady(false)} none of them
- * is still sent when the connection is back. If it is sent, it does no harm.
+ * <p>The lock client never closes the jetcd client, which must outlive it.
  *
- * <p>With the header {@code hasleader} a member that is cut off from the others says so at once,
- * and the next one is asked. Without it the driver goes on sending that member its share of the
- * requests, and each takes the whole request time-out.
- *
- * <p>A namespace of the jetcd client's own comes before the one of {@link EtcdSettings}.
+ * <ul>
+ *   <li>The jetcd client manages its own connections. A lock client that was opened by a URI
+ *       reconnects as soon as a request is not answered; jetcd notices a silent connection only
+ *       after its {@code keepaliveTime} and {@code keepaliveTimeout}, 40 s by default, and after a
+ *       longer outage it may take as long again to reconnect. Use TTLs that are longer than that.
+ *   <li>With {@code waitForReady(false)} jetcd drops the requests that were not answered in time.
+ *       Without it jetcd may still send them when the connection is back, which does no harm.
+ *   <li>With the header {@code hasleader} a member that is cut off from the others fails at once,
+ *       and the next one is asked. Without it the driver keeps sending that member its share of the
+ *       requests, and each takes the whole request time-out.
+ *   <li>The jetcd client's own namespace comes before the one of {@link EtcdSettings}.
+ * </ul>
  */
 public final class EtcdLocks {
 
@@ -39,7 +40,7 @@ public final class EtcdLocks {
   /**
    * Opens a client with default settings and options.
    *
-   * @param etcd where the locks are kept
+   * @param etcd a client of the cluster that keeps the locks
    * @return a new client
    * @throws dev.interlock.LockConfigurationException if the server refuses the jetcd client
    * @throws dev.interlock.LockUnavailableException if the server does not answer
@@ -51,8 +52,8 @@ public final class EtcdLocks {
   /**
    * Opens a client with default settings.
    *
-   * @param etcd where the locks are kept
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param etcd a client of the cluster that keeps the locks
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws dev.interlock.LockConfigurationException if the server refuses the jetcd client
    * @throws dev.interlock.LockUnavailableException if the server does not answer
@@ -64,9 +65,9 @@ public final class EtcdLocks {
   /**
    * Opens a client.
    *
-   * @param etcd where the locks are kept
-   * @param settings how they are kept
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param etcd a client of the cluster that keeps the locks
+   * @param settings how the locks are stored
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws dev.interlock.LockConfigurationException if the server refuses the jetcd client
    * @throws dev.interlock.LockUnavailableException if the server does not answer
@@ -78,7 +79,7 @@ public final class EtcdLocks {
   }
 
   static LockBackend backend(Client etcd, EtcdSettings settings, BackendContext context) {
-    return new Opening("the jetcd client's endpoints", settings, context)
-        .on(Clients.ofUser(etcd), null, 1);
+    return new BackendOpener("the jetcd client's endpoints", settings, context)
+        .open(Clients.ofUser(etcd), null, 1);
   }
 }

@@ -51,8 +51,8 @@ public final class EtcdProvider implements LockProvider {
   public LockBackend open(LockUri uri, BackendContext context) {
     EtcdUri etcd = new EtcdUri(uri);
     Duration requestTimeout = context.options().requestTimeout();
-    return new Opening(etcd.endpoint(), etcd.settings(), context)
-        .on(
+    return new BackendOpener(etcd.endpoint(), etcd.settings(), context)
+        .open(
             new OwnClients(() -> etcd.client(requestTimeout), requestTimeout, context.time()),
             etcd.diagnosis(),
             etcd.endpointCount());

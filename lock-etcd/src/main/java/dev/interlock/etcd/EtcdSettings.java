@@ -6,7 +6,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are kept on etcd. Immutable. Clients that share locks must share these settings.
+ * Settings for the storage of locks on etcd. Immutable. Clients that share locks must use the same
+ * settings.
  *
  * <p>By default keys begin with {@code interlock/}.
  */
@@ -20,29 +21,20 @@ public final class EtcdSettings {
     this.namespace = builder.namespace;
   }
 
-  /**
-   * Returns the defaults.
-   *
-   * @return the defaults
-   */
+  /** {@return the default settings} */
   public static EtcdSettings defaults() {
     return DEFAULTS;
   }
 
-  /**
-   * Starts from the defaults.
-   *
-   * @return a new builder
-   */
+  /** {@return a new builder with the default settings} */
   public static Builder builder() {
     return new Builder();
   }
 
   /**
-   * What every key begins with, before a slash. Default {@code interlock}. Locks of different
-   * namespaces are independent. A user of etcd needs read and write permission for this prefix.
-   *
-   * @return the namespace
+   * {@return the beginning of every key, before a slash} Default {@code interlock}. Locks of
+   * different namespaces are independent. A user of etcd needs the permission to read and write the
+   * keys with this prefix.
    */
   public String namespace() {
     return namespace;
@@ -68,7 +60,7 @@ public final class EtcdSettings {
 
     private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
 
-    // Its keys would be taken for places in line for a lock of the namespace before that.
+    // Its keys would count as queue entries of a lock in the enclosing namespace.
     private static final Pattern NESTED = Pattern.compile(".+/lock(/.*)?");
 
     private String namespace = "interlock";
@@ -87,25 +79,22 @@ public final class EtcdSettings {
     public Builder namespace(String namespace) {
       if (!NAMESPACE.matcher(namespace).matches()) {
         throw new LockConfigurationException(
-            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , not \""
+            "namespace must be 1 to 100 ASCII letters, digits, and any of . _ : / - , was \""
                 + namespace
                 + "\"");
       }
       if (NESTED.matcher(namespace).matches()) {
         throw new LockConfigurationException(
-            "namespace must not have a part \"lock\" after another, as \""
+            "namespace must not have a part \"lock\" after the first: the locks of another"
+                + " namespace are below that; was \""
                 + namespace
-                + "\" has: below that are the locks of another namespace");
+                + "\"");
       }
       this.namespace = namespace;
       return this;
     }
 
-    /**
-     * Returns the settings.
-     *
-     * @return the settings
-     */
+    /** {@return the settings} */
     public EtcdSettings build() {
       return new EtcdSettings(this);
     }

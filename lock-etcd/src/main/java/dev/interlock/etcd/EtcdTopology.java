@@ -14,20 +14,20 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What is promised, by how many members there are.
+ * Describes the backend by the number of members.
  *
  * <p>Common to both: what etcd confirms is on the disks of a majority, and it measures leases by a
- * monotonic clock, so neither a restart nor a clock that is set costs exclusion. Nothing is
- * promised for a member that comes back under its old identity without its data: it forgets what it
- * has voted for, and a single one begins to count revisions, which tokens are, from 1.
+ * monotonic clock, so neither a restart nor a clock step costs exclusion. Nothing is promised for a
+ * member that comes back under its old identity without its data: it has forgotten its votes, and a
+ * single member counts revisions, which are the tokens, from 1 again.
  *
- * <p>A leader that was stopped and goes on may, before it knows of its successor, end leases that
- * the successor has renewed (etcd issues 12528 and 15247; mended by pull request 16822, which also
- * went into the 3.4 and 3.5 lines). As long as such versions are about, exclusion is not promised
- * for a cluster with a member that stands still. One member alone has no successor.
+ * <p>A suspended leader that resumes may, before it learns of its successor, end leases that the
+ * successor has renewed (etcd issues 12528 and 15247; mended by pull request 16822, which also went
+ * into the 3.4 and 3.5 lines). As long as such versions are in use, exclusion is not promised for a
+ * cluster with a suspended member. A single member has no successor.
  */
 enum EtcdTopology {
-  /** One member, or two: none may be lost. */
+  /** One member or two, which tolerate no failure. */
   WITHOUT_MINORITY {
     @Override
     Set<Capability> more() {
@@ -56,10 +56,10 @@ enum EtcdTopology {
     }
   };
 
-  /** With the default election time-out of 1 s, etcd raises shorter leases to this. */
+  /** etcd raises shorter leases to this, with its default election time-out of 1 s. */
   static final Duration MIN_TTL = Duration.ofSeconds(2);
 
-  // It looks for expired leases every half second, and ends them one after the other.
+  // etcd looks for expired leases every half second, and ends them one after the other.
   private static final Duration GRANULARITY = Duration.ofSeconds(1);
 
   static EtcdTopology of(long members) {
@@ -73,7 +73,7 @@ enum EtcdTopology {
     capabilities.addAll(more());
     return new BackendInfo(
         "etcd",
-        "keys on a lease, in line by creation revision; replicated with three members or more",
+        "a queue of keys on leases, by creation revision; replicated with three members or more",
         capabilities,
         GRANULARITY,
         MIN_TTL,

@@ -26,20 +26,20 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** Says what a failure of the driver means, and whether it may pass. */
+/** Turns failures of etcd and its driver into exceptions of the lock API. */
 final class Failures {
 
   private static final String NAME = "etcd";
 
-  // What a server says that asks for clients' certificates (RFC 8446, section 6.2); which of them
+  // The alerts of servers that ask for clients' certificates (RFC 8446, section 6.2); which one
   // depends on the version of TLS and on the server.
   private static final Pattern CERTIFICATE_ALERT =
       Pattern.compile(
           "fatal alert: (certificate|bad_certificate|unsupported_certificate|unknown_ca"
               + "|access_denied)");
 
-  // What does not change by itself. Whatever else may end a handshake may pass: the connection
-  // breaks, or the server has no certificate for a moment.
+  // The failures of a handshake that last. All others may pass: the connection broke, say, or the
+  // server had no certificate for a moment.
   private static final Pattern NO_TLS =
       Pattern.compile(
           "not an SSL/TLS record|fatal alert: (handshake_failure|protocol_version"
@@ -51,7 +51,7 @@ final class Failures {
     this.endpoint = endpoint;
   }
 
-  /** Turns whatever a request failed with into an exception of the lock API. */
+  /** Explains the failure of a request. */
   LockException explain(Throwable failure) {
     List<Throwable> chain = chain(failure);
     for (Throwable e : chain) {
@@ -59,10 +59,11 @@ final class Failures {
         return explained;
       }
       if (e instanceof ClosedClientException) {
-        return wrong("the jetcd client was closed before the LockClient that uses it", failure);
+        return misconfigured(
+            "the jetcd client was closed before the LockClient that uses it", failure);
       }
     }
-    // The deepest says most: a login that failed comes as the cause of a request that did.
+    // The innermost is the most precise: a failed login is the cause of a failed request.
     for (int i = chain.size() - 1; i >= 0; i--) {
       Status.Code code = code(chain.get(i));
       if (code != null) {
@@ -70,11 +71,11 @@ final class Failures {
       }
     }
     return isSilence(failure)
-        ? passing("no answer in time", failure)
-        : passing("the request failed: " + failure, failure);
+        ? temporary("no answer in time", failure)
+        : temporary("the request failed: " + failure, failure);
   }
 
-  // Netty adds what its pipeline consists of.
+  // Netty adds a description of its pipeline.
   private static String firstLine(Throwable e) {
     return message(e).lines().findFirst().orElse("");
   }
@@ -85,31 +86,32 @@ final class Failures {
 
   private LockException explain(Status.Code code, String message, Throwable failure) {
     if (message.contains("authentication failed")) {
-      return wrong("refuses the user or the password", failure);
+      return misconfigured("refuses the user or the password", failure);
     }
     if (message.contains("authentication is not enabled")) {
-      return wrong(
+      return misconfigured(
           "has no authentication enabled; leave user and password out, or enable it", failure);
     }
     if (message.contains("user name is empty")) {
-      return wrong("asks for a user and a password; write user:password@host", failure);
+      return misconfigured("needs a user and a password; write user:password@host", failure);
     }
     if (message.contains("database space exceeded")) {
-      return passing(
+      return temporary(
           "the database has reached its quota (alarm NOSPACE) and takes no writes; compact and"
               + " defragment it, then disarm the alarm",
           failure);
     }
     return switch (code) {
       case PERMISSION_DENIED ->
-          wrong(
+          misconfigured(
               "does not permit the user to read and write the keys below the namespace: " + message,
               failure);
-      case UNAUTHENTICATED -> passing("does not accept the login: " + message, failure);
-      case DEADLINE_EXCEEDED -> passing("no answer in time", failure);
+      case UNAUTHENTICATED -> temporary("does not accept the login: " + message, failure);
+      case DEADLINE_EXCEEDED -> temporary("no answer in time", failure);
       case UNAVAILABLE -> unavailable(message, failure);
-      case UNIMPLEMENTED -> wrong("is no etcd, or older than 3.3, which locks need", failure);
-      default -> passing("answered: " + message, failure);
+      case UNIMPLEMENTED ->
+          misconfigured("is not etcd, or older than 3.3, which locks need", failure);
+      default -> temporary("answered: " + message, failure);
     };
   }
 
@@ -129,31 +131,31 @@ final class Failures {
       return unknownHost(failure);
     }
     if (message.contains("no leader") || message.contains("request timed out")) {
-      return passing("has no quorum at the moment: " + message, failure);
+      return temporary("has no quorum: " + message, failure);
     }
-    return passing("the connection broke or could not be made: " + message, failure);
+    return temporary("the connection broke or could not be made: " + message, failure);
   }
 
-  /** What needs no guessing, or null. */
+  /** Explains a failure whose cause is plain; null for any other. */
   private @Nullable LockException plain(Throwable failure) {
     if (find(failure, CertificateException.class).isPresent()
         || find(failure, CertPathBuilderException.class).isPresent()) {
-      return wrong(
+      return misconfigured(
           "the server's certificate is not trusted, or is for another host; name the authority"
               + " that issued it with caCert=file.pem",
           failure);
     }
     Optional<SSLException> tls = find(failure, SSLException.class);
     if (tls.isPresent() && CERTIFICATE_ALERT.matcher(message(tls.get())).find()) {
-      return wrong(
-          "the server wants a certificate of the client, or does not trust the one that it was"
-              + " shown; name one with clientCert=file.pem and clientKey=file.pem",
+      return misconfigured(
+          "the server asks for a client certificate, or does not trust the one that it got; name"
+              + " one with clientCert=file.pem and clientKey=file.pem",
           failure);
     }
     if (find(failure, ConnectException.class)
         .filter(e -> message(e).toLowerCase(Locale.ROOT).contains("refused"))
         .isPresent()) {
-      return passing("the connection was refused; does an etcd run there?", failure);
+      return temporary("the connection was refused; does an etcd run there?", failure);
     }
     if (find(failure, UnresolvedAddressException.class).isPresent()
         || find(failure, UnknownHostException.class).isPresent()) {
@@ -162,37 +164,37 @@ final class Failures {
     return null;
   }
 
-  /** A connection of our own could not be made. */
+  /** Explains why {@link Diagnosis} could not connect. */
   LockException notConnected(IOException failure) {
     LockException plain = plain(failure);
     if (plain != null) {
       return plain;
     }
     return isSilence(failure)
-        ? passing("no answer in time", failure)
-        : passing("no connection could be made: " + message(failure), failure);
+        ? temporary("no answer in time", failure)
+        : temporary("no connection could be made: " + message(failure), failure);
   }
 
-  /** A connection of our own was made, and the server did not say what it should. */
+  /** Explains why the server did not answer {@link Diagnosis} as expected. */
   LockException notGreeted(IOException failure) {
     return isSilence(failure)
-        ? passing("no answer in time", failure)
-        : passing(
+        ? temporary("no answer in time", failure)
+        : temporary(
             "the connection was closed at once; is this another server's port, or one with TLS, for"
                 + " which the scheme is etcds?",
             failure);
   }
 
-  /** The same where TLS is to be spoken. */
+  /** Explains why the server did not answer {@link Diagnosis} as expected over TLS. */
   LockException notSecured(IOException failure) {
     LockException plain = plain(failure);
     if (plain != null) {
       return plain;
     }
     if (isSilence(failure)) {
-      return passing("no answer in time", failure);
+      return temporary("no answer in time", failure);
     }
-    // A connection that broke or was closed in the middle is reported as such an exception, too.
+    // A broken or closed connection is also reported as an SSLException.
     boolean closed =
         find(failure, EOFException.class).isPresent()
             || find(failure, SocketException.class).isPresent();
@@ -201,29 +203,29 @@ final class Failures {
         : closedInHandshake(failure);
   }
 
-  // May also be a connection that just broke.
+  // The connection may also just have broken.
   private LockException closedInHandshake(Throwable failure) {
-    return passing(
+    return temporary(
         "the connection was closed in the TLS handshake; is this a port without TLS?", failure);
   }
 
   private LockException noTls(SSLException tls, Throwable failure) {
-    return wrong(
+    return misconfigured(
         "no TLS connection could be made (" + message(tls) + "); is this a port without TLS?",
         failure);
   }
 
   private LockException unknownHost(Throwable failure) {
-    return passing("the host is not known", failure);
+    return temporary("unknown host", failure);
   }
 
   /** A failure that may pass. */
-  LockUnavailableException passing(String problem, @Nullable Throwable cause) {
+  LockUnavailableException temporary(String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(NAME, endpoint, problem, cause);
   }
 
-  /** A failure that a person has to set right. */
-  LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+  /** A failure that lasts until a person mends it. */
+  LockConfigurationException misconfigured(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(NAME + " at " + endpoint + ": " + problem, cause);
   }
 
@@ -232,10 +234,7 @@ final class Failures {
     return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
   }
 
-  /**
-   * Whether a member says that it knows no leader, before it does anything with the request.
-   * Another one may know better.
-   */
+  /** Whether a member refused the request because it knows no leader; another one may know it. */
   static boolean saysNoLeader(Throwable failure) {
     return chain(failure).stream()
         .anyMatch(
@@ -243,7 +242,7 @@ final class Failures {
                 code(e) == Status.Code.UNAVAILABLE && message(e).contains("etcdserver: no leader"));
   }
 
-  /** Whether nothing was heard in time. */
+  /** Whether no answer came in time. */
   static boolean isSilence(Throwable failure) {
     return chain(failure).stream()
         .anyMatch(
@@ -253,7 +252,7 @@ final class Failures {
                     || code(e) == Status.Code.DEADLINE_EXCEEDED);
   }
 
-  /** Whether another connection might have done better. */
+  /** Whether the request might succeed over another connection. */
   static boolean isOfConnection(Throwable failure) {
     return isSilence(failure)
         || chain(failure).stream().anyMatch(e -> code(e) == Status.Code.UNAVAILABLE);

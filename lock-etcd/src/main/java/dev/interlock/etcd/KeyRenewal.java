@@ -16,13 +16,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews grants: keeps their leases alive (one request for all that hang on a session), and looks
- * whether their keys are still there, which also proves that the leases were kept alive by the
- * leader whom a majority follows.
+ * Renews grants: keeps their leases alive, with one request for all grants of a session, and reads
+ * their keys, which also proves that the leader that kept the leases alive still has a majority.
  */
 final class KeyRenewal {
 
-  // etcd takes 128 operations in a transaction unless told otherwise (--max-txn-ops).
+  // etcd accepts 128 operations in a transaction by default (--max-txn-ops).
   private static final int MOST_OPERATIONS = 100;
 
   private final Requests requests;
@@ -43,7 +42,7 @@ final class KeyRenewal {
     for (int i = 0; i < outcomes.length; i++) {
       QueueEntry entry = QueueEntry.of(grants.get(i).claim());
       if (entry == null) {
-        outcomes[i] = new Renewal.Gone(LossReason.TAKEN, "it was given up");
+        outcomes[i] = new Renewal.Gone(LossReason.TAKEN, "it was released");
         continue;
       }
       long lease = entry.lease();
@@ -88,7 +87,7 @@ final class KeyRenewal {
 
   private void look(List<Renewed> renewed, Renewal[] outcomes, Deadline deadline)
       throws InterruptedException {
-    Op[] reads = renewed.stream().map(one -> Line.get(one.entry().key())).toArray(Op[]::new);
+    Op[] reads = renewed.stream().map(one -> QueueOps.get(one.entry().key())).toArray(Op[]::new);
     TxnResponse answer;
     try {
       answer =
@@ -99,7 +98,7 @@ final class KeyRenewal {
     }
     for (int i = 0; i < reads.length; i++) {
       Renewed one = renewed.get(i);
-      outcomes[one.index()] = outcome(one, Line.found(answer, i), answer);
+      outcomes[one.index()] = outcome(one, QueueOps.found(answer, i), answer);
     }
   }
 
@@ -112,7 +111,7 @@ final class KeyRenewal {
     }
     if (!one.confirmation().isProvedBy(answer)) {
       return new Renewal.Failed(
-          failures.passing("the cluster has changed its leader at this moment", null));
+          failures.temporary("the cluster has just changed its leader", null));
     }
     return new Renewal.Renewed(
         one.confirmation().sentAt() + one.grant().validityPerConfirmation().toNanos());

@@ -6,11 +6,10 @@ import io.etcd.jetcd.ByteSequence;
 import java.util.HexFormat;
 
 /**
- * Where the line for one lock stands on etcd: every place is a key below one prefix.
+ * The keys of one lock: the entries of its queue share a prefix.
  *
- * <p>Of a name, the slash (which would let one name's prefix begin another's), the escape character
- * itself and what cannot be seen are percent-encoded, so that two names never share a prefix and a
- * person can read them.
+ * <p>In a name the slash, the escape character itself and invisible characters are percent-encoded,
+ * so that no name's prefix begins another's and a person can read the keys.
  */
 final class LockKeys {
 
@@ -23,20 +22,27 @@ final class LockKeys {
   }
 
   static LockKeys of(String namespace, String name) {
-    StringBuilder prefix = new StringBuilder(namespace.length() + name.length() + 8);
-    prefix.append(namespace).append("/lock/");
+    return new LockKeys(locks(namespace) + encoded(name) + '/');
+  }
+
+  private static String locks(String namespace) {
+    return namespace + "/lock/";
+  }
+
+  private static String encoded(String name) {
+    StringBuilder encoded = new StringBuilder(name.length());
     for (int i = 0; i < name.length(); ) {
       int c = name.codePointAt(i);
       i += Character.charCount(c);
       if (mustBeEncoded(c)) {
         for (byte b : Character.toString(c).getBytes(UTF_8)) {
-          prefix.append('%').append(HEX.toHexDigits(b));
+          encoded.append('%').append(HEX.toHexDigits(b));
         }
       } else {
-        prefix.appendCodePoint(c);
+        encoded.appendCodePoint(c);
       }
     }
-    return new LockKeys(prefix.append('/').toString());
+    return encoded.toString();
   }
 
   private static boolean mustBeEncoded(int c) {
@@ -53,17 +59,17 @@ final class LockKeys {
     };
   }
 
-  /** What the keys of all places in line begin with. */
+  /** The prefix of all entries in the queue. */
   ByteSequence prefix() {
     return bytes(prefix);
   }
 
-  /** The key of one place: the number tells apart the places that a session has at a time. */
-  ByteSequence place(long session, int number) {
+  /** The key of one entry; the number distinguishes the simultaneous entries of a session. */
+  ByteSequence entry(long session, int number) {
     return bytes(prefix + Long.toHexString(session) + "-" + number);
   }
 
-  /** The key that is there as long as a session. */
+  /** The key that exists as long as a session. */
   static ByteSequence session(String namespace, long session) {
     return bytes(namespace + "/session/" + Long.toHexString(session));
   }

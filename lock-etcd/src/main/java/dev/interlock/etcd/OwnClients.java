@@ -7,16 +7,16 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * A client that is replaced when its connections fail.
+ * Replaces the client when its connections fail.
  *
- * <p>gRPC keeps a connection that has fallen silent for at least ten seconds, and after refused
- * attempts pauses for up to two minutes; jetcd passes on no way to make it try again. Both are too
- * long for a lease that has to be renewed. A new client connects at once. The old one is closed
- * when the last of its requests has ended, so that no failure of one request breaks another.
+ * <p>gRPC keeps a silent connection for at least ten seconds, and pauses for up to two minutes
+ * after refused connections; jetcd offers no way to make it reconnect earlier. Both are too long
+ * for a lease that must be renewed. A new client connects at once. The old one is closed after the
+ * last of its requests, so that the failure of one request breaks no other.
  */
 final class OwnClients implements Clients {
 
-  // So that a server that refuses everything is not asked for connections without a pause.
+  // Limits the connections to a server that refuses them all.
   private static final Duration SHORTEST_LIFE = Duration.ofMillis(100);
 
   private final Supplier<Client> make;
@@ -50,9 +50,9 @@ final class OwnClients implements Clients {
   }
 
   /**
-   * Replaces the client if nothing at all was heard since the request was sent: a server that is
-   * slow would be slower still with new connections to make. One that has never been answered may
-   * be busy connecting.
+   * Replaces the client if none of its requests was answered since this one was sent: new
+   * connections would make a slow server slower. A client without any answer so far may still be
+   * connecting.
    */
   @Override
   public synchronized void silent(Loan loan) {

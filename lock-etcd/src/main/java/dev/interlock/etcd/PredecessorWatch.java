@@ -9,38 +9,38 @@ import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
 
 /**
- * Signals when the key before ours may be gone: when it is deleted, and whenever that could have
+ * Signals when the predecessor's key may be gone: when it is deleted, and whenever that could have
  * been missed, because the watch has just begun, or has failed.
  *
- * <p>It is a hint. jetcd's watch moves its revision on when it reconnects, and can so lose an event
- * for good; and one whose connection falls silent says nothing at all.
+ * <p>A signal is a hint. jetcd's watch advances its revision when it reconnects, and can so lose an
+ * event for good; a watch whose connection falls silent signals nothing at all.
  *
- * <p>It begins without a revision, since etcd serves watches that begin in the past only ten times
- * a second. It may be taken for one of those all the same: etcd has it begin after the revision
- * that it had just now, and when something is written before the watch is entered, that lies in the
- * past (recvLoop in api/v3rpc/watch.go, watch in mvcc/watchable_store.go). Nothing says so, but
- * nothing of the kind has happened if nothing was written until after the watch was in place.
- * Otherwise the one who waits has to look by itself until that tenth of a second is over.
+ * <p>The watch begins without a revision, because etcd serves watches that begin in the past only
+ * ten times a second. It may end up among those all the same: etcd lets it begin after the revision
+ * of that moment, which lies in the past if something is written before the watch is registered
+ * (recvLoop in api/v3rpc/watch.go, watch in mvcc/watchable_store.go). etcd does not report this,
+ * but it did not happen if nothing was written until after the watch had been created. Otherwise
+ * the waiter polls until that tenth of a second is over.
  */
 final class PredecessorWatch implements Watch.Listener, AutoCloseable {
 
   private static final WatchOption DELETIONS =
       WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true).build();
 
-  private static final Duration FIRST_LOOK = Duration.ofMillis(5);
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
 
-  /** The looks until then, each after twice the time of the one before, take 155 ms together. */
-  private static final Duration LAST_LOOK = Duration.ofMillis(80);
+  /** The pauses until then, each twice as long as the one before, take 155 ms together. */
+  private static final Duration LAST_PAUSE = Duration.ofMillis(80);
 
   private static final long UNKNOWN = -1;
 
   private final WakeUp wakeUp;
 
-  /** After which revision it begins; its creation tells. */
+  /** The revision after which the watch begins, known when it has been created. */
   private volatile long after = UNKNOWN;
 
-  /** When to look by ourselves, if it may be served late. */
-  private Duration nextLook = FIRST_LOOK;
+  /** The next pause of the waiter, if the watch may be served late. */
+  private Duration nextPause = FIRST_PAUSE;
 
   private volatile boolean broken;
   private volatile boolean ended;
@@ -51,25 +51,25 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
     this.watcher = client.getWatchClient().watch(key, DELETIONS, this);
   }
 
-  /** Whether another one is needed. */
+  /** Whether the waiter needs another watch. */
   boolean isBroken() {
     return broken;
   }
 
   /**
-   * When to look again while nothing is heard. Called after each look.
+   * Returns how long to wait for a signal before the next poll. Called after each poll.
    *
-   * @param seen the revision of what was seen last
-   * @param usual when to look again if the watch is served in time
+   * @param seen the revision of the last answer
+   * @param usual the poll interval if the watch is served in time
    */
   Duration pollInterval(long seen, Duration usual) {
     boolean mayBeLate = after != UNKNOWN && seen > after;
-    if (!mayBeLate || nextLook.compareTo(LAST_LOOK) > 0) {
+    if (!mayBeLate || nextPause.compareTo(LAST_PAUSE) > 0) {
       return usual;
     }
-    Duration look = nextLook;
-    nextLook = look.multipliedBy(2);
-    return look.compareTo(usual) < 0 ? look : usual;
+    Duration pause = nextPause;
+    nextPause = pause.multipliedBy(2);
+    return pause.compareTo(usual) < 0 ? pause : usual;
   }
 
   @Override
@@ -89,7 +89,7 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
   @Override
   public void onCompleted() {
     broken = true;
-    // Closing it says so, too, and is no reason to look again.
+    // Also called after close(), which needs no signal.
     if (!ended) {
       wakeUp.signal();
     }

@@ -6,12 +6,12 @@ import io.etcd.jetcd.ByteSequence;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one claim has on etcd: a key in the lock's line, whose creation revision is its place and,
- * at its turn, its fencing token.
+ * A claim's entry in the lock's queue: a key whose creation revision is its position and, once the
+ * lock is granted, the fencing token.
  *
- * <p>As long as the revision is unknown, the transaction that puts the key may still be on its way.
- * It is then known by its value, which nobody else's has; and if it is not there, the session's key
- * is written, without which that transaction does nothing when it arrives.
+ * <p>While the revision is unknown, the transaction that puts the key may still be under way. The
+ * key can then be recognized by its value, which is unique. If the key is not there, the session's
+ * key is written, which makes that transaction fail if it arrives later.
  */
 final class QueueEntry {
 
@@ -32,11 +32,11 @@ final class QueueEntry {
     this.session = session;
     this.number = number;
     this.wakeUp = wakeUp;
-    this.key = keys.place(session.lease(), number);
+    this.key = keys.entry(session.lease(), number);
     this.value = LockKeys.bytes(claim.id() + '|' + claim.holder());
   }
 
-  /** The claim's present queue entry, or null if it has nothing on etcd. */
+  /** The claim's present entry, or null if it has nothing on etcd. */
   static @Nullable QueueEntry of(Claim claim) {
     return claim.attachment() instanceof QueueEntry entry ? entry : null;
   }
@@ -53,12 +53,12 @@ final class QueueEntry {
     return session;
   }
 
-  /** Tells apart the places that a session has at a time. */
+  /** Distinguishes the simultaneous entries of a session. */
   int number() {
     return number;
   }
 
-  /** Signalled when it may be the queue entry's turn, or its place is gone. */
+  /** Signalled when the entry may have become the first, or may be gone. */
   WakeUp wakeUp() {
     return wakeUp;
   }
@@ -71,7 +71,7 @@ final class QueueEntry {
     return value;
   }
 
-  /** The creation revision of the key, or 0 as long as it is not known. */
+  /** The creation revision of the key, or 0 while it is unknown. */
   long revision() {
     return revision;
   }
@@ -80,7 +80,7 @@ final class QueueEntry {
     revision = at;
   }
 
-  /** The lease that the key hangs on: the session's, or one of its own for a fixed TTL. */
+  /** The lease that the key is attached to: the session's, or an own one for a fixed TTL. */
   long lease() {
     return ownLease == 0 ? session.lease() : ownLease;
   }
@@ -93,20 +93,20 @@ final class QueueEntry {
     ownLease = lease;
   }
 
-  /** The key was seen on this lease; what has moved to one of its own does not come back. */
+  /** The key was seen on this lease. It never moves back from its own lease. */
   void seenOn(long lease) {
     if (lease == ownLease) {
       leftSession = true;
     }
   }
 
-  /** Whether the key is known to hang on a lease of its own; the move there may be in doubt. */
+  /** Whether the key was seen on its own lease; the transaction that moves it may be in doubt. */
   boolean hasLeftSession() {
     return leftSession;
   }
 
-  /** The key is gone for certain or ends with its lease, or was never put and never will be. */
-  void gone() {
+  /** Detaches the entry from its claim: the key is gone, ends with its lease, or was never put. */
+  void discard() {
     session.remove(this);
     claim.attach(null);
   }

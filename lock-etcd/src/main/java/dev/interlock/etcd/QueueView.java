@@ -5,19 +5,19 @@ import io.etcd.jetcd.Response;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a place in line has seen.
+ * What a queue entry has seen of its queue.
  *
- * @param before the key in front of it, or null if it is the first
+ * @param predecessor the key of the entry before it, or null if it is the first
  * @param answer the answer that showed this
  * @param confirmation the session's, when the request was sent
  */
-record QueueView(@Nullable ByteSequence before, Response answer, Confirmation confirmation) {
+record QueueView(@Nullable ByteSequence predecessor, Response answer, Confirmation confirmation) {
 
   boolean isFirst() {
-    return before == null;
+    return predecessor == null;
   }
 
-  /** The store's, when this was seen. */
+  /** The store's revision when this was seen. */
   long revision() {
     return answer.getHeader().getRevision();
   }

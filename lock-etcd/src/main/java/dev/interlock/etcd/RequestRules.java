@@ -13,14 +13,14 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Gives every call an end, but for watches, which are to last. And lets answers be dealt with on
- * the threads that read them: that never blocks, and handing them over costs more than it.
+ * Gives every call except watches a deadline, and handles answers on the threads that read them:
+ * the handlers never block, and cost less than a change of threads.
  *
- * <p>Asks for a member that knows a leader: one that is cut off from the others would keep a
- * request until its time is over, and says at once that it has none instead.
+ * <p>Requires a member that knows a leader: a member that is cut off from the others then fails at
+ * once, and does not keep the request until its deadline.
  *
- * <p>Notes, too, when the first call of this process has found a connection: until then a process
- * may be busy loading the driver, which on a machine with much to do takes longer than any answer.
+ * <p>Records when the first call of this process found a connection. Until then the process may be
+ * loading the driver, which on a busy machine takes longer than any answer.
  */
 record RequestRules(Duration limit) implements ClientInterceptor {
 
@@ -44,7 +44,7 @@ record RequestRules(Duration limit) implements ClientInterceptor {
 
   private static volatile boolean oneWasSent;
 
-  /** Whether any call of this process was ever sent. */
+  /** Whether this process has sent a call. */
   static boolean oneWasSent() {
     return oneWasSent;
   }

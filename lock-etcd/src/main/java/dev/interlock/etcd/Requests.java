@@ -17,8 +17,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests to etcd, each of which ends. They run on threads of the driver, so that an interrupted
- * caller leaves, and breaks nobody's connection.
+ * Sends requests to etcd, each with a deadline. They run on threads of the driver, so that an
+ * interrupted caller can leave without breaking a connection.
  */
 final class Requests {
 
@@ -39,11 +39,11 @@ final class Requests {
   }
 
   /**
-   * Asks once, or until a member takes the request: one that knows no leader does not, and the
-   * driver goes on to the next one. After a failure it is not known whether the request was, or
-   * will be, carried out.
+   * Sends a request once, or until a member accepts it: a member without a leader does not, and the
+   * driver goes on to the next one. After a failure the request is in doubt.
    *
-   * @throws dev.interlock.LockException if there was no answer by the deadline, or a bad one
+   * @throws dev.interlock.LockException if no answer came by the deadline, or the answer is a
+   *     failure
    */
   <T> T ask(Deadline deadline, Function<Client, CompletableFuture<T>> request)
       throws InterruptedException {
@@ -52,23 +52,24 @@ final class Requests {
       try {
         return await(start(loan, request), deadline);
       } catch (TimeoutException | ExecutionException e) {
-        tell(loan, e);
+        report(loan, e);
         if (!Failures.saysNoLeader(e) || deadline.hasPassed()) {
           throw failures.explain(e);
         }
       }
       if (tries >= TRIES) {
-        // It may be that none of them has one for now.
+        // Perhaps no member has a leader at the moment.
         boolean unused = new WakeUp(time).await(deadline.orIn(PAUSE));
       }
     }
   }
 
   /**
-   * Asks, and asks again over other connections while there is no answer: for requests that may be
-   * carried out more than once. So one member that stands still does not use up all of the time.
-   * The first answer counts, whichever try it belongs to. If there is none, the last failure that
-   * says something is told: the try before it was refused, say, and the last one cut short.
+   * Sends a request, and sends it again over other connections while there is no answer, so that
+   * one suspended member does not use up the time. For requests that may be carried out more than
+   * once. The first answer counts, whichever try it belongs to. Without an answer this throws the
+   * last failure that has a reason: an earlier try was refused, say, and the last one was cut
+   * short.
    */
   <T> T askAgain(Deadline deadline, Function<Client, CompletableFuture<T>> request)
       throws InterruptedException {
@@ -81,8 +82,8 @@ final class Requests {
       CompletableFuture<?> attempt = start(loan, request).handle(answering(answer));
       Throwable failure = failure(answer, attempt, deadline.orIn(share));
       if (failure != null && Failures.isOfConnection(failure)) {
-        tell(loan, failure);
-        // What fails at once would fail again at once, but for a member that knows no leader.
+        report(loan, failure);
+        // A fast failure would repeat itself at once, unless only this member has no leader.
         Duration pause = Failures.saysNoLeader(failure) && ++tries < TRIES ? Duration.ZERO : PAUSE;
         if (failure(answer, answer, deadline.orIn(pause)) == null) {
           failure = null;
@@ -100,7 +101,7 @@ final class Requests {
     }
   }
 
-  /** Passes on an answer, or a failure that another connection would not mend. */
+  /** Passes on an answer, or a failure that another connection would repeat. */
   private static <T> BiFunction<T, @Nullable Throwable, T> answering(CompletableFuture<T> answer) {
     return (value, failure) -> {
       if (failure == null) {
@@ -127,9 +128,9 @@ final class Requests {
   }
 
   /**
-   * Waits as {@link CompletableFuture#get(long, TimeUnit)} does. That, on a thread of a fork-join
-   * pool, has the pool start another thread in its place, and hundreds of callers be let loose
-   * where sixteen were meant to be.
+   * Waits as {@link CompletableFuture#get(long, TimeUnit)} does. That method makes a fork-join pool
+   * start another thread in place of the waiting one, so that hundreds of callers could run where
+   * sixteen were intended.
    */
   <T> T await(CompletableFuture<T> future, Deadline deadline)
       throws InterruptedException, ExecutionException, TimeoutException {
@@ -143,7 +144,7 @@ final class Requests {
     return future.get();
   }
 
-  private void tell(Clients.Loan loan, Throwable failure) {
+  private void report(Clients.Loan loan, Throwable failure) {
     if (Failures.isSilence(failure)) {
       clients.silent(loan);
     } else if (Failures.isOfConnection(failure) && !Failures.saysNoLeader(failure)) {
@@ -151,7 +152,7 @@ final class Requests {
     }
   }
 
-  /** Asks as {@link #ask} does, and does not wait for the answer. */
+  /** Sends a request as {@link #ask} does, without waiting for the answer. */
   <T> CompletableFuture<T> send(Duration limit, Function<Client, CompletableFuture<T>> request) {
     return send(Deadline.in(time, limit), request);
   }
@@ -159,13 +160,14 @@ final class Requests {
   private <T> CompletableFuture<T> send(
       Deadline deadline, Function<Client, CompletableFuture<T>> request) {
     Clients.Loan loan = clients.borrow();
-    // A copy: its time-out leaves alone the driver's own future, which gives back the client.
+    // A copy, so that the time-out does not complete the driver's own future, which gives back the
+    // client.
     return start(loan, request)
         .copy()
         .orTimeout(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)
         .exceptionallyCompose(
             failure -> {
-              tell(loan, failure);
+              report(loan, failure);
               return Failures.saysNoLeader(failure) && !deadline.hasPassed()
                   ? CompletableFuture.runAsync(() -> {}, LATER)
                       .thenCompose(later -> send(deadline, request))

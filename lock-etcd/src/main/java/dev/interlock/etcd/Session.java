@@ -13,12 +13,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease of etcd's that this client keeps alive, on which its places in line stand.
+ * A lease on etcd that this client keeps alive, with the queue entries that are attached to it.
  *
- * <p>It has a key of its own. Every transaction that puts a key on the lease demands that the
- * session's key has not been written since; whoever must rule out that an earlier transaction is
- * still to arrive writes it (see {@link QueueEntry}). {@link #guard()} is the revision of the last
- * write known here.
+ * <p>A session has its own key. Every transaction that attaches a key to the lease requires that
+ * the session's key has not been written since; to make sure that an earlier transaction will have
+ * no effect, the client writes it (see {@link QueueEntry}). {@link #guard()} is the revision of the
+ * last known write.
  */
 final class Session {
 
@@ -57,7 +57,7 @@ final class Session {
     return key;
   }
 
-  /** For how long etcd keeps it without a sign of life. */
+  /** How long etcd keeps the lease if it is not kept alive. */
   Duration timeToLive() {
     return timeToLive;
   }
@@ -66,7 +66,7 @@ final class Session {
     return guard.get();
   }
 
-  /** The session's key was seen to have been written at this revision. */
+  /** The session's key was written at this revision. */
   void guardMoved(long revision) {
     guard.accumulateAndGet(revision, Math::max);
   }
@@ -82,17 +82,17 @@ final class Session {
   }
 
   /**
-   * Makes a queue entry, or returns null if the session is over.
+   * Adds a queue entry, or returns null if the session is over.
    *
-   * @param from the smallest number that it may have
+   * @param from the smallest number that the entry may have
    */
   synchronized @Nullable QueueEntry add(Claim claim, LockKeys keys, WakeUp wakeUp, int from) {
     if (over) {
       return null;
     }
     idle = false;
-    // The smallest that is free: a name's keys are made again and again, and not always new ones,
-    // of which etcd would remember every one until it is compacted.
+    // The smallest free one, so that a name has few keys: etcd remembers every key that ever
+    // existed until it is compacted.
     int number = numbers.nextClearBit(from);
     numbers.set(number);
     QueueEntry entry = new QueueEntry(claim, keys, this, number, wakeUp);
@@ -105,7 +105,7 @@ final class Session {
    *
    * @return false if the session has ended meanwhile, and the key with it
    */
-  synchronized boolean placed(QueueEntry entry, long revision) {
+  synchronized boolean created(QueueEntry entry, long revision) {
     if (over) {
       return false;
     }
@@ -124,9 +124,9 @@ final class Session {
   }
 
   /**
-   * Ends it, if it had not ended, and returns whose places ended with it. A queue entry that has no
-   * place yet is not among them: its claim learns of the end by itself, gets in line on another
-   * session, and what it has there must not be taken for lost.
+   * Ends the session, unless it has ended, and returns the entries that ended with it. An entry
+   * without a known key is not among them: its claim notices the end when it enters the queue, and
+   * what it then has on another session must not be reported lost.
    */
   synchronized List<QueueEntry> end() {
     if (over) {
@@ -136,7 +136,7 @@ final class Session {
     return entries.stream().filter(entry -> entry.revision() != 0).toList();
   }
 
-  /** Ends it if nobody has used it since this was last asked. */
+  /** Ends the session if it has been unused since the last call. */
   synchronized boolean endIfIdle() {
     boolean unused = entries.isEmpty();
     if (unused && idle) {

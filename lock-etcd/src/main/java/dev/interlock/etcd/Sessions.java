@@ -23,16 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one client: one for each time to live that is asked for, made when it is first
- * wanted, kept alive as long as anybody has a place on it, and given up after a while without.
+ * The sessions of one client: one for each TTL in whole seconds, begun when it is first needed,
+ * kept alive while it has queue entries, and ended when it has been unused for a while.
  */
 final class Sessions implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
-  // So that what a session's last answer is worth never falls below two thirds.
-  private static final int SIGNS_OF_LIFE = 4;
-  private static final int RETRIES = 12;
+  // So that the validity of a session's last confirmation never falls below two thirds.
+  private static final int KEEP_ALIVES_PER_TTL = 4;
+  private static final int RETRIES_PER_TTL = 12;
   static final String ENDED = "its lease on etcd has ended";
 
   private final String namespace;
@@ -43,11 +43,11 @@ final class Sessions implements AutoCloseable {
   private final ConcurrentHashMap<Long, CompletableFuture<Session>> sessions =
       new ConcurrentHashMap<>();
 
-  /** By their leases: under way, and awaited when the client is closed. */
+  /** By lease: pending, and awaited when the client is closed. */
   private final ConcurrentHashMap<Long, CompletableFuture<?>> revocations =
       new ConcurrentHashMap<>();
 
-  private final ScheduledThreadPoolExecutor heart;
+  private final ScheduledThreadPoolExecutor timer;
   private volatile boolean closed;
 
   Sessions(String namespace, Requests requests, Failures failures, BackendContext context) {
@@ -56,14 +56,14 @@ final class Sessions implements AutoCloseable {
     this.failures = failures;
     this.context = context;
     this.requestTimeout = context.options().requestTimeout();
-    this.heart =
+    this.timer =
         new ScheduledThreadPoolExecutor(
             1,
             new ThreadFactoryBuilder()
                 .setDaemon(true)
                 .setNameFormat("interlock-etcd-sessions")
                 .build());
-    heart.setRemoveOnCancelPolicy(true);
+    timer.setRemoveOnCancelPolicy(true);
   }
 
   /** etcd counts whole seconds. */
@@ -71,25 +71,25 @@ final class Sessions implements AutoCloseable {
     return Math.max(EtcdTopology.MIN_TTL.toSeconds(), ttl.plusNanos(999_999_999).toSeconds());
   }
 
-  /** Returns a session that lasts for the TTL at least; several callers wait for the same one. */
-  Session lasting(Duration ttl, Deadline deadline) throws InterruptedException {
+  /** Returns a session that lasts for the TTL at least; concurrent callers share one. */
+  Session forTtl(Duration ttl, Deadline deadline) throws InterruptedException {
     long seconds = wholeSeconds(ttl);
     CompletableFuture<Session> fresh = new CompletableFuture<>();
     CompletableFuture<Session> session =
-        sessions.compute(seconds, (s, known) -> known == null || isSpent(known) ? fresh : known);
+        sessions.compute(seconds, (s, known) -> known == null || hasEnded(known) ? fresh : known);
     if (session == fresh) {
       begin(seconds, fresh);
     }
     try {
       return requests.await(session, deadline);
     } catch (TimeoutException e) {
-      throw failures.passing("no answer in time", e);
+      throw failures.temporary("no answer in time", e);
     } catch (ExecutionException e) {
       throw failures.explain(e);
     }
   }
 
-  private static boolean isSpent(CompletableFuture<Session> session) {
+  private static boolean hasEnded(CompletableFuture<Session> session) {
     return session.isCompletedExceptionally() || (session.isDone() && session.join().isOver());
   }
 
@@ -132,7 +132,7 @@ final class Sessions implements AutoCloseable {
                     result.completeExceptionally(failure);
                   } else {
                     result.complete(session);
-                    schedule(session, SIGNS_OF_LIFE);
+                    schedule(session, KEEP_ALIVES_PER_TTL);
                     if (closed) {
                       session.end();
                       revoke(session.lease());
@@ -141,10 +141,7 @@ final class Sessions implements AutoCloseable {
                 });
   }
 
-  /**
-   * Writes a session's key anew, which somebody has deleted. The keys on its lease are not
-   * concerned.
-   */
+  /** Writes a session's key again after somebody deleted it. The keys on its lease stay. */
   void writeKey(Session session, Deadline deadline) throws InterruptedException {
     PutOption onLease = PutOption.builder().withLeaseId(session.lease()).build();
     try {
@@ -163,7 +160,7 @@ final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Keeps a session alive; tries again while there is time. */
+  /** Keeps a session's lease alive; retries until the deadline. */
   Confirmation confirm(Session session, Deadline deadline) throws InterruptedException {
     try {
       Confirmation confirmation = confirm(session.lease(), deadline);
@@ -177,7 +174,7 @@ final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Keeps any lease alive; tries again while there is time. */
+  /** Keeps any lease alive; retries until the deadline. */
   Confirmation confirm(long lease, Deadline deadline) throws InterruptedException {
     long sentAt = time().nanoTime();
     LeaseKeepAliveResponse answer =
@@ -188,23 +185,23 @@ final class Sessions implements AutoCloseable {
   private void schedule(Session session, int partOfTimeToLive) {
     long pause = session.timeToLive().dividedBy(partOfTimeToLive).toMillis();
     try {
-      var unused = heart.schedule(() -> beat(session), pause, TimeUnit.MILLISECONDS);
+      var unused = timer.schedule(() -> keepAlive(session), pause, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      // The client was closed meanwhile, which ends its sessions.
+      // Closing the client has ended its sessions.
     }
   }
 
-  private void beat(Session session) {
+  private void keepAlive(Session session) {
     if (session.isOver()) {
       return;
     }
     if (session.endIfIdle()) {
-      forgetSpent();
+      forgetEnded();
       revoke(session.lease());
       return;
     }
     long sentAt = time().nanoTime();
-    Duration limit = session.timeToLive().dividedBy(SIGNS_OF_LIFE);
+    Duration limit = session.timeToLive().dividedBy(KEEP_ALIVES_PER_TTL);
     var unused =
         requests
             .send(
@@ -218,29 +215,28 @@ final class Sessions implements AutoCloseable {
                     over(session, ENDED);
                     return;
                   }
-                  schedule(session, failure == null ? SIGNS_OF_LIFE : RETRIES);
+                  schedule(session, failure == null ? KEEP_ALIVES_PER_TTL : RETRIES_PER_TTL);
                 });
   }
 
   /**
-   * Ends a session before its time, because that is the only way to get rid of a key. What else
-   * hangs on it is lost.
+   * Ends a session early, because its key cannot be deleted in another way. All grants on it are
+   * lost.
    */
   void giveUp(Session session, String why) {
-    log.warn("{}; the session is ended in place of it, and what is held on it is lost", why);
+    log.warn("{}; ending the session instead, which loses all leases on it", why);
     over(session, "it was ended: " + why);
     revoke(session.lease());
   }
 
-  // There is one for each TTL that was ever asked for.
-  private void forgetSpent() {
-    sessions.values().removeIf(Sessions::isSpent);
+  private void forgetEnded() {
+    sessions.values().removeIf(Sessions::hasEnded);
   }
 
-  /** The server has ended the session, and every key on its lease with it. */
+  /** Notes that a session's lease has ended, and every key on it. */
   void over(Session session, String how) {
     List<QueueEntry> ended = session.end();
-    forgetSpent();
+    forgetEnded();
     for (QueueEntry entry : ended) {
       if (!entry.hasOwnLease()) {
         context.lost(entry.claim(), LossReason.SESSION_ENDED, how);
@@ -249,7 +245,7 @@ final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Ends a lease in the background; if that fails it ends with its time to live. */
+  /** Revokes a lease in the background; if that fails, it expires. */
   @CanIgnoreReturnValue
   CompletableFuture<?> revoke(long lease) {
     CompletableFuture<?> end =
@@ -258,7 +254,7 @@ final class Sessions implements AutoCloseable {
             .whenComplete(
                 (answer, failure) -> {
                   if (failure != null) {
-                    log.debug("lease {} is left to its end", Long.toHexString(lease), failure);
+                    log.debug("lease {} is left to expire", Long.toHexString(lease), failure);
                   }
                 });
     revocations.put(lease, end);
@@ -272,7 +268,7 @@ final class Sessions implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    heart.shutdownNow();
+    timer.shutdownNow();
     for (CompletableFuture<Session> session : sessions.values()) {
       if (session.isDone() && !session.isCompletedExceptionally()) {
         Session known = session.join();
@@ -285,7 +281,7 @@ final class Sessions implements AutoCloseable {
           CompletableFuture.allOf(revocations.values().toArray(new CompletableFuture<?>[0])),
           Deadline.in(time(), requestTimeout));
     } catch (ExecutionException | TimeoutException e) {
-      log.debug("closed before every lease was ended; the rest end with their time to live", e);
+      log.debug("closed before every lease was revoked; the others expire", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

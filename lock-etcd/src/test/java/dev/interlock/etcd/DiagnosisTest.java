@@ -66,7 +66,7 @@ class DiagnosisTest {
               .visit(endpoint, 60_000, new Failures(endpoint.toString()));
       refusing.get(1, TimeUnit.MINUTES);
       assertInstanceOf(LockConfigurationException.class, found);
-      assertTrue(found.getMessage().contains("wants a certificate"), found::toString);
+      assertTrue(found.getMessage().contains("asks for a client certificate"), found::toString);
     }
   }
 

@@ -218,7 +218,7 @@ class EtcdLocksTest {
 
   private static KeyValue first(String name) throws Exception {
     return own.getKVClient()
-        .get(LockKeys.of("interlock", name).prefix(), Line.first())
+        .get(LockKeys.of("interlock", name).prefix(), QueueOps.first())
         .get()
         .getKvs()
         .get(0);
@@ -275,7 +275,7 @@ class EtcdLocksTest {
       Eventually.holds("it waits", () -> holder.inspect("line").waiters().size() == 1);
       List<KeyValue> line =
           own.getKVClient()
-              .get(LockKeys.of("interlock", "line").prefix(), Line.everybody())
+              .get(LockKeys.of("interlock", "line").prefix(), QueueOps.all())
               .get()
               .getKvs();
       own.getLeaseClient().revoke(line.get(1).getLease()).get();

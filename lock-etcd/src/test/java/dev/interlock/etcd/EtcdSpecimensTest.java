@@ -103,7 +103,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
         public Attempt await(Deadline until) throws InterruptedException {
           while (!closed) {
             QueueView view = etcd.look(entry);
-            ByteSequence before = view.before();
+            ByteSequence before = view.predecessor();
             if (before == null) {
               return new Attempt.Granted(etcd.grant(entry, view));
             }

@@ -53,7 +53,7 @@ class FailuresTest {
 
   @Test
   void anUnknownHost() {
-    assertSays(unavailable("etcd://nohost.invalid"), "the host is not known");
+    assertSays(unavailable("etcd://nohost.invalid"), "unknown host");
   }
 
   @Test
@@ -91,7 +91,7 @@ class FailuresTest {
         assertEquals(ReleaseOutcome.RELEASED, client.lock("job").acquire().release());
       }
       String unknown = uri.substring(0, uri.indexOf("&clientCert"));
-      assertSays(wrong(unknown), "wants a certificate of the client");
+      assertSays(wrong(unknown), "asks for a client certificate");
       TlsIdentity stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
       assertSays(
           wrong(unknown + "&clientCert=" + stranger.certificate() + "&clientKey=" + stranger.key()),
@@ -136,7 +136,7 @@ class FailuresTest {
   void logins() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password(SECRET).start()) {
       assertSays(wrong(etcd.uri().replace(SECRET, "wrong")), "refuses the user or the password");
-      assertSays(wrong(etcd.uri().replace("root:" + SECRET + "@", "")), "asks for a user");
+      assertSays(wrong(etcd.uri().replace("root:" + SECRET + "@", "")), "needs a user");
       EtcdServer server = etcd.leader();
       server.call("/v3/auth/user/add", "{\"name\":\"guest\",\"password\":\"guest\"}");
       String guest = etcd.uri().replace("root:" + SECRET, "guest:guest");

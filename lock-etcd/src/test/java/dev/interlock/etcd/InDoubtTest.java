@@ -151,8 +151,10 @@ class InDoubtTest {
       boolean put =
           late.getKVClient()
               .txn()
-              .If(Line.isUnwrittenSince(sent.session().key(), guard), Line.isAbsent(underWay.key()))
-              .Then(Line.put(underWay.key(), underWay.value(), sent.session().lease()))
+              .If(
+                  QueueOps.hasModRevision(sent.session().key(), guard),
+                  QueueOps.isAbsent(underWay.key()))
+              .Then(QueueOps.put(underWay.key(), underWay.value(), sent.session().lease()))
               .commit()
               .get()
               .isSucceeded();
@@ -185,7 +187,7 @@ class InDoubtTest {
 
       assertTrue(session.isOver());
       // An answer that was late: its key has ended with the session.
-      assertFalse(session.placed(entry, 1));
+      assertFalse(session.created(entry, 1));
       assertEquals(0, entry.revision());
     }
   }

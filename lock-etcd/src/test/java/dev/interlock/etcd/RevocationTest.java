@@ -167,7 +167,10 @@ class RevocationTest {
 
   private static KeyValue first(String name) throws Exception {
     List<KeyValue> line =
-        own.getKVClient().get(LockKeys.of("interlock", name).prefix(), Line.first()).get().getKvs();
+        own.getKVClient()
+            .get(LockKeys.of("interlock", name).prefix(), QueueOps.first())
+            .get()
+            .getKvs();
     return line.get(0);
   }
 }

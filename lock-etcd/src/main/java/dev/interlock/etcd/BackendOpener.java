@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The first contact with a cluster: whatever cannot work is refused here, with its reason. */
-final class Opening {
+/** Makes the first contact with a cluster, and refuses what cannot work, with the reason. */
+final class BackendOpener {
 
-  private static final Logger log = LoggerFactory.getLogger(Opening.class);
+  private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
   private static final int TRIES = 2;
-  // While the driver is being loaded, which happens once in a process and takes its time.
+  // While the driver is being loaded, which is slow and happens once in a process.
   private static final int TRIES_WHILE_LOADING = 10;
 
   private final String endpoint;
@@ -24,7 +24,7 @@ final class Opening {
   private final Failures failures;
   private final Duration requestTimeout;
 
-  Opening(String endpoint, EtcdSettings settings, BackendContext context) {
+  BackendOpener(String endpoint, EtcdSettings settings, BackendContext context) {
     this.endpoint = endpoint;
     this.settings = settings;
     this.context = context;
@@ -33,12 +33,12 @@ final class Opening {
   }
 
   /**
-   * Makes a backend, or closes the clients.
+   * Opens a backend, or closes the clients.
    *
-   * @param diagnosis finds out what is wrong; null if only the clients know where the servers are
-   * @param presumed how many members there are if the cluster does not say
+   * @param diagnosis finds out what is wrong; null if only the clients know the endpoints
+   * @param presumed the number of members if the cluster does not list them
    */
-  EtcdBackend on(Clients clients, @Nullable Diagnosis diagnosis, int presumed) {
+  EtcdBackend open(Clients clients, @Nullable Diagnosis diagnosis, int presumed) {
     try {
       Requests requests = new Requests(clients, failures, context.time());
       if (diagnosis == null) {
@@ -51,7 +51,7 @@ final class Opening {
     } catch (InterruptedException e) {
       clients.close();
       Thread.currentThread().interrupt();
-      throw failures.passing("interrupted while connecting", e);
+      throw failures.temporary("interrupted while connecting", e);
     } catch (LockException e) {
       clients.close();
       throw e;
@@ -59,8 +59,8 @@ final class Opening {
   }
 
   /**
-   * Needs a quorum, and the permission to read. A transaction, so that all that transactions need
-   * is loaded before one is waited for.
+   * Reads by a transaction, which needs a quorum and the permission to read, and loads the classes
+   * that later transactions need.
    */
   private void read(Requests requests, Duration limit) throws InterruptedException {
     LockKeys keys = LockKeys.of(settings.namespace(), "");
@@ -71,12 +71,12 @@ final class Opening {
                 client
                     .getKVClient()
                     .txn()
-                    .If(Line.isAbsent(keys.prefix()))
-                    .Then(Line.lastTwo(keys))
+                    .If(QueueOps.isAbsent(keys.prefix()))
+                    .Then(QueueOps.lastTwo(keys))
                     .commit());
   }
 
-  /** Takes half of the time-out for the answer, and half for the reason why there is none. */
+  /** Waits half of the time-out for the answer, and half for the reason why there is none. */
   private void readOrFindOutWhyNot(Requests requests, Diagnosis diagnosis)
       throws InterruptedException {
     Duration half = requestTimeout.dividedBy(2);
@@ -115,7 +115,7 @@ final class Opening {
       if (Failures.isOfConnection(e)) {
         throw e;
       }
-      log.debug("the cluster does not list its members; {} are presumed", presumed, e);
+      log.debug("the cluster does not list its members; presuming {}", presumed, e);
       return presumed;
     }
   }

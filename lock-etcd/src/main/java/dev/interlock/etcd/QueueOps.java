@@ -14,26 +14,27 @@ import io.etcd.jetcd.options.PutOption;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The comparisons and operations that transactions on a lock's line are made of. */
-final class Line {
+/** The comparisons and operations of transactions on a lock's queue. */
+final class QueueOps {
 
-  private Line() {}
+  private QueueOps() {}
 
   static Cmp isAbsent(ByteSequence key) {
-    return isOf(key, 0);
+    return hasCreateRevision(key, 0);
   }
 
   /** The key is the one that was created at this revision, and no later one of the same name. */
-  static Cmp isOf(ByteSequence key, long createRevision) {
-    return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(createRevision));
+  static Cmp hasCreateRevision(ByteSequence key, long revision) {
+    return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision));
   }
 
-  static Cmp holds(ByteSequence key, ByteSequence value) {
+  static Cmp hasValue(ByteSequence key, ByteSequence value) {
     return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value));
   }
 
-  static Cmp isUnwrittenSince(ByteSequence key, long modRevision) {
-    return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(modRevision));
+  /** The key has not been written since this revision. */
+  static Cmp hasModRevision(ByteSequence key, long revision) {
+    return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(revision));
   }
 
   static Op put(ByteSequence key, ByteSequence value, long lease) {
@@ -48,38 +49,38 @@ final class Line {
     return Op.get(key, GetOption.builder().withKeysOnly(true).build());
   }
 
-  /** The two that came last: whoever has just come, and its predecessor. */
+  /** The two newest entries: the one that was just put, and its predecessor. */
   static Op lastTwo(LockKeys keys) {
-    return Op.get(keys.prefix(), inLine(SortOrder.DESCEND).withLimit(2).withKeysOnly(true).build());
+    return Op.get(keys.prefix(), sorted(SortOrder.DESCEND).withLimit(2).withKeysOnly(true).build());
   }
 
-  /** The one that came next before a revision. */
+  /** The newest entry that is older than a revision. */
   static Op predecessor(LockKeys keys, long revision) {
     return Op.get(
         keys.prefix(),
-        inLine(SortOrder.DESCEND)
+        sorted(SortOrder.DESCEND)
             .withMaxCreateRevision(revision - 1)
             .withLimit(1)
             .withKeysOnly(true)
             .build());
   }
 
-  /** Everybody in line, the holder first. */
-  static GetOption everybody() {
-    return inLine(SortOrder.ASCEND).build();
+  /** All entries, the holder's first. */
+  static GetOption all() {
+    return sorted(SortOrder.ASCEND).build();
   }
 
-  /** The holder. */
+  /** The holder's entry. */
   static GetOption first() {
-    return inLine(SortOrder.ASCEND).withLimit(1).build();
+    return sorted(SortOrder.ASCEND).withLimit(1).build();
   }
 
-  /** Anybody, which is cheaper to find than the first. */
-  static GetOption anybody() {
+  /** Any entry, which etcd finds faster than the first. */
+  static GetOption any() {
     return GetOption.builder().isPrefix(true).withLimit(1).withKeysOnly(true).build();
   }
 
-  private static GetOption.Builder inLine(SortOrder order) {
+  private static GetOption.Builder sorted(SortOrder order) {
     return GetOption.builder().isPrefix(true).withSortField(SortTarget.CREATE).withSortOrder(order);
   }
 

@@ -8,13 +8,13 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in line: waits for the key with the nearest smaller creation revision to go, looks
- * whether it is our turn then, and looks again by itself from time to time.
+ * Waits in a lock's queue: watches the predecessor's key, looks whether its own entry is the first
+ * when that key is deleted, and looks again every poll interval.
  *
- * <p>What it waits for is a key of a certain creation revision, not a key by name: a client that
- * leaves and comes back gets the same key, with another revision, behind us.
+ * <p>The predecessor is a key with a certain creation revision. A client that leaves and comes back
+ * gets the same key with another revision, behind this entry.
  */
-final class EtcdPlace implements QueueingBackend.Place {
+final class EtcdWaiter implements QueueingBackend.Place {
 
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
 
@@ -26,7 +26,7 @@ final class EtcdPlace implements QueueingBackend.Place {
   private Duration pause = SHORTEST_PAUSE;
   private volatile boolean closed;
 
-  EtcdPlace(EtcdBackend backend, QueueEntry entry, QueueView view) {
+  EtcdWaiter(EtcdBackend backend, QueueEntry entry, QueueView view) {
     this.backend = backend;
     this.entry = entry;
     this.view = view;
@@ -36,11 +36,11 @@ final class EtcdPlace implements QueueingBackend.Place {
   public Attempt await(Deadline deadline) throws InterruptedException {
     try {
       while (!closed) {
-        ByteSequence before = view.before();
-        if (before == null) {
+        ByteSequence predecessor = view.predecessor();
+        if (predecessor == null) {
           return new Attempt.Granted(backend.grant(entry, view));
         }
-        if (!awaitChange(before, deadline)) {
+        if (!awaitChange(predecessor, deadline)) {
           break;
         }
         view = backend.look(entry);
@@ -52,22 +52,23 @@ final class EtcdPlace implements QueueingBackend.Place {
   }
 
   /** Returns false if the deadline has passed. */
-  private boolean awaitChange(ByteSequence before, Deadline deadline) throws InterruptedException {
-    Duration pollInterval = backend.pollInterval();
+  private boolean awaitChange(ByteSequence predecessor, Deadline deadline)
+      throws InterruptedException {
+    Duration limit = backend.pollInterval();
     if (watch != null && watch.isBroken()) {
       // Where watches fail at once, a new one for each would be a flood.
       endWatch();
-      pollInterval = pause;
+      limit = pause;
       pause = pause.compareTo(backend.pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
-    } else if (watch == null || !before.equals(watched)) {
+    } else if (watch == null || !predecessor.equals(watched)) {
       endWatch();
-      watch = backend.watch(before, entry.wakeUp());
-      watched = before;
+      watch = backend.watch(predecessor, entry.wakeUp());
+      watched = predecessor;
     } else {
       pause = SHORTEST_PAUSE;
-      pollInterval = watch.pollInterval(view.revision(), pollInterval);
+      limit = watch.pollInterval(view.revision(), limit);
     }
-    return entry.wakeUp().await(deadline.orIn(pollInterval)) || !deadline.hasPassed();
+    return entry.wakeUp().await(deadline.orIn(limit)) || !deadline.hasPassed();
   }
 
   private void endWatch() {
