@@ -9,20 +9,20 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.proto.CreateRequest;
 
-/** Who may do what with a node that we make. */
+/** Chooses the access lists of new nodes. */
 @FunctionalInterface
 interface AccessLists {
 
   /**
-   * The access list for a new node.
+   * Returns the access list for a new node.
    *
    * @param path the node's path, with the framework's namespace
    */
   List<ACL> of(String path);
 
   /**
-   * Everybody may, if we are nobody in particular; else only we. The namespace's node belongs to
-   * nobody, or whoever used it first would keep everybody else out.
+   * Gives the nodes to the authenticated user alone, or to everybody. The namespace's node is
+   * shared even then: otherwise its first user would lock all others out.
    */
   static AccessLists forUser(boolean authenticated, String namespacePath) {
     List<ACL> shared =
@@ -38,9 +38,9 @@ interface AccessLists {
   }
 
   /**
-   * What the framework's own provider says. There is no other way to ask it than to let Curator
-   * build an operation of a transaction, which is not sent. So it is asked as by a transaction: for
-   * the path below the framework's namespace.
+   * Asks the framework's own provider, in the only way there is: Curator builds an operation of a
+   * transaction, which is never sent. As for every transaction, the provider is given the path
+   * below the framework's namespace.
    */
   static AccessLists of(CuratorFramework curator) {
     String namespace = curator.getNamespace();
@@ -61,7 +61,7 @@ interface AccessLists {
         throw e;
       } catch (Exception e) {
         throw new IllegalStateException(
-            "the CuratorFramework does not tell the access list of " + path, new IOException(e));
+            "the CuratorFramework gives no access list for " + path, new IOException(e));
       }
     };
   }

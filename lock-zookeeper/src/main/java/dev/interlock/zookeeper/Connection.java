@@ -6,17 +6,17 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * The connection that a session has at the moment, and whether it has fallen silent. A silent one
- * is taken for dead, and the driver made to look for another. By itself it would wait for two
- * thirds of the session's time-out, and then everything held would be lost already.
+ * Watches a session's connection for silence. A silent connection counts as dead, and the driver is
+ * made to open another. The driver itself would wait for two thirds of the session's time-out, when
+ * all leases would be lost already.
  *
- * <p>What is asked while there is no connection waits in the driver until there is one, which says
- * nothing about that one. Nor does the driver's own state: it calls itself connected while it rests
- * before its next try. So silence is counted from the moment when Curator had a connection.
+ * <p>Requests without a connection wait in the driver for the next one, so their age says nothing
+ * about that one. The driver's state does not help either: it is "connected" while the driver
+ * pauses before its next try. So silence counts from the time at which Curator saw a connection.
  */
 final class Connection {
 
-  /** So that a lease lives through a renewal in vain, the new connection, and another renewal. */
+  /** Leaves time for a failed renewal, a new connection and another renewal. */
   private static final int PATIENCES_PER_SESSION = 10;
 
   private final TimeSource time;
@@ -31,7 +31,7 @@ final class Connection {
   @GuardedBy("this")
   private long upSince;
 
-  /** Since when requests have been without an answer, if nothing was heard after that. */
+  /** Since when requests have had no answer, unless something was heard later. */
   @GuardedBy("this")
   private long unansweredSince;
 
@@ -40,12 +40,12 @@ final class Connection {
   private long replacedAt;
 
   /**
-   * A connection that is not up yet.
+   * Starts without a connection.
    *
    * @param time the clock
-   * @param patience how long it may be silent at least while something is asked
+   * @param patience the shortest silence that counts, while a request is pending
    * @param sessionTimeout the session's time-out
-   * @param replacement has the driver make another
+   * @param replacement makes the driver open another connection
    */
   Connection(
       TimeSource time, Duration patience, Supplier<Duration> sessionTimeout, Runnable replacement) {
@@ -68,21 +68,21 @@ final class Connection {
     up = false;
   }
 
-  /** A request has ended, one way or the other. */
+  /** A request has ended, with or without success. */
   void heard() {
     heardAt = time.nanoTime();
   }
 
-  /** A request has had no answer in its time. */
-  void notHeardSince(long askedAt) {
+  /** A request had no answer by its deadline. */
+  void unansweredSince(long sentAt) {
     long now = time.nanoTime();
     synchronized (this) {
       long lastSign = later(heardAt, upSince);
       if (unansweredSince - lastSign < 0) {
-        unansweredSince = later(askedAt, lastSign);
+        unansweredSince = later(sentAt, lastSign);
       }
       long timeout = sessionTimeout.get().toNanos();
-      // Neither at once nor again soon: a server that is only slow must not be made slower.
+      // Not at once, and not again soon: reconnections make a slow server slower.
       long limit = Math.max(patience.toNanos(), timeout / PATIENCES_PER_SESSION);
       if (!up || now - unansweredSince < limit || now - replacedAt < timeout / 2) {
         return;

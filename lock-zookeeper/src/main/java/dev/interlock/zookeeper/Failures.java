@@ -8,10 +8,7 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What a failure means to the caller: whether it may pass or has to be set right by a person, and
- * what would be right. The one place where ZooKeeper's errors become ours.
- */
+/** Turns errors of ZooKeeper and its driver into exceptions of the lock API. */
 final class Failures {
 
   static final String BACKEND = "zookeeper";
@@ -27,89 +24,97 @@ final class Failures {
   }
 
   /** A failure that may pass. */
-  LockUnavailableException passing(String problem, @Nullable Throwable cause) {
+  LockUnavailableException temporary(String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(BACKEND, endpoint, problem, cause);
   }
 
-  /** A failure that a person has to set right. */
-  LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+  /** A failure that lasts until a person mends it. */
+  LockConfigurationException misconfigured(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(BACKEND + " at " + endpoint + ": " + problem, cause);
   }
 
-  LockUnavailableException unheard(@Nullable Throwable cause) {
-    return passing(
-        "the leader has not answered for long enough to say how long the session will last", cause);
+  LockUnavailableException noLeaderContact(@Nullable Throwable cause) {
+    return temporary(
+        "the leader has not answered for so long that the session may end at any time", cause);
   }
 
-  LockUnavailableException slow(Duration certain) {
-    return passing(
+  LockUnavailableException slow(Duration validity) {
+    return temporary(
         "a write takes most of the "
-            + certain.toMillis()
-            + " ms for which it makes the session certain; a longer sessionTimeout may help",
+            + validity.toMillis()
+            + " ms for which it proves the session; a longer sessionTimeout may help",
         null);
   }
 
   LockUnavailableException sessionEnded() {
-    return passing("the session has ended", null);
+    return temporary("the session has ended", null);
+  }
+
+  LockUnavailableException nodeDeleted() {
+    return temporary("our node in the queue was deleted", null);
   }
 
   LockConfigurationException foreignNode(String path) {
-    return wrong(
+    return misconfigured(
         "the node \""
             + path
-            + "\" is no lock client's, and lies where locks are kept; delete it, or use another"
-            + " namespace",
+            + "\" was created by no lock client, or by a later version of Interlock; find out which,"
+            + " and delete it, upgrade, or use another namespace",
         null);
   }
 
-  /** Puts an error that a server or the driver answered with into our words. */
+  LockConfigurationException noChroot(KeeperException e) {
+    return misconfigured("the chroot's node does not exist; create it first", e);
+  }
+
+  /** Explains an error that a server or the driver answered with. */
   LockException explain(KeeperException e) {
     return switch (e.code()) {
-      case CONNECTIONLOSS -> passing("the connection broke or could not be made", e);
-      case OPERATIONTIMEOUT, REQUESTTIMEOUT -> passing("no answer in time", e);
+      case CONNECTIONLOSS -> temporary("the connection broke or could not be made", e);
+      case OPERATIONTIMEOUT, REQUESTTIMEOUT -> temporary("no answer in time", e);
       case SESSIONEXPIRED, SESSIONMOVED, SESSIONCLOSEDREQUIRESASLAUTH ->
-          passing("the session has ended", e);
+          temporary("the session has ended", e);
       case NOTREADONLY ->
-          passing("is read-only: the server has lost its quorum, and takes no writes", e);
-      case THROTTLEDOP, QUOTAEXCEEDED -> passing("is asked for too much: " + e.getMessage(), e);
+          temporary("is read-only: the server has lost its quorum, and takes no writes", e);
+      case THROTTLEDOP, QUOTAEXCEEDED ->
+          temporary("limits its requests or its data: " + e.getMessage(), e);
       case NOAUTH ->
-          wrong(
+          misconfigured(
               "does not permit us what locks need at "
                   + e.getPath()
-                  + " (create, read and delete); user and password are written as"
-                  + " user:password@host",
+                  + " (create, read and delete); write user and password as user:password@host",
               e);
-      case AUTHFAILED -> wrong("refuses our authentication", e);
+      case AUTHFAILED -> misconfigured("refuses our authentication", e);
       case INVALIDACL ->
-          wrong(
-              "refuses the access list of the lock's node: it does not take us for any user; are user and"
-                  + " password given, or does it check certificates? (If it does neither, write access=anyone.)",
+          misconfigured(
+              "refuses the access list of the lock's node, because it knows us as no user; give a"
+                  + " user and a password, have it check certificates, or write access=anyone",
               e);
       case NOCHILDRENFOREPHEMERALS ->
-          wrong(
+          misconfigured(
               "the node at "
                   + parent(e.getPath())
-                  + " is somebody's ephemeral one, and lies where locks are kept; delete it, or use"
-                  + " another namespace",
+                  + " is ephemeral, so no lock client created it; delete it, or use another"
+                  + " namespace",
               e);
       case EPHEMERALONLOCALSESSION ->
-          wrong(
+          misconfigured(
               "keeps sessions on single servers, where they cannot own a lock's node; set"
-                  + " localSessionsUpgradingEnabled, or do without localSessionsEnabled",
+                  + " localSessionsUpgradingEnabled, or turn localSessionsEnabled off",
               e);
-      case UNIMPLEMENTED -> wrong("is older than ZooKeeper 3.5.3, which locks need", e);
-      default -> passing("answered: " + e.getMessage(), e);
+      case UNIMPLEMENTED -> misconfigured("is older than ZooKeeper 3.5.3, which locks need", e);
+      default -> temporary("answered: " + e.getMessage(), e);
     };
   }
 
-  /** Whether the same request may be answered a moment later, on the same session. */
-  static boolean isPassing(KeeperException e) {
+  /** Whether the same request may succeed a moment later, on the same session. */
+  static boolean isTemporary(KeeperException e) {
     return isConnectionLoss(e) || e.code() == Code.OPERATIONTIMEOUT;
   }
 
-  /** Whether what was asked for may have been done, or may yet be. */
+  /** Whether the request may have been carried out, or may still be. */
   static boolean isInDoubt(KeeperException e) {
-    return isPassing(e) || e.code() == Code.REQUESTTIMEOUT || e.code() == Code.SYSTEMERROR;
+    return isTemporary(e) || e.code() == Code.REQUESTTIMEOUT || e.code() == Code.SYSTEMERROR;
   }
 
   static boolean isConnectionLoss(KeeperException e) {

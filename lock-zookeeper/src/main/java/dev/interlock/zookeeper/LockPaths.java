@@ -1,16 +1,19 @@
 package dev.interlock.zookeeper;
 
-import java.nio.charset.StandardCharsets;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLDecoder;
 import java.util.HexFormat;
+import java.util.Optional;
 
 /**
- * Where one lock lives on ZooKeeper: a node directly below the namespace's, so that locks never
+ * The paths of locks: each lock has a node directly below the namespace's node, so locks never
  * nest.
  *
- * <p>Of a name, letters and digits of the basic plane and printable ASCII stay as they are, so that
- * a person can read them; the rest is percent-encoded. Among the rest are what the servers refuse
- * (control characters, surrogates, private use, the names {@code .} and {@code ..}), the slash, and
- * the escape character itself.
+ * <p>Letters and digits of the basic plane and printable ASCII stay as they are, so that a person
+ * can read the names; everything else is percent-encoded. That includes the slash, the escape
+ * character itself, and what the servers refuse: control characters, surrogates, private use, and
+ * the names {@code .} and {@code ..}.
  */
 final class LockPaths {
 
@@ -19,21 +22,24 @@ final class LockPaths {
   private LockPaths() {}
 
   static String of(String namespacePath, String name) {
-    StringBuilder path = new StringBuilder(namespacePath.length() + name.length() + 1);
-    path.append(namespacePath).append('/');
+    return namespacePath + "/" + encoded(name);
+  }
+
+  private static String encoded(String name) {
+    StringBuilder encoded = new StringBuilder(name.length());
     for (int i = 0; i < name.length(); ) {
       int c = name.codePointAt(i);
       // A first dot could make the whole a relative path.
       if (isPlain(c) && !(i == 0 && c == '.')) {
-        path.appendCodePoint(c);
+        encoded.appendCodePoint(c);
       } else {
-        for (byte b : Character.toString(c).getBytes(StandardCharsets.UTF_8)) {
-          path.append('%').append(HEX.toHexDigits(b));
+        for (byte b : Character.toString(c).getBytes(UTF_8)) {
+          encoded.append('%').append(HEX.toHexDigits(b));
         }
       }
       i += Character.charCount(c);
     }
-    return path.toString();
+    return encoded.toString();
   }
 
   private static boolean isPlain(int c) {
@@ -41,5 +47,16 @@ final class LockPaths {
       return c > ' ' && c != '/' && c != '%' && c != 0x7F;
     }
     return Character.isBmpCodePoint(c) && Character.isLetterOrDigit(c);
+  }
+
+  /** The name of the lock whose node is called so; empty if no lock has such a node. */
+  static Optional<String> nameOf(String node) {
+    try {
+      // The decoder is made for forms, where a plus is a space.
+      String name = URLDecoder.decode(node.replace("+", "%2B"), UTF_8);
+      return encoded(name).equals(node) ? Optional.of(name) : Optional.empty();
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
   }
 }

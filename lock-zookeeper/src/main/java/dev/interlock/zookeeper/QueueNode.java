@@ -1,21 +1,21 @@
 package dev.interlock.zookeeper;
 
 /**
- * A node of ours in a lock's line.
+ * A node of this client in a lock's queue.
  *
- * @param session the session that it lives as long as
- * @param path the node
- * @param node its name, taken apart
- * @param token the transaction by which it was made
+ * @param session the session that owns the node, which is ephemeral
+ * @param path the node's path
+ * @param name the last part of the path
+ * @param token the id of the transaction that created the node
  */
-record QueueNode(Session session, String path, LineNode node, long token) {
+record QueueNode(Session session, String path, NodeName name, long token) {
 
-  /** How the node's path begins. */
+  /** The beginning of the path, before the number that the servers appended. */
   String prefix() {
-    return lockPath() + "/" + LineNode.prefix(node.claimId());
+    return lockPath() + "/" + NodeName.prefix(name.claimId());
   }
 
-  /** The node of the lock itself. */
+  /** The path of the lock's own node. */
   String lockPath() {
     return path.substring(0, path.lastIndexOf('/'));
   }

@@ -30,63 +30,67 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One session with the ensemble, from its first connection to its end: what it is asked, what hangs
- * on it, and how long it is certain to last.
+ * One session with the ensemble, from its first connection to its end: its requests, the claims
+ * that depend on it, and how long it certainly lasts.
  *
- * <p>The requests go to the driver itself and not through Curator's builders, which repeat what met
- * a broken connection. A node that is made twice would stand in line before itself.
+ * <p>Requests go to the driver itself and not through Curator's builders, which repeat a request
+ * after a broken connection. A node that was created twice would wait for itself.
  *
- * <p>How long a session lasts is known from what it had committed, and from nothing else. Pings
- * prove nothing: the server that we are connected to answers them by itself, also when it has lost
- * the leader, which then ends the session behind its back. A committed write says that the session
- * was there, and {@link Pulse} of when the leader had heard by then: it is certain not to end the
- * session for the time-out from that moment on. How far that moment lies back while all is well is
- * always taken off, so that what is certain after a write does not depend on chance.
+ * <p>Only committed writes prove how long the session lasts. Pings prove nothing: the connected
+ * server answers them on its own, even when it has lost the leader, which may meanwhile end the
+ * session. A committed write proves that the session existed, and {@link LeaderContact} tells when
+ * the leader had last heard of it by then: the leader does not end the session for a whole time-out
+ * from that time on. The usual age of that contact is always subtracted, so that the validity after
+ * a write does not depend on chance.
  */
 final class Session {
 
   private static final Logger log = LoggerFactory.getLogger(Session.class);
 
-  /** More of them make more of a session certain, and more work for the leader. */
-  private static final int BEATS_PER_SESSION = 15;
+  /** More heartbeats make the validity longer, and more work for the leader. */
+  private static final int HEARTBEATS_PER_TIMEOUT = 15;
 
-  private static final int BEATS_PER_TICK_IN_A_HURRY = 4;
-  private static final Duration SHORTEST_BEAT = Duration.ofMillis(20);
+  private static final int URGENT_HEARTBEATS_PER_TICK = 4;
+  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(20);
 
   private final ZooKeeper driver;
   private final TimeSource time;
   private final Duration tick;
   private final Connection connection;
-  private final Pulse pulse;
+  private final LeaderContact contact;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
-  private final Set<WakeUp> waiting = ConcurrentHashMap.newKeySet();
-  private final Set<String> kept = ConcurrentHashMap.newKeySet();
+  private final Set<WakeUp> waiters = ConcurrentHashMap.newKeySet();
+
+  /** The prefixes of the nodes that may exist. */
+  private final Set<String> nodes = ConcurrentHashMap.newKeySet();
+
+  /** The time-out in milliseconds to which a server agreed first; 0 before that. */
   private final AtomicInteger agreed = new AtomicInteger();
 
-  @GuardedBy("kept")
-  private boolean cleared;
+  @GuardedBy("nodes")
+  private boolean abandoned;
 
-  private volatile Moment confirmedAt;
+  private volatile ClockReading confirmedAt;
   private volatile boolean ended;
-  private volatile boolean silenced;
+  private volatile boolean heartbeatsEnded;
 
   /**
-   * A new session.
+   * Begins a session.
    *
-   * @param driver the driver's object for it, which it has to itself
+   * @param driver the driver's object for this session alone
    * @param time the clock
-   * @param tick the servers' unit of time
-   * @param patience how long a connection may be silent while something is asked
-   * @param beginning when its driver was made, if that is known, or long before
+   * @param tick the servers' tickTime
+   * @param patience how long a connection may be silent while a request is pending
+   * @param beginning when the driver was created, if that is known, or long before
    */
-  Session(ZooKeeper driver, TimeSource time, Duration tick, Duration patience, Moment beginning) {
+  Session(
+      ZooKeeper driver, TimeSource time, Duration tick, Duration patience, ClockReading beginning) {
     this.driver = driver;
     this.time = time;
     this.tick = tick;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
-    this.pulse = new Pulse(tick, beginning);
-    // Nothing has been confirmed yet.
-    this.confirmedAt = Moment.longBefore(time);
+    this.contact = new LeaderContact(tick, beginning);
+    this.confirmedAt = ClockReading.longBefore(time);
   }
 
   boolean isOf(ZooKeeper other) {
@@ -103,25 +107,24 @@ final class Session {
 
   // --- the connection -------------------------------------------------------------------------
 
-  /** What its requests are sent on. */
   Connection connection() {
     return connection;
   }
 
   private void connectAnew() {
-    log.debug("the connection of session {} is silent; another is made", Long.toHexString(id()));
+    log.debug("replacing the silent connection of session {}", Long.toHexString(id()));
     try {
       driver.getTestable().closeSocket();
     } catch (IOException e) {
       log.debug("the silent connection could not be closed", e);
     }
-    // The driver looks at its connection when it has something to send.
+    // The driver notices the closed socket when it has something to send.
     driver.sync("/", (code, asked, context) -> {}, null);
   }
 
   // --- how long it lasts ----------------------------------------------------------------------
 
-  /** After how long without hearing of us the leader ends the session. */
+  /** How long the leader keeps the session without hearing of this client. */
   Duration timeout() {
     int millis = driver.getSessionTimeout();
     agreed.compareAndSet(0, millis);
@@ -129,152 +132,153 @@ final class Session {
   }
 
   /**
-   * Whether a server has agreed to another time-out than the one before: it is agreed anew with
-   * each connection. Then all that was said of the session is void. With a shorter one the leader
-   * may end it earlier; with a longer one, too, if it hears from the former server last.
+   * Whether the time-out has changed: client and server agree on it with each connection. Then no
+   * earlier validity counts. With a shorter time-out the leader may end the session earlier, and
+   * with a longer one as well, if it last hears of the client from the former server.
    */
   boolean hasChanged() {
-    int millis = driver.getSessionTimeout(); // 0 when there is none any more
+    int millis = driver.getSessionTimeout(); // 0 after the session's end
     return millis > 0 && agreed.get() > 0 && millis != agreed.get();
   }
 
-  /** Refuses a session of which too little is certain at any time. */
-  void requireLong(Failures failures) {
-    Duration shortest = tick.multipliedBy(Topology.TICKS_PER_SESSION);
+  /** Refuses a session whose time-out leaves too little validity. */
+  void requireLongEnough(Failures failures) {
+    Duration shortest = tick.multipliedBy(ZooKeeperTopology.TICKS_PER_SESSION);
     if (timeout().compareTo(shortest) < 0) {
-      throw failures.wrong(
+      throw failures.misconfigured(
           "the session's time-out is "
               + timeout().toMillis()
               + " ms, and locks need at least four ticks, which is "
               + shortest.toMillis()
-              + " ms; ask for a longer one (sessionTimeout), raise the servers'"
-              + " maxSessionTimeout, or say what their tickTime is",
+              + " ms; set a longer sessionTimeout, raise the servers' maxSessionTimeout, or set"
+              + " tickTime to theirs",
           null);
     }
   }
 
   /**
-   * For how long a committed write makes the session certain, counted from its send, while all is
-   * well. A hundredth is for clocks that do not run at the same speed.
+   * How long a committed write proves the session, counted from its sending, while the leader hears
+   * of the client as usual. A hundredth is subtracted for clocks that differ in speed.
    */
   Duration validityPerConfirmation() {
     return timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
   }
 
-  /** How long before a write that was sent of which the leader had heard, at most. */
+  /** The highest usual age of the leader's last contact when a write is sent. */
   private Duration usualAge() {
-    return tick.plus(timeout().dividedBy(BEATS_PER_SESSION)).multipliedBy(2);
+    return tick.plus(timeout().dividedBy(HEARTBEATS_PER_TIMEOUT)).multipliedBy(2);
   }
 
-  /** The send of the last write that is known to be committed, or earlier if all is not well. */
+  /**
+   * The time from which validity counts: when the last committed write was sent, or earlier if the
+   * leader's last contact was older than usual.
+   */
   long confirmedAt() {
     return confirmedAt.seenFromNow(time);
   }
 
   /**
-   * A write that was sent at the given time has been committed.
+   * Notes that a write which was sent at the given time has been committed.
    *
-   * @return whether the session is certain by it for most of {@link #validityPerConfirmation}
+   * @return whether it proves the session for most of {@link #validityPerConfirmation}
    */
   @CanIgnoreReturnValue
   boolean confirm(long sentAt) {
     long counted = counted(sentAt);
     synchronized (this) {
       if (counted - confirmedAt() > 0) {
-        confirmedAt = Moment.at(counted, time);
+        confirmedAt = ClockReading.at(counted, time);
       }
     }
     return isRecent(counted, sentAt);
   }
 
   private long counted(long sentAt) {
-    long heard = pulse.heardBy(sentAt).seenFromNow(time) + usualAge().toNanos();
-    return heard - sentAt < 0 ? heard : sentAt;
+    long proven = contact.provenByWrite(sentAt).seenFromNow(time) + usualAge().toNanos();
+    return proven - sentAt < 0 ? proven : sentAt;
   }
 
   private boolean isRecent(long counted, long sentAt) {
     return sentAt - counted < validityPerConfirmation().toNanos() / 4;
   }
 
-  /** Waits until a write would {@link #confirm} the session; false if the deadline passes first. */
+  /** Waits until a write would {@link #confirm} the session; false if it would not by then. */
   @CanIgnoreReturnValue
-  boolean awaitPulse(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
-    while (!hasPulse() && !hasEnded() && !deadline.hasPassed()) {
-      wakeUp.await(deadline.orIn(beat()));
+  boolean awaitLeaderContact(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
+    while (!hasLeaderContact() && !hasEnded() && !deadline.hasPassed()) {
+      wakeUp.await(deadline.orIn(heartbeatPause()));
     }
-    return hasPulse();
+    return hasLeaderContact();
   }
 
-  private boolean hasPulse() {
+  private boolean hasLeaderContact() {
     long now = time.nanoTime();
     return isRecent(counted(now), now);
   }
 
-  /** How long to wait for the next beat. While the session is not certain every tick counts. */
-  private Duration beat() {
-    Duration usual = timeout().dividedBy(BEATS_PER_SESSION);
-    Duration hurried = tick.dividedBy(BEATS_PER_TICK_IN_A_HURRY);
-    Duration beat = hasPulse() || usual.compareTo(hurried) < 0 ? usual : hurried;
-    return beat.compareTo(SHORTEST_BEAT) < 0 ? SHORTEST_BEAT : beat;
+  private Duration heartbeatPause() {
+    Duration usual = timeout().dividedBy(HEARTBEATS_PER_TIMEOUT);
+    Duration urgent = tick.dividedBy(URGENT_HEARTBEATS_PER_TICK);
+    Duration pause = hasLeaderContact() || usual.compareTo(urgent) < 0 ? usual : urgent;
+    return pause.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : pause;
   }
 
-  /** Asks the leader for something, now and again until the session ends. Does not block. */
-  void keepBeating() {
-    if (hasEnded() || silenced) {
+  /** Sends the leader a request, again and again until the session ends. Does not block. */
+  void sendHeartbeats() {
+    if (hasEnded() || heartbeatsEnded) {
       return;
     }
-    Moment sentAt = Moment.now(time);
+    ClockReading sentAt = ClockReading.now(time);
     driver.sync(
         "/",
         (code, asked, context) -> {
           if (code == Code.OK.intValue()) {
-            pulse.beat(sentAt, time.nanoTime());
+            contact.answered(sentAt, time.nanoTime());
             connection.heard();
           }
-          CompletableFuture.delayedExecutor(beat().toNanos(), NANOSECONDS, Runnable::run)
-              .execute(this::keepBeating);
+          CompletableFuture.delayedExecutor(heartbeatPause().toNanos(), NANOSECONDS, Runnable::run)
+              .execute(this::sendHeartbeats);
         },
         null);
   }
 
-  /** Nobody will ask any more how long it lasts. */
-  void silence() {
-    silenced = true;
+  void endHeartbeats() {
+    heartbeatsEnded = true;
   }
 
-  // --- what hangs on it -----------------------------------------------------------------------
+  // --- nodes, grants and waiters --------------------------------------------------------------
 
   /**
-   * Makes a node of ours, which may be there from now on until it is known to be gone.
+   * Creates an ephemeral sequential node, which counts as existing until {@link #nodeGone}.
    *
-   * @param prefix how its path begins
+   * @param prefix the beginning of its path
    */
-  Reply<Made> createOwn(String prefix, byte[] data, List<ACL> access) {
-    synchronized (kept) {
-      if (cleared) {
-        // What is cleared away was listed before this.
-        Reply<Made> refusal = new Reply<>(prefix, this);
+  ReplyFuture<Created> createOwn(String prefix, byte[] data, List<ACL> access) {
+    synchronized (nodes) {
+      if (abandoned) {
+        // The cleanup would not know of it.
+        ReplyFuture<Created> refusal = new ReplyFuture<>(prefix, this);
         refusal.complete(Code.SESSIONEXPIRED.intValue(), null);
         return refusal;
       }
-      kept.add(prefix);
+      nodes.add(prefix);
       return create(prefix, data, access, CreateMode.EPHEMERAL_SEQUENTIAL);
     }
   }
 
-  void keepsNoMore(String prefix) {
-    kept.remove(prefix);
+  void nodeGone(String prefix) {
+    nodes.remove(prefix);
   }
 
-  /** Removes in the background what may be there, from a session that goes on without us. */
-  void clear() {
-    synchronized (kept) {
-      cleared = true;
+  /** Deletes the nodes that may exist, in the background: the session outlives this client. */
+  void abandon() {
+    synchronized (nodes) {
+      abandoned = true;
     }
-    kept.forEach(prefix -> new Leftover(driver, prefix).remove());
+    nodes.forEach(prefix -> new OrphanCleanup(driver, prefix).start());
   }
 
-  /** A grant hangs on the session from now on; false if the session has ended. */
+  /** Adds a grant that ends with the session; false if the session has ended. */
   boolean hold(Claim claim) {
     held.add(claim);
     return !hasEnded();
@@ -284,36 +288,33 @@ final class Session {
     held.remove(claim);
   }
 
-  /** Somebody waits who has to know when the session ends. */
-  void join(WakeUp waiter) {
-    waiting.add(waiter);
+  /** Adds a waiter, to be woken when the session ends. */
+  void addWaiter(WakeUp waiter) {
+    waiters.add(waiter);
     if (ended) {
       waiter.signal();
     }
   }
 
-  void leave(WakeUp waiter) {
-    waiting.remove(waiter);
+  void removeWaiter(WakeUp waiter) {
+    waiters.remove(waiter);
   }
 
   boolean hasEnded() {
     return ended || hasChanged() || !driver.getState().isAlive();
   }
 
-  /** What became of it. */
+  /** Describes the session's end, as the end of a sentence. */
   String ending() {
     return hasChanged()
-        ? "goes on with another time-out: a server agrees to "
-            + driver.getSessionTimeout()
-            + " ms, in place of "
-            + agreed
+        ? "got another time-out: " + driver.getSessionTimeout() + " ms instead of " + agreed + " ms"
         : "ended";
   }
 
-  /** Wakes whoever waits, and returns the grants that have ended with the session. */
+  /** Ends the session: wakes the waiters, and returns the grants that ended with it. */
   List<Claim> end() {
     ended = true;
-    waiting.forEach(WakeUp::signal);
+    waiters.forEach(WakeUp::signal);
     List<Claim> lost = new ArrayList<>(held);
     lost.forEach(held::remove);
     return lost;
@@ -321,86 +322,83 @@ final class Session {
 
   // --- requests -------------------------------------------------------------------------------
 
-  /** A node that was made. */
-  record Made(String path, Stat stat) {}
+  /** A node that was created. */
+  record Created(String path, Stat stat) {}
 
-  Reply<Made> create(String path, byte[] data, List<ACL> access, CreateMode mode) {
-    Reply<Made> reply = new Reply<>(path, this);
+  ReplyFuture<Created> create(String path, byte[] data, List<ACL> access, CreateMode mode) {
+    ReplyFuture<Created> reply = new ReplyFuture<>(path, this);
     driver.create(
         path,
         data,
         access,
         mode,
         (code, asked, context, name, stat) ->
-            reply.complete(code, name == null || stat == null ? null : new Made(name, stat)),
+            reply.complete(code, name == null || stat == null ? null : new Created(name, stat)),
         null);
     return reply;
   }
 
-  Reply<List<String>> children(String path) {
-    Reply<List<String>> reply = new Reply<>(path, this);
+  ReplyFuture<List<String>> children(String path) {
+    ReplyFuture<List<String>> reply = new ReplyFuture<>(path, this);
     driver.getChildren(
         path, false, (code, asked, context, names) -> reply.complete(code, names), null);
     return reply;
   }
 
-  /** Who says to have made a node, and by which transaction it was. */
-  record Content(String label, long czxid) {}
+  /** A node's data, in a lock's queue the holder's label, and the transaction that created it. */
+  record NodeData(String text, long czxid) {}
 
-  Reply<Content> data(String path) {
-    Reply<Content> reply = new Reply<>(path, this);
+  ReplyFuture<NodeData> data(String path) {
+    ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
     driver.getData(path, false, this::completeData, reply);
     return reply;
   }
 
-  /**
-   * Watches a node that is there. Unlike a look at its existence this leaves no watch behind if the
-   * node has gone.
-   */
-  Reply<Content> watch(String path, Watcher watcher) {
-    Reply<Content> reply = new Reply<>(path, this);
+  /** Watches a node. Unlike {@code exists} this leaves no watch behind if there is no node. */
+  ReplyFuture<NodeData> watch(String path, Watcher watcher) {
+    ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
     driver.getData(path, watcher, this::completeData, reply);
     return reply;
   }
 
   private void completeData(int code, String path, Object reply, byte[] data, Stat stat) {
-    @SuppressWarnings("unchecked") // what was passed along with the request
-    Reply<Content> known = (Reply<Content>) reply;
+    @SuppressWarnings("unchecked") // the context of the request
+    ReplyFuture<NodeData> known = (ReplyFuture<NodeData>) reply;
     known.complete(
         code,
         stat == null
             ? null
-            : new Content(data == null ? "" : new String(data, UTF_8), stat.getCzxid()));
+            : new NodeData(data == null ? "" : new String(data, UTF_8), stat.getCzxid()));
   }
 
   /**
-   * Ends our watch of a node, also if the server cannot be told. Does not wait. What the driver
-   * sends when it is given one watcher only asks the server whether there is a watch.
+   * Ends this client's watch of a node, even while there is no connection. Does not block. Given a
+   * single watcher, the driver would only ask the server whether the watch exists.
    */
   void unwatch(String path) {
     driver.removeAllWatches(path, WatcherType.Data, true, (code, asked, context) -> {}, null);
   }
 
-  Reply<Boolean> delete(String path) {
-    Reply<Boolean> reply = new Reply<>(path, this);
+  ReplyFuture<Boolean> delete(String path) {
+    ReplyFuture<Boolean> reply = new ReplyFuture<>(path, this);
     driver.delete(path, -1, (code, asked, context) -> reply.complete(code, true), null);
     return reply;
   }
 
   /**
-   * Lets the reads that follow see what a follower's leader had committed before; it is no more
-   * than a read if our server is the leader.
+   * Lets later reads from a follower see what the leader had committed. A leader answers its own
+   * clients' like a read.
    */
-  Reply<Boolean> sync(String path) {
-    Reply<Boolean> reply = new Reply<>(path, this);
+  ReplyFuture<Boolean> sync(String path) {
+    ReplyFuture<Boolean> reply = new ReplyFuture<>(path, this);
     driver.sync(path, (code, asked, context) -> reply.complete(code, true), null);
     return reply;
   }
 
-  /** Says of each node whether it is there: 0, or an error code. */
-  Reply<List<Integer>> check(List<String> paths) {
-    Reply<List<Integer>> reply = new Reply<>(paths.get(0), this);
-    // Checks alone change nothing, but are proposed and committed like any other transaction.
+  /** Checks which nodes exist, in a committed transaction: 0 for each node, or an error code. */
+  ReplyFuture<List<Integer>> check(List<String> paths) {
+    ReplyFuture<List<Integer>> reply = new ReplyFuture<>(paths.get(0), this);
+    // A transaction of checks changes nothing, but is proposed and committed like any other.
     List<Op> checks = paths.stream().map(path -> Op.check(path, -1)).toList();
     driver.multi(
         checks,

@@ -18,17 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one client, one after the other. Curator makes a new one when the last has ended,
- * and then everything is lost that hung on the old one.
+ * The sessions of one client, one after the other. Curator begins a new one when the last has
+ * ended; the grants on the old one are lost then.
  *
- * <p>A suspended connection is not a loss: validity runs out by itself if it lasts.
+ * <p>A suspended connection loses no grant: their validity runs out if it lasts.
  */
 final class Sessions {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
   private final CuratorFramework curator;
-  private final @Nullable PromptDrivers ours;
+  private final @Nullable FastReconnectDrivers ours;
   private final BackendContext context;
   private final Failures failures;
   private final Duration tick;
@@ -40,14 +40,14 @@ final class Sessions {
   private boolean closed;
 
   /**
-   * The sessions of a framework.
+   * Follows the sessions of a framework.
    *
-   * @param ours what makes the framework's drivers, if it is ours alone, so that its session may be
-   *     ended
+   * @param ours the factory of the framework's drivers, if the framework belongs to this client
+   *     alone, which may then end its sessions
    */
   Sessions(
       CuratorFramework curator,
-      @Nullable PromptDrivers ours,
+      @Nullable FastReconnectDrivers ours,
       BackendContext context,
       Failures failures,
       Duration tick) {
@@ -56,15 +56,15 @@ final class Sessions {
     this.context = context;
     this.failures = failures;
     this.tick = tick;
-    // Of a request's time some has passed before it is sent.
+    // Some of a request's time has passed before it is sent.
     this.patience = context.options().requestTimeout().multipliedBy(3).dividedBy(4);
     curator.getConnectionStateListenable().addListener(listener);
   }
 
   /**
-   * The session of this moment; it may be without a connection.
+   * Returns the present session, which may have no connection.
    *
-   * @throws dev.interlock.LockUnavailableException if there is none
+   * @throws dev.interlock.LockUnavailableException if there is no session
    * @throws dev.interlock.LockConfigurationException if there will never be one again
    */
   Session current() {
@@ -79,7 +79,7 @@ final class Sessions {
 
   private ZooKeeper driver() {
     if (curator.getState() != CuratorFrameworkState.STARTED) {
-      throw failures.wrong(
+      throw failures.misconfigured(
           "the CuratorFramework was closed before the LockClient that uses it", null);
     }
     try {
@@ -90,7 +90,7 @@ final class Sessions {
     } catch (Exception e) {
       throw explain(e);
     }
-    throw failures.passing("there is no session at the moment", null);
+    throw failures.temporary("there is no session", null);
   }
 
   private LockException explain(Exception e) {
@@ -100,27 +100,27 @@ final class Sessions {
     if (e instanceof InterruptedException) {
       Thread.currentThread().interrupt();
     }
-    return failures.passing("no session could be made: " + e.getMessage(), e);
+    return failures.temporary("could not begin a session: " + e.getMessage(), e);
   }
 
   private Session replace() {
     Session before;
     Session next;
     synchronized (this) {
-      // Asked again: a thread that was slow must not bring back a session that others saw end. That
-      // would lose the leases of its successor, whose nodes stay.
+      // Read the driver again: a slow thread must not bring back a session that others saw end. The
+      // leases of the next session would be lost then, while their nodes stay.
       ZooKeeper driver = driver();
       before = current;
       if (before != null && goesOn(before, driver)) {
         return before;
       }
       if (closed) {
-        throw failures.passing("the lock client is closed", null);
+        throw failures.temporary("the lock client is closed", null);
       }
-      // What was heard before a time-out changed does not count.
-      Moment beginning =
+      // Contact before the time-out changed does not count.
+      ClockReading beginning =
           ours == null || (before != null && before.isOf(driver))
-              ? Moment.longBefore(context.time())
+              ? ClockReading.longBefore(context.time())
               : ours.beginningOf(driver);
       next = new Session(driver, context.time(), tick, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
@@ -128,11 +128,11 @@ final class Sessions {
       }
       current = next;
     }
-    next.keepBeating();
+    next.sendHeartbeats();
     if (before != null) {
       end(before, before.ending());
-      // It goes on for the servers, if its time-out was all that changed.
-      before.clear();
+      // If only its time-out has changed, the session lives on.
+      before.abandon();
     }
     return next;
   }
@@ -148,21 +148,21 @@ final class Sessions {
   }
 
   /**
-   * Ends a session before its time, because that is the only way to get rid of a node. What else
-   * hangs on it is lost. The session of somebody else's framework is not ours to end.
+   * Ends a session early, because its node cannot be deleted in another way. All grants on it are
+   * lost. The session of a program's own framework is not ended.
    *
-   * @param why why, for whoever loses a lease by it
+   * @param why the reason, for those whose leases are lost
    */
   void giveUp(Session session, String why) {
     if (session != current || session.hasEnded()) {
       return;
     }
     if (ours == null) {
-      log.warn("{}; it stays until somebody deletes it, or the program's session ends", why);
+      log.warn("{}; it stays until it is deleted, or the program's session ends", why);
       return;
     }
-    log.warn("{}; the session is ended in place of it, and whatever is held is lost", why);
-    // First the leases: the next in line are let in as soon as the servers hear of it.
+    log.warn("{}; ending the session instead, which loses all leases on it", why);
+    // Report the losses first: the servers let the next clients in as soon as they hear of it.
     end(session, "was ended: " + why);
     try {
       curator.getZookeeperClient().reset();
@@ -173,7 +173,7 @@ final class Sessions {
       if (e instanceof InterruptedException) {
         Thread.currentThread().interrupt();
       }
-      log.warn("the session could not be ended in order", e);
+      log.warn("could not end the session", e);
     }
   }
 
@@ -186,17 +186,17 @@ final class Sessions {
       try {
         current();
       } catch (LockException e) {
-        // There is no other one yet; this one is over if its driver says so.
+        // There is no new session yet.
       }
       if (known.hasEnded()) {
         end(known, known.ending());
       }
     }
-    tellConnection(state.isConnected());
+    connectionChanged(state.isConnected());
   }
 
-  // Together with replace(): a session knows of every change since it asked at its beginning.
-  private synchronized void tellConnection(boolean up) {
+  // Synchronized like replace(), so that a new session misses no change.
+  private synchronized void connectionChanged(boolean up) {
     Session now = current;
     if (now == null) {
       return;
@@ -208,7 +208,7 @@ final class Sessions {
     }
   }
 
-  /** Of what is left on the session of this moment nobody will be told any more. */
+  /** Ends the reports of losses, and what this client keeps going on the present session. */
   void close() {
     curator.getConnectionStateListenable().removeListener(listener);
     Session known;
@@ -217,9 +217,9 @@ final class Sessions {
       known = current;
     }
     if (known != null) {
-      known.silence();
+      known.endHeartbeats();
       if (ours == null) {
-        known.clear();
+        known.abandon();
       }
     }
   }

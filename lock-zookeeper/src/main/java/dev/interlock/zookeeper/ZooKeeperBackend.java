@@ -28,23 +28,24 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as lines of ephemeral sequential nodes below a container node: the recipe of ZooKeeper's
+ * Locks as queues of ephemeral sequential nodes below a container node: the recipe of ZooKeeper's
  * own documentation, with these differences.
  *
  * <ul>
- *   <li>Making one's node and listing the line are sent back to back. A session keeps their order,
- *       so the listing knows everybody who came before, and an uncontended lock costs one round
- *       trip.
- *   <li>A node's name begins with the identity of its attempt. Whatever became of a request, the
- *       attempt's node can be found and removed, and nobody else's is ever touched.
- *   <li>A write is never repeated by itself. A node that is found after a lost connection could be
- *       a former session's (CURATOR-604), so no grant is made without having seen the node's owner.
- *   <li>A grant is certain only for as long as the session is, see {@link Session}.
+ *   <li>The requests that create a node and list the queue are sent back to back. A session keeps
+ *       their order, so the listing shows every earlier node, and an uncontended lock costs one
+ *       round trip.
+ *   <li>A node's name begins with the claim's id. Whatever became of a request, the claim's node
+ *       can be found and deleted, and no other is ever touched.
+ *   <li>No write is repeated automatically. A node that is found after a lost connection could
+ *       belong to a former session (CURATOR-604), so a grant requires that the node's owner was
+ *       seen.
+ *   <li>A grant is valid only for as long as the session certainly lasts, see {@link Session}.
  * </ul>
  */
 final class ZooKeeperBackend implements QueueingBackend {
 
-  private static final byte[] NOTHING = new byte[0];
+  private static final byte[] NO_DATA = new byte[0];
 
   private final BackendInfo info;
   private final Sessions sessions;
@@ -103,121 +104,120 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    if (isBusy(lockPath(claim), deadline)) {
+    String lock = lockPath(claim);
+    // The first look costs no write, and is enough for a free lock: only our own node then says who
+    // is first. To turn a client away takes a committed look.
+    if (!listAfterSync(lock, deadline).isEmpty() && !committedQueue(lock, deadline).isEmpty()) {
       return new Attempt.Busy(pollInterval());
     }
-    Arrival arrival = enter(claim, deadline);
-    if (arrival.place() == 0) {
-      try (Place place = new WaitingPlace(this, claim, arrival.standing(), arrival.line(), 0)) {
-        return place.await(deadline);
+    Entered entered = enter(claim, deadline);
+    if (entered.position() == 0) {
+      try (Place first = waiter(claim, entered)) {
+        return first.await(deadline);
       }
     }
     release(claim, deadline);
     return new Attempt.Busy(pollInterval());
   }
 
-  /**
-   * Whether somebody is in line. A first glance makes no write, and is enough for a free lock: who
-   * is first in it is only said by our own node. To turn somebody away takes a look that is
-   * certain.
-   */
-  private boolean isBusy(String lock, Deadline deadline) throws InterruptedException {
-    return !glance(lock, deadline).isEmpty() && !lineOf(lock, deadline).isEmpty();
-  }
-
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-    Arrival arrival = enter(claim, deadline);
-    return new WaitingPlace(this, claim, arrival.standing(), arrival.line(), arrival.place());
+    return waiter(claim, enter(claim, deadline));
   }
 
-  /** Our node, and the line in which it is. */
-  private record Arrival(QueueNode standing, Line line, int place) {}
+  private Place waiter(Claim claim, Entered entered) {
+    return new ZooKeeperWaiter(this, claim, entered.node(), entered.queue(), entered.position());
+  }
 
-  private Arrival enter(Claim claim, Deadline deadline) throws InterruptedException {
+  /** A node of this client, and its queue as it was when the node had been created. */
+  private record Entered(QueueNode node, LockQueue queue, int position) {}
+
+  private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    String asked = lock + "/" + LineNode.prefix(claim.id());
+    String prefix = lock + "/" + NodeName.prefix(claim.id());
     byte[] label = claim.holder().getBytes(UTF_8);
     Session session = sessions.current();
     for (boolean first = true; ; first = false) {
-      Reply<Session.Made> parent =
-          first ? null : session.create(lock, NOTHING, accessLists.of(lock), CreateMode.CONTAINER);
+      ReplyFuture<Session.Created> parent =
+          first ? null : session.create(lock, NO_DATA, accessLists.of(lock), CreateMode.CONTAINER);
       claim.attach(session);
       long sentAt = time.nanoTime();
-      Reply<Session.Made> node = session.createOwn(asked, label, accessLists.of(asked));
-      Reply<List<String>> listing = session.children(lock);
+      ReplyFuture<Session.Created> created =
+          session.createOwn(prefix, label, accessLists.of(prefix));
+      ReplyFuture<List<String>> listing = session.children(lock);
       try {
-        // Answers come in order. When the last is here so are the others, for one wake-up.
+        // Replies come in order: with the last one all have arrived, for one wake-up.
         listing.awaitEnd(deadline);
         if (parent != null) {
-          requireMade(session, parent, deadline);
+          requireCreated(session, parent, deadline);
         }
-        QueueNode standing = confirmed(session, claim, sentAt, node.await(deadline));
-        Line line = checked(lock, Line.of(listing.await(deadline)));
-        int place = line.placeOf(standing.node().name());
-        if (place < 0) {
-          throw placeLost();
+        QueueNode node = confirmed(session, claim, sentAt, created.await(deadline));
+        LockQueue queue = checked(lock, LockQueue.of(listing.await(deadline)));
+        int position = queue.positionOf(node.name());
+        if (position < 0) {
+          throw failures.nodeDeleted();
         }
-        return new Arrival(standing, line, place);
+        return new Entered(node, queue, position);
       } catch (KeeperException e) {
-        if (node.isRefused()) {
+        if (created.isRefused()) {
           claim.attach(null);
-          session.keepsNoMore(asked);
+          session.nodeGone(prefix);
         }
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
         }
-        // The lock is used for the first time, or its node was cleaned up this moment.
+        // The lock is used for the first time, or the servers have just removed its node.
         if (deadline.hasPassed()) {
-          throw failures.passing("the lock's node could not be made in time", e);
+          throw failures.temporary("the lock's node could not be created in time", e);
         }
       }
     }
   }
 
-  private QueueNode confirmed(Session session, Claim claim, long sentAt, Session.Made made) {
+  private QueueNode confirmed(Session session, Claim claim, long sentAt, Session.Created created) {
     session.confirm(sentAt);
-    String name = made.path().substring(made.path().lastIndexOf('/') + 1);
-    LineNode node = LineNode.parse(name).orElseThrow();
-    QueueNode standing = new QueueNode(session, made.path(), node, made.stat().getCzxid());
-    claim.attach(standing);
-    if (made.stat().getEphemeralOwner() != session.id()) {
-      throw failures.passing("the node that was made is not this session's", null);
+    NodeName name =
+        NodeName.parse(created.path().substring(created.path().lastIndexOf('/') + 1)).orElseThrow();
+    QueueNode node = new QueueNode(session, created.path(), name, created.stat().getCzxid());
+    claim.attach(node);
+    if (created.stat().getEphemeralOwner() != session.id()) {
+      throw failures.temporary("the new node belongs to another session", null);
     }
-    session.requireLong(failures);
-    if (node.isBeyondLast()) {
-      throw failures.passing(
-          "the lock's node has numbered all the children that it can; it starts anew when nobody"
+    session.requireLongEnough(failures);
+    if (name.isBeyondLast()) {
+      throw failures.temporary(
+          "the lock's node has used up its sequence numbers; it counts from 0 again when nobody"
               + " holds or waits for the lock",
           null);
     }
-    return standing;
+    return node;
   }
 
-  /** A lock's node, and those above it if they are missing too. */
-  private void requireMade(Session session, Reply<Session.Made> parent, Deadline deadline)
+  /** A lock's node must exist now; creates those above it if they are missing, too. */
+  private void requireCreated(
+      Session session, ReplyFuture<Session.Created> parent, Deadline deadline)
       throws KeeperException, InterruptedException {
     try {
       parent.await(deadline);
     } catch (KeeperException e) {
       if (Failures.isNoNode(e)) {
-        makeNamespace(session, deadline);
+        createNamespace(session, deadline);
       } else if (e.code() != Code.NODEEXISTS) {
         throw e;
       }
     }
   }
 
-  private void makeNamespace(Session session, Deadline deadline) throws InterruptedException {
+  private void createNamespace(Session session, Deadline deadline) throws InterruptedException {
     for (int end = 0; end < namespacePath.length(); ) {
       int slash = namespacePath.indexOf('/', end + 1);
       end = slash < 0 ? namespacePath.length() : slash;
       String path = namespacePath.substring(0, end);
       try {
-        session.create(path, NOTHING, accessLists.of(path), CreateMode.CONTAINER).await(deadline);
+        session.create(path, NO_DATA, accessLists.of(path), CreateMode.CONTAINER).await(deadline);
       } catch (KeeperException e) {
         if (Failures.isNoNode(e)) {
-          throw failures.wrong("the node of the chroot does not exist; make it first", e);
+          throw failures.noChroot(e);
         }
         if (e.code() != Code.NODEEXISTS) {
           throw failures.explain(e);
@@ -226,8 +226,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  Attempt grant(Claim claim, QueueNode standing) {
-    Session session = standing.session();
+  Attempt grant(Claim claim, QueueNode node) {
+    Session session = node.session();
     if (!session.hold(claim)) {
       session.drop(claim);
       throw failures.sessionEnded();
@@ -235,14 +235,10 @@ final class ZooKeeperBackend implements QueueingBackend {
     return new Attempt.Granted(
         Grant.onSession(
             claim,
-            standing.token(),
+            node.token(),
             session.confirmedAt(),
             session.validityPerConfirmation(),
             session.timeout()));
-  }
-
-  LockException placeLost() {
-    return failures.passing("our place in line was deleted by somebody else", null);
   }
 
   // --- renewing -------------------------------------------------------------------------------
@@ -252,14 +248,14 @@ final class ZooKeeperBackend implements QueueingBackend {
     return renewAll(List.of(grant), deadline).get(0);
   }
 
-  /** One write for all: committed, it makes the session certain, and finds the nodes that went. */
+  /** One committed transaction for all: it confirms the session, and finds the deleted nodes. */
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     Session session = sessions.current();
     @Nullable Renewal[] outcomes = new Renewal[grants.size()];
     List<Integer> open = new ArrayList<>();
     for (int i = 0; i < outcomes.length; i++) {
-      if (standing(grants.get(i)).session() == session) {
+      if (node(grants.get(i)).session() == session) {
         open.add(i);
       } else {
         outcomes[i] = gone(grants.get(i), LossReason.SESSION_ENDED, "the session has ended");
@@ -267,10 +263,10 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
     while (!open.isEmpty()) {
       long sentAt = time.nanoTime();
-      List<Integer> found = check(session, grants, open, deadline);
+      List<Integer> codes = check(session, grants, open, deadline);
       List<Integer> left = new ArrayList<>();
-      for (int i = 0; i < found.size(); i++) {
-        if (found.get(i) == Code.NONODE.intValue()) {
+      for (int i = 0; i < codes.size(); i++) {
+        if (codes.get(i) == Code.NONODE.intValue()) {
           outcomes[open.get(i)] =
               gone(grants.get(open.get(i)), LossReason.TAKEN, "its node was deleted");
         } else {
@@ -279,9 +275,9 @@ final class ZooKeeperBackend implements QueueingBackend {
       }
       if (left.size() == open.size()) {
         if (!session.confirm(sentAt)) {
-          // It is known for less long than usual: after a fault it takes some beats.
-          if (!session.awaitPulse(new WakeUp(time), deadline)) {
-            throw failures.unheard(null);
+          // The validity would be short: after a fault it takes some heartbeats.
+          if (!session.awaitLeaderContact(new WakeUp(time), deadline)) {
+            throw failures.noLeaderContact(null);
           }
           continue;
         }
@@ -301,22 +297,21 @@ final class ZooKeeperBackend implements QueueingBackend {
       Session session, List<Grant> grants, List<Integer> which, Deadline deadline)
       throws InterruptedException {
     try {
-      return check(
-          session, which.stream().map(i -> standing(grants.get(i)).path()).toList(), deadline);
+      return check(session, which.stream().map(i -> node(grants.get(i)).path()).toList(), deadline);
     } catch (KeeperException e) {
       throw failures.explain(e);
     }
   }
 
   /**
-   * Has it committed that nodes of ours are there.
+   * Checks in a committed transaction that nodes exist.
    *
-   * @return for each, 0 if all are there; else the error of the first that is not, and others
+   * @return 0 for each if all exist; otherwise the error of the first that does not, and others
    */
   List<Integer> check(Session session, List<String> paths, Deadline deadline)
       throws KeeperException, InterruptedException {
-    List<Integer> found = session.check(paths).await(deadline);
-    for (int code : found) {
+    List<Integer> codes = session.check(paths).await(deadline);
+    for (int code : codes) {
       if (code != 0
           && code != Code.NONODE.intValue()
           && code != Code.RUNTIMEINCONSISTENCY.intValue()) {
@@ -324,64 +319,68 @@ final class ZooKeeperBackend implements QueueingBackend {
         throw KeeperException.create(known == null ? Code.SYSTEMERROR : known, paths.get(0));
       }
     }
-    return found;
+    return codes;
   }
 
-  private Renewal gone(Grant grant, LossReason reason, String detail) {
-    QueueNode standing = standing(grant);
-    standing.session().drop(grant.claim());
-    standing.session().keepsNoMore(standing.prefix());
+  private static Renewal gone(Grant grant, LossReason reason, String detail) {
+    QueueNode node = node(grant);
+    node.session().drop(grant.claim());
+    node.session().nodeGone(node.prefix());
     return new Renewal.Gone(reason, detail);
   }
 
-  private static QueueNode standing(Grant grant) {
-    if (grant.claim().attachment() instanceof QueueNode standing) {
-      return standing;
+  private static QueueNode node(Grant grant) {
+    if (grant.claim().attachment() instanceof QueueNode node) {
+      return node;
     }
     throw new IllegalStateException("not granted here: " + grant.claim());
   }
 
-  // --- leaving --------------------------------------------------------------------------------
+  // --- releasing ------------------------------------------------------------------------------
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    if (claim.attachment() instanceof QueueNode standing) {
-      standing.session().drop(claim);
-      boolean wasThere = deleteOwn(standing.session(), standing.path(), standing.node(), deadline);
-      standing.session().keepsNoMore(standing.prefix());
-      return wasThere;
+    if (claim.attachment() instanceof QueueNode node) {
+      node.session().drop(claim);
+      boolean existed = deleteOwn(node.session(), node.path(), node.name(), deadline);
+      node.session().nodeGone(node.prefix());
+      return existed;
     }
     if (claim.attachment() == null) {
       return false;
     }
-    // Whether there is a node is not known. The look is behind the request that would have made it.
+    // Whether the node was created is in doubt; the listing comes after that request.
     boolean any = false;
     String lock = lockPath(claim);
     Session session = sessions.current();
-    for (LineNode node : listing(lock, deadline).of(claim.id())) {
-      any |= deleteOwn(session, lock + "/" + node.name(), node, deadline);
+    for (NodeName name : listCommitted(lock, deadline).of(claim.id())) {
+      any |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
     }
-    session.keepsNoMore(lock + "/" + LineNode.prefix(claim.id()));
+    session.nodeGone(lock + "/" + NodeName.prefix(claim.id()));
     return any;
   }
 
-  private boolean deleteOwn(Session session, String path, LineNode node, Deadline deadline)
+  private boolean deleteOwn(Session session, String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return delete(path, node, deadline);
+      return delete(path, name, deadline);
     } catch (LockConfigurationException e) {
-      // Permission is asked for before it is looked whether there is a node.
-      if (session.hasEnded() || !isShown(path, node, deadline)) {
+      // The servers check the permission before they look whether the node exists.
+      if (session.hasEnded() || !mayExist(path, name, deadline)) {
         return false;
       }
       throw e;
     }
   }
 
-  /** The servers do not ask for permission when they end a session. */
+  /** The servers check no permission when they end a session. */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
-    Session session = sessionOf(claim);
+    // A claim whose node is in doubt has only its session attached.
+    Session session =
+        claim.attachment() instanceof QueueNode node
+            ? node.session()
+            : (Session) claim.attachment();
     if (session == null) {
       return false;
     }
@@ -396,18 +395,12 @@ final class ZooKeeperBackend implements QueueingBackend {
     return true;
   }
 
-  /** On which session the claim may have a node; null if it has none for certain. */
-  private static @Nullable Session sessionOf(Claim claim) {
-    return claim.attachment() instanceof QueueNode standing
-        ? standing.session()
-        : (Session) claim.attachment();
-  }
-
-  /** Whether a node is in line; if the servers do not say, it is. */
-  private boolean isShown(String path, LineNode node, Deadline deadline)
+  /** Whether a node is in the queue; true if the servers do not answer. */
+  private boolean mayExist(String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return listing(path.substring(0, path.lastIndexOf('/')), deadline).placeOf(node.name()) >= 0;
+      return listCommitted(path.substring(0, path.lastIndexOf('/')), deadline).positionOf(name)
+          >= 0;
     } catch (LockException e) {
       return true;
     }
@@ -416,24 +409,24 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
-    Line line = lineOf(lock, deadline);
-    if (line.isEmpty()) {
+    LockQueue queue = committedQueue(lock, deadline);
+    if (queue.isEmpty()) {
       return false;
     }
-    LineNode holder = line.nodes().get(0);
-    return delete(lock + "/" + holder.name(), holder, deadline);
+    NodeName holder = queue.nodes().get(0);
+    return delete(lock + "/" + holder.full(), holder, deadline);
   }
 
-  /** Deletes a node. No other will ever have its name, so this may be repeated. */
-  private boolean delete(String path, LineNode node, Deadline deadline)
+  /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
+  private boolean delete(String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     boolean inDoubt = false;
     while (true) {
       Session session = sessions.current();
       try {
         session.delete(path).await(deadline);
-        if (node.isWorn()) {
-          // Refused as long as there is anybody in line.
+        if (name.isWorn()) {
+          // The servers refuse this as long as the queue is not empty.
           session.delete(path.substring(0, path.lastIndexOf('/')));
         }
         return true;
@@ -442,8 +435,8 @@ final class ZooKeeperBackend implements QueueingBackend {
           return inDoubt;
         }
         if (inDoubt && e.code() == Code.NOAUTH) {
-          // That is no answer for the first request, which may have been in time.
-          throw failures.passing("the connection broke, and to ask again is not permitted", e);
+          // The first request may have been carried out before the permission was taken away.
+          throw failures.temporary("the connection broke, and a repetition is not permitted", e);
         }
         if (!Failures.isConnectionLoss(e) || deadline.hasPassed()) {
           throw failures.explain(e);
@@ -453,71 +446,72 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  // --- looking --------------------------------------------------------------------------------
+  // --- reading --------------------------------------------------------------------------------
 
+  /** Does not say since when a lock is held: ZooKeeper knows when a node joined the queue. */
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
-    List<Session.Content> present = contents(lock, lineOf(lock, deadline), deadline);
+    List<Session.NodeData> present = data(lock, committedQueue(lock, deadline), deadline);
     if (present.isEmpty()) {
       return LockState.free(name);
     }
-    List<String> labels = present.stream().map(Session.Content::label).toList();
+    List<String> labels = present.stream().map(Session.NodeData::text).toList();
     return LockState.held(
         name, labels.get(0), present.get(0).czxid(), null, labels.subList(1, labels.size()));
   }
 
-  /** What the nodes of a line hold; those that have left it meanwhile are left out. */
-  private List<Session.Content> contents(String lock, Line line, Deadline deadline)
+  /** The data of a queue's nodes, without those that were deleted meanwhile. */
+  private List<Session.NodeData> data(String lock, LockQueue queue, Deadline deadline)
       throws InterruptedException {
     Session session = sessions.current();
-    List<Reply<Session.Content>> replies =
-        line.nodes().stream().map(node -> session.data(lock + "/" + node.name())).toList();
-    List<Session.Content> contents = new ArrayList<>();
-    for (Reply<Session.Content> reply : replies) {
+    List<ReplyFuture<Session.NodeData>> replies =
+        queue.nodes().stream().map(node -> session.data(lock + "/" + node.full())).toList();
+    List<Session.NodeData> data = new ArrayList<>();
+    for (ReplyFuture<Session.NodeData> reply : replies) {
       try {
-        contents.add(reply.await(deadline));
+        data.add(reply.await(deadline));
       } catch (KeeperException e) {
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
         }
       }
     }
-    return contents;
+    return data;
   }
 
-  /** The line at a moment within this call; refused if a stranger stands in it. */
-  private Line lineOf(String lock, Deadline deadline) throws InterruptedException {
-    return checked(lock, listing(lock, deadline));
+  /** The queue at a moment within this call; refused if it has a foreign node. */
+  private LockQueue committedQueue(String lock, Deadline deadline) throws InterruptedException {
+    return checked(lock, listCommitted(lock, deadline));
   }
 
   /**
-   * The line at a moment within this call. What is listed right behind a committed transaction is
-   * no older than that. A sync is not enough: a leader answers its own clients' without waiting for
-   * what it has let the others commit (<a
+   * The queue at a moment within this call. A listing right behind a committed transaction is no
+   * older than that. A sync is not enough: a leader answers a sync of its own clients without
+   * waiting until it has applied what the followers already have (<a
    * href="https://issues.apache.org/jira/browse/ZOOKEEPER-1675">ZOOKEEPER-1675</a>).
    */
-  private Line listing(String lock, Deadline deadline) throws InterruptedException {
+  private LockQueue listCommitted(String lock, Deadline deadline) throws InterruptedException {
     return list(lock, session -> session.check(List.of(namespacePath)), deadline);
   }
 
-  /** The line as our server has it once it has caught up with what its leader tells it. */
-  private Line glance(String lock, Deadline deadline) throws InterruptedException {
+  /** The queue as the connected server sees it once it has caught up with its leader. */
+  private LockQueue listAfterSync(String lock, Deadline deadline) throws InterruptedException {
     return list(lock, session -> session.sync(lock), deadline);
   }
 
-  private Line list(String lock, Function<Session, Reply<?>> catchUp, Deadline deadline)
+  private LockQueue list(String lock, Function<Session, ReplyFuture<?>> catchUp, Deadline deadline)
       throws InterruptedException {
     while (true) {
       Session session = sessions.current();
-      Reply<?> caughtUp = catchUp.apply(session);
-      Reply<List<String>> listing = session.children(lock);
+      ReplyFuture<?> caughtUp = catchUp.apply(session);
+      ReplyFuture<List<String>> listing = session.children(lock);
       try {
         caughtUp.await(deadline);
-        return Line.of(listing.await(deadline));
+        return LockQueue.of(listing.await(deadline));
       } catch (KeeperException e) {
         if (Failures.isNoNode(e)) {
-          return Line.EMPTY;
+          return LockQueue.EMPTY;
         }
         if (!Failures.isConnectionLoss(e) || deadline.hasPassed()) {
           throw failures.explain(e);
@@ -526,13 +520,13 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  /** Refuses a line in which a stranger stands. */
-  Line checked(String lock, Line line) {
-    ImmutableList<String> foreign = line.foreign();
+  /** Refuses a queue that has a foreign node. */
+  LockQueue checked(String lock, LockQueue queue) {
+    ImmutableList<String> foreign = queue.foreign();
     if (!foreign.isEmpty()) {
       throw failures.foreignNode(lock + "/" + foreign.get(0));
     }
-    return line;
+    return queue;
   }
 
   private String lockPath(Claim claim) {

@@ -10,7 +10,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 
 /**
- * Locks through a CuratorFramework that the program already has.
+ * Opens lock clients on a CuratorFramework of the program's own.
  *
  * <pre>{@code
  * CuratorFramework curator = CuratorFrameworkFactory.newClient("localhost:2181", retryPolicy);
@@ -20,27 +20,28 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  * }
  * }</pre>
  *
- * <p>Opening takes a little more than two of the servers' ticks: of a session that was there
- * before, it has to be found out since when the leader has heard of it. When the session has ended
- * and the framework has made another, the first acquisition takes as long.
+ * <p>The lock client never closes the framework, which must outlive it.
  *
- * <p>The framework is never closed here, and has to outlive the lock client. Its session carries
- * the locks, so its session time-out is how long a lock of a dead process is kept. The session is
- * not ended here either: a node that the servers refuse to delete stays with it, which is logged,
- * whereas a client with a session of its own would end that one after a TTL. What the client could
- * not release or undo before it was closed is looked for and deleted in the background, for as long
- * as the session lasts. The framework's namespace and its access list provider hold for the nodes
- * of locks, too; its retry policy does not, as no request of ours must be repeated by itself.
- *
- * <p>A connection that has fallen silent is closed, so that the driver makes another on the same
- * session before the leases are lost: one on which nothing has been answered for three quarters of
- * the {@linkplain LockOptions#requestTimeout() request time-out}, and for a tenth of the session's
- * time-out, while locks asked for something. It happens once in half a session's time-out at most.
- * Whatever else uses the framework sees a suspended connection, and its requests that are under way
- * fail as they do when a connection breaks.
- *
- * <p>If a server agrees to another session time-out than the one before, when the framework
- * connects again, the leases are lost: the session may end earlier than they say.
+ * <ul>
+ *   <li>Opening takes a little more than two of the servers' ticks, because the session is older
+ *       than the lock client. The first acquisition takes as long when the framework has begun
+ *       another session.
+ *   <li>The servers keep the locks of a dead process for the framework's session time-out.
+ *   <li>The lock client never ends the session. A node that the servers refuse to delete stays
+ *       until the session ends, and a warning is logged; a client that was opened by a URI would
+ *       end its session after a TTL. What the client could not release before it was closed is
+ *       deleted in the background as long as the session lasts.
+ *   <li>The framework's namespace and its access list provider apply to the nodes of locks. Its
+ *       retry policy does not: no request of a lock may be repeated automatically.
+ *   <li>A silent connection is closed, so that the driver opens another one on the same session
+ *       before the leases are lost. A connection is silent if requests of locks had no answer for
+ *       three quarters of the {@linkplain LockOptions#requestTimeout() request time-out} and for a
+ *       tenth of the session's time-out. This happens at most once in half a session's time-out.
+ *       Other users of the framework see a suspended connection, and their pending requests fail as
+ *       they do when a connection breaks.
+ *   <li>If the session's time-out changes when the framework reconnects, all leases are lost: the
+ *       session may end before their validity does.
+ * </ul>
  */
 public final class ZooKeeperLocks {
 
@@ -49,7 +50,7 @@ public final class ZooKeeperLocks {
   /**
    * Opens a client with default settings and options.
    *
-   * @param curator where the locks are kept; started
+   * @param curator the framework, started
    * @return a new client
    * @throws LockConfigurationException if the framework is not started, or its session too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
@@ -61,8 +62,8 @@ public final class ZooKeeperLocks {
   /**
    * Opens a client with default settings.
    *
-   * @param curator where the locks are kept; started
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param curator the framework, started
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws LockConfigurationException if the framework is not started, or its session too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
@@ -74,9 +75,9 @@ public final class ZooKeeperLocks {
   /**
    * Opens a client.
    *
-   * @param curator where the locks are kept; started
-   * @param settings how they are kept
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param curator the framework, started
+   * @param settings how the locks are stored
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws LockConfigurationException if the framework is not started, or its session too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
@@ -100,7 +101,7 @@ public final class ZooKeeperLocks {
     String servers = curator.getZookeeperClient().getCurrentConnectionString();
     int slash = servers.indexOf('/');
     String addresses = slash < 0 ? servers : servers.substring(0, slash);
-    return new Opening(curator, servers, AccessLists.of(curator), settings, context)
-        .of(addresses.split(",").length, null, () -> {});
+    return new BackendOpener(curator, servers, AccessLists.of(curator), settings, context)
+        .open(addresses.split(",").length, null, () -> {});
   }
 }

@@ -50,7 +50,7 @@ public final class ZooKeeperProvider implements LockProvider {
 
   @Override
   public BackendInfo describe(String scheme) {
-    return Topology.info(MEMBERS_OF_AN_ENSEMBLE, ZooKeeperSettings.defaults().tickTime());
+    return ZooKeeperTopology.info(MEMBERS_OF_AN_ENSEMBLE, ZooKeeperSettings.defaults().tickTime());
   }
 
   @Override
@@ -64,7 +64,7 @@ public final class ZooKeeperProvider implements LockProvider {
     uri.requireAllRead();
     Duration requestTimeout = context.options().requestTimeout();
     Duration sessionTimeout = zookeeper.sessionTimeout(context.options().ttl());
-    PromptDrivers drivers = new PromptDrivers(context.time());
+    FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
     CuratorFrameworkFactory.Builder builder =
         CuratorFrameworkFactory.builder()
             .connectString(zookeeper.connectString())
@@ -81,13 +81,13 @@ public final class ZooKeeperProvider implements LockProvider {
             .toList());
     CuratorFramework curator = builder.build();
     curator.start();
-    return new Opening(
+    return new BackendOpener(
             curator,
             zookeeper.endpoint(),
             AccessLists.forUser(zookeeper.isForUserAlone(), "/" + zookeeper.settings().namespace()),
             zookeeper.settings(),
             context)
-        .of(zookeeper.servers(), drivers, curator::close); // and with the session go its nodes
+        .open(zookeeper.servers(), drivers, curator::close); // and with the session go its nodes
   }
 
   private static Duration shorter(Duration one, Duration other) {

@@ -8,10 +8,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are kept on ZooKeeper. Immutable. Clients that share locks must share the namespace.
+ * Settings for the storage of locks on ZooKeeper. Immutable. Clients that share locks must use the
+ * same namespace.
  *
- * <p>By default locks lie below the node {@code /interlock}, and the servers are taken to have a
- * {@code tickTime} of 2 s, as in the configuration that ZooKeeper is shipped with.
+ * <p>By default locks are below the node {@code /interlock}, and the servers' {@code tickTime} is
+ * assumed to be 2 s, as in ZooKeeper's sample configuration.
  */
 public final class ZooKeeperSettings {
 
@@ -25,41 +26,29 @@ public final class ZooKeeperSettings {
     this.tickTime = builder.tickTime;
   }
 
-  /**
-   * Returns the defaults.
-   *
-   * @return the defaults
-   */
+  /** {@return the default settings} */
   public static ZooKeeperSettings defaults() {
     return DEFAULTS;
   }
 
-  /**
-   * Starts from the defaults.
-   *
-   * @return a new builder
-   */
+  /** {@return a new builder with the default settings} */
   public static Builder builder() {
     return new Builder();
   }
 
   /**
-   * The node below which the locks lie, without the first slash. Default {@code interlock}. Locks
-   * of different namespaces are independent.
-   *
-   * @return the namespace
+   * {@return the node below which the locks are stored, without the first slash} Default {@code
+   * interlock}. Locks of different namespaces are independent.
    */
   public String namespace() {
     return namespace;
   }
 
   /**
-   * The servers' unit of time, which they do not tell. Default 2 s. After every confirmation a
-   * lease is certain for the session's time-out, less two ticks and a seventh of the time-out, and
-   * a session must last at least four ticks. What is said here should not be less than half of the
-   * servers' own {@code tickTime}.
-   *
-   * @return the tick
+   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s. After every
+   * confirmation a lease is valid for the session's time-out, less two ticks and a seventh of the
+   * time-out, and the time-out must be at least four ticks. This value should not be less than half
+   * of the servers' own.
    */
   public Duration tickTime() {
     return tickTime;
@@ -97,8 +86,8 @@ public final class ZooKeeperSettings {
     /**
      * Sets {@link ZooKeeperSettings#namespace()}.
      *
-     * @param namespace 1 to 100 ASCII letters, digits, and {@code _ : -}; a node deeper down is
-     *     what a chroot is for
+     * @param namespace 1 to 100 ASCII letters, digits, and {@code _ : -}; for a node deeper down
+     *     use a chroot
      * @return this builder
      * @throws LockConfigurationException if it is anything else
      */
@@ -106,8 +95,8 @@ public final class ZooKeeperSettings {
     public Builder namespace(String namespace) {
       if (!NAMESPACE.matcher(namespace).matches() || namespace.equals("zookeeper")) {
         throw new LockConfigurationException(
-            "namespace must be 1 to 100 ASCII letters, digits, and any of _ : - , and not"
-                + " \"zookeeper\", which is the servers' own; it is \""
+            "namespace must be 1 to 100 ASCII letters, digits, and any of _ : - , and must not be"
+                + " \"zookeeper\", the servers' own; it was \""
                 + namespace
                 + "\"");
       }
@@ -125,18 +114,13 @@ public final class ZooKeeperSettings {
     @CanIgnoreReturnValue
     public Builder tickTime(Duration tickTime) {
       if (tickTime.compareTo(SHORTEST_TICK) < 0 || tickTime.compareTo(LONGEST_TICK) > 0) {
-        throw new LockConfigurationException(
-            "tickTime must be between 10 ms and 1 minute, not " + tickTime);
+        throw new LockConfigurationException("tickTime must be 10 ms to 1 minute, was " + tickTime);
       }
       this.tickTime = tickTime;
       return this;
     }
 
-    /**
-     * Returns the settings.
-     *
-     * @return the settings
-     */
+    /** {@return the settings} */
     public ZooKeeperSettings build() {
       return new ZooKeeperSettings(this);
     }

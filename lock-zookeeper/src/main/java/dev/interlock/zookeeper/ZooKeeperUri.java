@@ -137,7 +137,7 @@ final class ZooKeeperUri {
   }
 
   private Duration shortestSession() {
-    return settings.tickTime().multipliedBy(Topology.TICKS_PER_SESSION);
+    return settings.tickTime().multipliedBy(ZooKeeperTopology.TICKS_PER_SESSION);
   }
 
   private void requireLongEnough() {

@@ -113,7 +113,8 @@ class BadInputTest {
   void aStrangersNodeInTheLineIsRefusedAndOursDoesNotStay() throws Exception {
     operator.create().creatingParentsIfNeeded().forPath("/interlock/mixed/_c_1-lock-0000000000");
     try (LockClient client = Backends.client(server)) {
-      String message = "the node \"/interlock/mixed/_c_1-lock-0000000000\" is no lock client's";
+      String message =
+          "the node \"/interlock/mixed/_c_1-lock-0000000000\" was created by no lock client";
       assertSays(
           LockConfigurationException.class, message, () -> client.lock("mixed").tryAcquire());
       assertSays(LockConfigurationException.class, message, () -> client.lock("mixed").acquire());

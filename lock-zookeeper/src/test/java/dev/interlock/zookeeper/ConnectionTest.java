@@ -42,7 +42,7 @@ class ConnectionTest {
   private void askInVain(long millis) {
     long askedAt = now;
     pass(millis);
-    connection.notHeardSince(askedAt);
+    connection.unansweredSince(askedAt);
   }
 
   @Test
@@ -60,7 +60,7 @@ class ConnectionTest {
     pass(1_900);
     connection.up();
     pass(100);
-    connection.notHeardSince(askedAt);
+    connection.unansweredSince(askedAt);
     assertEquals(0, replaced);
   }
 
@@ -79,7 +79,7 @@ class ConnectionTest {
     pass(1_000);
     connection.heard();
     pass(1_000);
-    connection.notHeardSince(askedAt);
+    connection.unansweredSince(askedAt);
     assertEquals(0, replaced);
   }
 
@@ -90,7 +90,7 @@ class ConnectionTest {
     pass(100);
     connection.heard();
     pass(1_900);
-    connection.notHeardSince(askedAt);
+    connection.unansweredSince(askedAt);
     assertEquals(1, replaced);
   }
 

@@ -74,10 +74,9 @@ class DocumentedRightsTest {
       try (ZooKeeperBackend backend = Backends.on(curator)) {
         Claim left = Backends.claim("left");
         Backends.take(backend, left);
-        QueueNode standing = (QueueNode) left.attachment();
-        new Leftover(curator.getZookeeperClient().getZooKeeper(), standing.prefix()).remove();
-        Eventually.holds(
-            "it is gone", () -> curator.checkExists().forPath(standing.path()) == null);
+        QueueNode node = (QueueNode) left.attachment();
+        new OrphanCleanup(curator.getZookeeperClient().getZooKeeper(), node.prefix()).start();
+        Eventually.holds("it is gone", () -> curator.checkExists().forPath(node.path()) == null);
       }
     }
   }

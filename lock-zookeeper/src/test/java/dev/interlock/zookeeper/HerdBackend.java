@@ -39,7 +39,7 @@ final class HerdBackend implements LockBackend {
   private final Sessions sessions;
   private final Set<Waiter> waiters = ConcurrentHashMap.newKeySet();
 
-  HerdBackend(CuratorFramework curator, PromptDrivers drivers, BackendContext context) {
+  HerdBackend(CuratorFramework curator, FastReconnectDrivers drivers, BackendContext context) {
     this.curator = curator;
     this.context = context;
     this.failures = new Failures(curator.getZookeeperClient().getCurrentConnectionString());
@@ -57,7 +57,7 @@ final class HerdBackend implements LockBackend {
 
   @Override
   public BackendInfo info() {
-    return Topology.info(1, Backends.TICK);
+    return ZooKeeperTopology.info(1, Backends.TICK);
   }
 
   @Override
@@ -111,7 +111,7 @@ final class HerdBackend implements LockBackend {
     List<Renewal> outcomes = new ArrayList<>();
     try {
       session.check(List.of("/")).await(deadline);
-      List<Reply<Session.Content>> nodes =
+      List<ReplyFuture<Session.NodeData>> nodes =
           grants.stream().map(grant -> session.data(path(grant.claim().name()))).toList();
       session.confirm(sentAt);
       for (int i = 0; i < nodes.size(); i++) {
@@ -127,10 +127,10 @@ final class HerdBackend implements LockBackend {
     }
   }
 
-  private static boolean isOf(Claim claim, Reply<Session.Content> node, Deadline deadline)
+  private static boolean isOf(Claim claim, ReplyFuture<Session.NodeData> node, Deadline deadline)
       throws KeeperException, InterruptedException {
     try {
-      return node.await(deadline).label().startsWith(claim.id());
+      return node.await(deadline).text().startsWith(claim.id());
     } catch (KeeperException.NoNodeException e) {
       return false;
     }
@@ -142,8 +142,8 @@ final class HerdBackend implements LockBackend {
     session.drop(claim);
     try {
       // Sent together: on a slow line the deletion would not be sent in time otherwise.
-      Reply<Boolean> sync = session.sync("/");
-      Reply<Session.Content> node = session.data(path(claim.name()));
+      ReplyFuture<Boolean> sync = session.sync("/");
+      ReplyFuture<Session.NodeData> node = session.data(path(claim.name()));
       sync.await(deadline);
       if (!isOf(claim, node, deadline)) {
         return false;
@@ -245,7 +245,7 @@ final class HerdBackend implements LockBackend {
     Session session = sessions.current();
     try {
       session.sync("/").await(deadline);
-      Session.Content content = session.data(path(name)).await(deadline);
+      Session.NodeData content = session.data(path(name)).await(deadline);
       String prefix = waiting(name).substring(1);
       List<String> labels = new ArrayList<>();
       for (String node : session.children("/").await(deadline).stream().sorted().toList()) {
@@ -253,7 +253,7 @@ final class HerdBackend implements LockBackend {
           labels.add(node.substring(prefix.length()));
         }
       }
-      return LockState.held(name, content.label().substring(27), content.czxid(), null, labels);
+      return LockState.held(name, content.text().substring(27), content.czxid(), null, labels);
     } catch (KeeperException.NoNodeException e) {
       return LockState.free(name);
     } catch (KeeperException e) {

@@ -7,7 +7,7 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.specimen.ForwardingQueue;
 import org.apache.curator.framework.CuratorFramework;
 
-/** Stands in line as it should, but watches the whole line in place of the one before. */
+/** Queues correctly, but watches the whole queue and not only the predecessor. */
 class ParentWatch extends ForwardingQueue {
 
   private final ZooKeeperBackend right;
@@ -22,7 +22,7 @@ class ParentWatch extends ForwardingQueue {
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Place place = super.join(claim, deadline);
-    QueueNode standing = (QueueNode) claim.attachment();
+    QueueNode node = (QueueNode) claim.attachment();
     WakeUp changed = new WakeUp(right.time());
     return new Place() {
       private volatile boolean closed;
@@ -33,21 +33,21 @@ class ParentWatch extends ForwardingQueue {
           int before;
           try {
             before =
-                Line.of(
+                LockQueue.of(
                         curator
                             .getChildren()
                             .usingWatcher(
                                 (org.apache.curator.framework.api.CuratorWatcher)
                                     event -> changed.signal())
-                            .forPath(standing.lockPath()))
-                    .placeOf(standing.node().name());
+                            .forPath(node.lockPath()))
+                    .positionOf(node.name());
           } catch (InterruptedException e) {
             throw e;
           } catch (Exception e) {
-            throw right.failures().passing("the line was not shown", e);
+            throw right.failures().temporary("the queue could not be listed", e);
           }
           if (before < 0 || closed) {
-            throw right.placeLost();
+            throw right.failures().nodeDeleted();
           }
           if (before == 0) {
             return place.await(limit);

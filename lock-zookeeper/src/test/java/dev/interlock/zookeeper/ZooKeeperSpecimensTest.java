@@ -120,10 +120,11 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
     }
 
     static CuratorFramework curator(LockUri uri, BackendContext context) {
-      return curator(uri, context, new PromptDrivers(context.time()));
+      return curator(uri, context, new FastReconnectDrivers(context.time()));
     }
 
-    static CuratorFramework curator(LockUri uri, BackendContext context, PromptDrivers drivers) {
+    static CuratorFramework curator(
+        LockUri uri, BackendContext context, FastReconnectDrivers drivers) {
       ZooKeeperUri parsed = new ZooKeeperUri(uri);
       Duration timeout = parsed.sessionTimeout(context.options().ttl());
       Duration requestTimeout = context.options().requestTimeout();
@@ -147,7 +148,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
   public static final class Herd extends Wrong {
     @Override
     LockBackend open(LockUri uri, BackendContext context) {
-      PromptDrivers drivers = new PromptDrivers(context.time());
+      FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
       return new HerdBackend(curator(uri, context, drivers), drivers, context);
     }
   }
@@ -200,7 +201,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
         return attempt;
       }
       Grant grant = granted.grant();
-      int number = ((QueueNode) grant.claim().attachment()).node().number();
+      int number = ((QueueNode) grant.claim().attachment()).name().number();
       return new Attempt.Granted(
           new Grant(
               grant.claim(),

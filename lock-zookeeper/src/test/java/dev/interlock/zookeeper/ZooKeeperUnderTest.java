@@ -109,12 +109,12 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   public boolean delete(String name) throws Exception {
     catchUp();
     String lock = LockPaths.of("/interlock", name);
-    Line line = Line.of(childrenOf(lock));
+    LockQueue line = LockQueue.of(childrenOf(lock));
     if (line.isEmpty()) {
       return false;
     }
     try {
-      observer.delete(lock + "/" + line.nodes().get(0).name(), -1);
+      observer.delete(lock + "/" + line.nodes().get(0).full(), -1);
       return true;
     } catch (KeeperException.NoNodeException e) {
       return false; // it has left by itself meanwhile
@@ -128,12 +128,12 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     for (String name : childrenOf("/interlock")) {
       // A container is removed by the servers some time after its last child.
       entries.add(new Entry(Kind.FENCE, "container " + name, true));
-      List<LineNode> nodes = Line.of(childrenOf("/interlock/" + name)).nodes();
+      List<NodeName> nodes = LockQueue.of(childrenOf("/interlock/" + name)).nodes();
       for (int i = 0; i < nodes.size(); i++) {
         entries.add(
             new Entry(
                 i == 0 ? Kind.HOLDER : Kind.WAITER,
-                "node " + name + "/" + nodes.get(i).name(),
+                "node " + name + "/" + nodes.get(i).full(),
                 false));
       }
     }

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What waiting costs, who is served, and what is left. */
-class WaitingLineTest {
+class WaitersTest {
 
   private static final Duration LONG = Duration.ofMinutes(2);
 

@@ -9,10 +9,10 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
-/** The first contact with the servers: whatever cannot work is refused here, with its reason. */
-final class Opening {
+/** Makes the first contact with the servers, and refuses what cannot work, with the reason. */
+final class BackendOpener {
 
-  private static final int TICKS_UNTIL_KNOWN = 3;
+  private static final int TICKS_UNTIL_CONTACT = 3;
   private static final Duration UNTIL_NEXT_TRY = Duration.ofMillis(20);
 
   private final CuratorFramework curator;
@@ -21,7 +21,7 @@ final class Opening {
   private final BackendContext context;
   private final Failures failures;
 
-  Opening(
+  BackendOpener(
       CuratorFramework curator,
       String endpoint,
       AccessLists accessLists,
@@ -35,20 +35,20 @@ final class Opening {
   }
 
   /**
-   * Makes a backend on the started framework.
+   * Opens a backend on the started framework.
    *
    * @param servers how many addresses the framework has
-   * @param ours what makes the framework's drivers, if it is ours alone
-   * @param disconnect what to do at the end, also if there is no backend in the end
+   * @param ours the factory of the framework's drivers, if the framework belongs to this client
+   * @param disconnect run when the backend is closed, or could not be opened
    */
-  ZooKeeperBackend of(int servers, @Nullable PromptDrivers ours, Runnable disconnect) {
+  ZooKeeperBackend open(int servers, @Nullable FastReconnectDrivers ours, Runnable disconnect) {
     Sessions sessions = new Sessions(curator, ours, context, failures, settings.tickTime());
     boolean opened = false;
     try {
       greet(sessions);
       ZooKeeperBackend backend =
           new ZooKeeperBackend(
-              Topology.info(servers, settings.tickTime()),
+              ZooKeeperTopology.info(servers, settings.tickTime()),
               sessions,
               namespacePath(),
               accessLists,
@@ -59,7 +59,7 @@ final class Opening {
       return backend;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw failures.passing("interrupted while connecting", e);
+      throw failures.temporary("interrupted while connecting", e);
     } finally {
       if (!opened) {
         sessions.close();
@@ -76,12 +76,12 @@ final class Opening {
   private void greet(Sessions sessions) throws InterruptedException {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     Session session = firstAnswered(sessions, deadline);
-    session.requireLong(failures);
-    // Of a session that was there before us it takes two ticks to know. If it takes longer,
-    // because of a server that has lost the others say, the first acquisition waits for it.
-    session.awaitPulse(
+    session.requireLongEnough(failures);
+    // It takes two ticks on a session that is older than this client. If it takes longer, say
+    // because a server has lost the others, the first acquisition waits for it.
+    session.awaitLeaderContact(
         new WakeUp(context.time()),
-        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_KNOWN)));
+        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_CONTACT)));
   }
 
   /** Asks again on the next connection if one breaks meanwhile. */
@@ -91,16 +91,9 @@ final class Opening {
       awaitConnection(deadline, broken);
       Session session = sessions.current();
       try {
-        session.data("/").await(deadline);
+        requireRoot(session, deadline);
         return session;
       } catch (KeeperException e) {
-        if (e.code() == KeeperException.Code.NOAUTH) {
-          // Whoever may not read the root may still have a place below it.
-          return session;
-        }
-        if (Failures.isNoNode(e)) {
-          throw failures.wrong("the node of the chroot does not exist; make it first", e);
-        }
         boolean broke =
             e.code() == KeeperException.Code.CONNECTIONLOSS
                 || e.code() == KeeperException.Code.SESSIONEXPIRED;
@@ -108,8 +101,23 @@ final class Opening {
           throw failures.explain(e);
         }
         broken = e;
-        // A driver that is being closed says so at once, and again.
+        // A driver that is being closed fails at once, again and again.
         var unused = new WakeUp(context.time()).await(deadline.orIn(UNTIL_NEXT_TRY));
+      }
+    }
+  }
+
+  private void requireRoot(Session session, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    try {
+      session.data("/").await(deadline);
+    } catch (KeeperException e) {
+      if (Failures.isNoNode(e)) {
+        throw failures.noChroot(e);
+      }
+      // Without the right to read the root, a user may have rights below it.
+      if (e.code() != KeeperException.Code.NOAUTH) {
+        throw e;
       }
     }
   }
@@ -122,12 +130,12 @@ final class Opening {
     }
     String within = "within " + context.options().requestTimeout().toMillis() + " ms";
     throw broken != null
-        ? failures.passing("the connection broke, and none lasted " + within, broken)
-        : failures.passing(
+        ? failures.temporary("every connection broke " + within, broken)
+        : failures.temporary(
             "no server let us connect "
                 + within
-                + "; does a ZooKeeper with a quorum serve there? (One with TLS, or with SASL alone,"
-                + " does not say what is missing.)",
+                + "; does a ZooKeeper with a quorum serve there? (One that wants TLS or SASL does not"
+                + " say so.)",
             null);
   }
 }

@@ -9,19 +9,18 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** What ZooKeeper promises, depending on how many servers the client knows of. */
-final class Topology {
+/** Describes the backend by the number of servers that the client knows. */
+final class ZooKeeperTopology {
 
-  /** A session time-out below this leaves too little that is certain. */
+  /** A shorter session time-out leaves too little validity. */
   static final int TICKS_PER_SESSION = 4;
 
-  private Topology() {}
+  private ZooKeeperTopology() {}
 
   /**
    * Describes the backend.
    *
-   * @param servers how many addresses the client has; fewer than three have no minority that may
-   *     die
+   * @param servers how many addresses the client has; fewer than three tolerate no failure
    */
   static BackendInfo info(int servers, Duration tick) {
     boolean replicated = servers >= 3;
@@ -33,8 +32,8 @@ final class Topology {
     return new BackendInfo(
         Failures.BACKEND,
         replicated
-            ? "ephemeral nodes in line on a ZooKeeper ensemble"
-            : "ephemeral nodes in line on one ZooKeeper server",
+            ? "a queue of ephemeral nodes on a ZooKeeper ensemble"
+            : "a queue of ephemeral nodes on one ZooKeeper server",
         capabilities,
         // Sessions end at the next tick.
         tick,
@@ -47,13 +46,13 @@ final class Topology {
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
-        // Servers count ticks on their monotonic clock.
+        // Servers count ticks by their monotonic clocks.
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_CLOCK_STEPPED, Fault.MACHINE_SUSPENDED)
         .under(
             replicated ? Survives.EXCLUSION_AND_TOKENS : Survives.NOT_APPLICABLE,
             Fault.MINORITY_LOST,
             Fault.LEADER_CHANGED)
-        // Transaction ids only grow, but a deleted node lets the next in line in.
+        // Transaction ids only grow, but a deleted node lets the next waiter in.
         .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
         .under(Survives.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
         .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)

@@ -7,26 +7,26 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to one request, which one thread waits for. The driver's own blocking calls know
- * neither a deadline nor how to tell an interrupt from an answer.
+ * The reply to one request, for one waiting thread. The driver's own blocking calls take no
+ * deadline, and cannot tell an interrupt from a reply.
  */
-final class Reply<T> {
+final class ReplyFuture<T> {
 
   private final String path;
   private final Session session;
-  private final long askedAt;
+  private final long sentAt;
   private final WakeUp arrived;
   private volatile @Nullable T value;
   private volatile @Nullable KeeperException error;
 
-  Reply(String path, Session session) {
+  ReplyFuture(String path, Session session) {
     this.path = path;
     this.session = session;
-    this.askedAt = session.time().nanoTime();
+    this.sentAt = session.time().nanoTime();
     this.arrived = new WakeUp(session.time());
   }
 
-  /** Called on the driver's thread, with what it says about the outcome. */
+  /** Called on the driver's thread with the outcome of the request. */
   void complete(int code, @Nullable T result) {
     session.connection().heard();
     if (code == Code.OK.intValue() && result != null) {
@@ -38,36 +38,35 @@ final class Reply<T> {
     arrived.signal();
   }
 
-  /** Waits until there is an answer or an error, or until the deadline. */
+  /** Waits for a reply or an error, until the deadline. */
   void awaitEnd(Deadline deadline) throws InterruptedException {
     while (value == null && error == null && arrived.await(deadline)) {
-      // Awake; look again.
+      // A signal may be spurious.
     }
   }
 
-  /** Whether it is certain that what was asked for was not done, and will not be. */
+  /** Whether the request certainly was not carried out, and never will be. */
   boolean isRefused() {
     KeeperException failure = error;
     return failure != null && !Failures.isInDoubt(failure);
   }
 
   /**
-   * Waits for the answer.
+   * Waits for the reply.
    *
-   * @return the answer
-   * @throws KeeperException if the answer is an error, or there was none by the deadline
+   * @throws KeeperException if the reply is an error, or none came by the deadline
    */
   T await(Deadline deadline) throws KeeperException, InterruptedException {
     awaitEnd(deadline);
-    T answer = value;
-    if (answer != null) {
-      return answer;
+    T reply = value;
+    if (reply != null) {
+      return reply;
     }
     KeeperException failure = error;
     if (failure != null) {
       throw failure;
     }
-    session.connection().notHeardSince(askedAt);
+    session.connection().unansweredSince(sentAt);
     throw KeeperException.create(Code.OPERATIONTIMEOUT, path);
   }
 }

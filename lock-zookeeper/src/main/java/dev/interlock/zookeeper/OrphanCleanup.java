@@ -13,13 +13,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What an attempt may have left on a session that goes on without us: a node that nobody knows of,
- * or one whose deletion is not confirmed. It is looked for and deleted until that is confirmed, for
- * as long as the session lasts, with growing pauses, and without a thread of its own.
+ * Deletes what a claim may have left on a session that outlives this client: a node whose creation
+ * was never confirmed, or one whose deletion was not. It looks and deletes again, with growing
+ * pauses, until the deletion is confirmed or the session ends. It needs no thread of its own.
  */
-final class Leftover {
+final class OrphanCleanup {
 
-  private static final Logger log = LoggerFactory.getLogger(Leftover.class);
+  private static final Logger log = LoggerFactory.getLogger(OrphanCleanup.class);
 
   private static final long SHORTEST_PAUSE_MILLIS = 100;
   private static final long LONGEST_PAUSE_MILLIS = 30_000;
@@ -31,12 +31,12 @@ final class Leftover {
   private volatile boolean refusalIsLogged;
 
   /**
-   * Something that may be left.
+   * Prepares a cleanup.
    *
    * @param driver the session's
-   * @param prefix how the node's path begins
+   * @param prefix the beginning of the node's path
    */
-  Leftover(ZooKeeper driver, String prefix) {
+  OrphanCleanup(ZooKeeper driver, String prefix) {
     this.driver = driver;
     this.prefix = prefix;
     this.lock = parent(prefix);
@@ -46,46 +46,45 @@ final class Leftover {
     return path.substring(0, path.lastIndexOf('/'));
   }
 
-  /** Does not block. */
-  void remove() {
+  /** Starts the cleanup. Does not block. */
+  void start() {
     if (driver.getState().isAlive()) {
-      // What is listed after it is no older than whatever was asked before, over any connection.
+      // A listing behind a committed transaction shows the effect of every request before it, on
+      // any connection. A check that fails is committed as well.
       driver.multi(List.of(Op.check(parent(lock), -1)), this::caughtUp, null);
     }
   }
 
   private void caughtUp(
       int code, String path, @Nullable Object context, @Nullable List<OpResult> results) {
-    // A check that fails is committed as well.
     if (code == Code.OK.intValue() || code == Code.NOAUTH.intValue()) {
       driver.getChildren(lock, false, this::listed, null);
     } else {
-      removeLater(code);
+      retryUnlessDone(code);
     }
   }
 
   private void listed(
       int code, String path, @Nullable Object context, @Nullable List<String> names) {
     if (code != Code.OK.intValue() || names == null) {
-      removeLater(code);
+      retryUnlessDone(code);
       return;
     }
     for (String name : names) {
       String node = lock + "/" + name;
       if (node.startsWith(prefix)) {
-        driver.delete(node, -1, (outcome, asked, ignored) -> removeLater(outcome), null);
+        driver.delete(node, -1, (outcome, asked, ignored) -> retryUnlessDone(outcome), null);
       }
     }
   }
 
-  private void removeLater(int code) {
+  private void retryUnlessDone(int code) {
     if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
       refusalIsLogged = true;
-      log.warn(
-          "the server does not let us remove {}*; trying again until its session ends", prefix);
+      log.warn("the server refuses to delete {}*; retrying until its session ends", prefix);
     }
     if (code != Code.OK.intValue() && code != Code.NONODE.intValue()) {
-      CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::remove);
+      CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::start);
       pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
     }
   }

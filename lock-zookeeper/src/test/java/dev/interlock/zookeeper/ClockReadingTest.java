@@ -6,8 +6,8 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Times on a machine that sleeps. */
-class MomentTest {
+/** Times on a machine that is suspended. */
+class ClockReadingTest {
 
   private static final long MILLI = Duration.ofMillis(1).toNanos();
 
@@ -28,7 +28,7 @@ class MomentTest {
 
         @Override
         public void parkUntil(Object blocker, long nanos) {
-          throw new AssertionError("nobody waits here");
+          throw new AssertionError("no test waits");
         }
       };
 
@@ -38,26 +38,26 @@ class MomentTest {
   }
 
   @Test
-  void aMomentStaysWhereItIsWhileBothClocksRun() {
-    Moment moment = Moment.now(clocks);
+  void aReadingStaysTheSameWhileBothClocksRun() {
+    ClockReading reading = ClockReading.now(clocks);
     pass(10_000);
-    assertEquals(77, moment.seenFromNow(clocks));
+    assertEquals(77, reading.seenFromNow(clocks));
   }
 
   @Test
-  void itIsFurtherAwayByWhatTheMachineHasSlept() {
-    Moment moment = Moment.now(clocks);
+  void itIsEarlierByTheTimeOfASuspension() {
+    ClockReading reading = ClockReading.now(clocks);
     pass(10);
     wall += 5_000;
     pass(10);
-    assertEquals(77 - 4_999 * MILLI, moment.seenFromNow(clocks));
-    assertEquals(monotonic, Moment.now(clocks).seenFromNow(clocks));
+    assertEquals(77 - 4_999 * MILLI, reading.seenFromNow(clocks));
+    assertEquals(monotonic, ClockReading.now(clocks).seenFromNow(clocks));
   }
 
   @Test
-  void aWallClockThatIsSetBackBringsItNoNearer() {
-    Moment moment = Moment.now(clocks);
+  void aWallClockThatIsSetBackDoesNotMakeItLater() {
+    ClockReading reading = ClockReading.now(clocks);
     wall -= 60_000;
-    assertEquals(77, moment.seenFromNow(clocks));
+    assertEquals(77, reading.seenFromNow(clocks));
   }
 }

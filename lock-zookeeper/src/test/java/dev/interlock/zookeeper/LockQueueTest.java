@@ -1,0 +1,58 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LockQueueTest {
+
+  private static final String FIRST = "abcdefghijklmnopqrstuvwxyz0-";
+  private static final String SECOND = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
+
+  private static int position(LockQueue queue, String name) {
+    return queue.positionOf(NodeName.parse(name).orElseThrow());
+  }
+
+  @Test
+  void theOrderIsThatOfTheNumbersWhateverTheNamesBeginWith() {
+    LockQueue queue = LockQueue.of(List.of(FIRST + "0000000010", SECOND + "0000000009"));
+    assertEquals(1, position(queue, FIRST + "0000000010"));
+    assertEquals(0, position(queue, SECOND + "0000000009"));
+    assertEquals(-1, position(queue, SECOND + "0000000010"));
+  }
+
+  @Test
+  void aForeignNodeIsNotInTheQueue() {
+    LockQueue queue =
+        LockQueue.of(
+            List.of(
+                "_c_0f0f0f0f-0f0f-0f0f-0f0f-0f0f0f0f0f0f-lock-0000000000",
+                "config",
+                FIRST + "0000000001"));
+    assertEquals(2, queue.foreign().size());
+    assertEquals(0, position(queue, FIRST + "0000000001"));
+  }
+
+  @Test
+  void theNodesOfOneClaimAreFound() {
+    LockQueue queue = LockQueue.of(List.of(FIRST + "0000000001", SECOND + "0000000002"));
+    List<NodeName> own = queue.of(SECOND.substring(0, 27));
+    assertEquals(List.of(SECOND + "0000000002"), own.stream().map(NodeName::full).toList());
+  }
+
+  @Test
+  void numbersThatHaveRunOutAreNotUsed() {
+    for (String number : List.of("-2147483648", "-000000001", "2147483647", "2146435072")) {
+      NodeName node = NodeName.parse(FIRST + number).orElseThrow();
+      assertTrue(node.isBeyondLast(), number);
+      assertTrue(node.isWorn(), number);
+    }
+    NodeName last = NodeName.parse(FIRST + "2146435071").orElseThrow();
+    assertFalse(last.isBeyondLast());
+    assertTrue(last.isWorn());
+    assertFalse(NodeName.parse(FIRST + "1000000000").orElseThrow().isWorn());
+  }
+}
