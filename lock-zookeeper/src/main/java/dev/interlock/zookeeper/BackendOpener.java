@@ -92,6 +92,7 @@ final class BackendOpener {
       Session session = sessions.current();
       try {
         requireRoot(session, deadline);
+        session.requireKnownFormat(namespacePath(), failures, deadline);
         return session;
       } catch (KeeperException e) {
         boolean broke =

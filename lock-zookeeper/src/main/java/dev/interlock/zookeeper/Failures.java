@@ -63,6 +63,16 @@ final class Failures {
         null);
   }
 
+  LockConfigurationException unknownFormat(String path, String data) {
+    return misconfigured(
+        "locks below "
+            + path
+            + " are stored in a format that this version of Interlock does not know ("
+            + data
+            + "); upgrade this program, or use another namespace",
+        null);
+  }
+
   LockConfigurationException noChroot(KeeperException e) {
     return misconfigured("the chroot's node does not exist; create it first", e);
   }

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
@@ -73,6 +74,7 @@ final class Session {
   private volatile ClockReading confirmedAt;
   private volatile boolean ended;
   private volatile boolean heartbeatsEnded;
+  private volatile boolean formatIsKnown;
 
   /**
    * Begins a session.
@@ -321,6 +323,28 @@ final class Session {
   }
 
   // --- requests -------------------------------------------------------------------------------
+
+  /**
+   * Refuses a namespace whose locks a later version stores in a format that is not known here. Asks
+   * once in a session. Without the right to read the namespace's node the format is not checked.
+   */
+  void requireKnownFormat(String namespacePath, Failures failures, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    if (formatIsKnown) {
+      return;
+    }
+    try {
+      String data = data(namespacePath).await(deadline).text();
+      if (!StoredFormat.isKnown(data)) {
+        throw failures.unknownFormat(namespacePath, data);
+      }
+    } catch (KeeperException e) {
+      if (!Failures.isNoNode(e) && e.code() != Code.NOAUTH) {
+        throw e;
+      }
+    }
+    formatIsKnown = true;
+  }
 
   /** A node that was created. */
   record Created(String path, Stat stat) {}

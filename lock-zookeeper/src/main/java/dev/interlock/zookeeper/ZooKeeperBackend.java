@@ -137,6 +137,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     String prefix = lock + "/" + NodeName.prefix(claim.id());
     byte[] label = claim.holder().getBytes(UTF_8);
     Session session = sessions.current();
+    requireKnownFormat(session, deadline);
     for (boolean first = true; ; first = false) {
       ReplyFuture<Session.Created> parent =
           first ? null : session.create(lock, NO_DATA, accessLists.of(lock), CreateMode.CONTAINER);
@@ -171,6 +172,14 @@ final class ZooKeeperBackend implements QueueingBackend {
           throw failures.temporary("the lock's node could not be created in time", e);
         }
       }
+    }
+  }
+
+  private void requireKnownFormat(Session session, Deadline deadline) throws InterruptedException {
+    try {
+      session.requireKnownFormat(namespacePath, failures, deadline);
+    } catch (KeeperException e) {
+      throw failures.explain(e);
     }
   }
 
@@ -213,8 +222,9 @@ final class ZooKeeperBackend implements QueueingBackend {
       int slash = namespacePath.indexOf('/', end + 1);
       end = slash < 0 ? namespacePath.length() : slash;
       String path = namespacePath.substring(0, end);
+      byte[] data = slash < 0 ? StoredFormat.mark() : NO_DATA;
       try {
-        session.create(path, NO_DATA, accessLists.of(path), CreateMode.CONTAINER).await(deadline);
+        session.create(path, data, accessLists.of(path), CreateMode.CONTAINER).await(deadline);
       } catch (KeeperException e) {
         if (Failures.isNoNode(e)) {
           throw failures.noChroot(e);
