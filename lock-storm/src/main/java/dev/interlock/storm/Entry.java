@@ -87,7 +87,7 @@ sealed interface Entry {
   static Entry decode(String line) {
     String[] f = line.split("\t", -1);
     return switch (f[0] + f.length) {
-      case "told4" -> new LossReported(f[1], Long.parseLong(f[2]), f[3]);
+      case "reported4" -> new LossReported(f[1], Long.parseLong(f[2]), f[3]);
       case "untold3" -> new LossNotReported(f[1], Long.parseLong(f[2]));
       case "released3" -> new Released(f[1], f[2]);
       case "renewed2" -> new Renewed(f[1]);
