@@ -163,6 +163,8 @@ public interface Lease extends AutoCloseable {
    * its own further events.
    *
    * @param listener the listener
+   * @return removes the listener when it is closed, for which there is no need
    */
-  void onEvent(Consumer<? super LockEvent> listener);
+  @CanIgnoreReturnValue
+  Subscription onEvent(Consumer<? super LockEvent> listener);
 }

@@ -5,6 +5,7 @@ import dev.interlock.internal.ClientFactory;
 import dev.interlock.spi.BackendFactory;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -216,13 +217,22 @@ public interface LockClient extends AutoCloseable {
   String endpoint();
 
   /**
-   * Calls the listener for whatever happens to any lease of this client from now on, in order, on a
-   * thread of the client's own. A listener that throws is logged; one that blocks delays only its
-   * own further events, which are kept in memory meanwhile.
+   * {@return the leases held through this client at this moment, ordered by name} For diagnostics:
+   * a snapshot, made from what this process knows, without asking the store. A {@linkplain #lockAll
+   * set} has an entry for each of its names.
+   */
+  List<LeaseInfo> held();
+
+  /**
+   * Calls the listener for every event of this client from now on, in order, on a thread of the
+   * client's own. A listener that throws is logged; one that blocks delays only its own further
+   * events, which are kept in memory meanwhile.
    *
    * @param listener the listener
+   * @return removes the listener when it is closed, for which there is no need
    */
-  void onEvent(Consumer<? super LockEvent> listener);
+  @CanIgnoreReturnValue
+  Subscription onEvent(Consumer<? super LockEvent> listener);
 
   /**
    * Ends everything at once: {@link #close(Duration)} without waiting for leases. Never throws for

@@ -1,69 +1,164 @@
 package dev.interlock;
 
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 
-/** Something that happened to a lease. */
-public sealed interface LockEvent {
+/**
+ * Something that happened to an acquisition, from the beginning of its wait to the end of its
+ * lease.
+ *
+ * <pre>{@code
+ * client.onEvent(
+ *     event -> {
+ *       if (event instanceof LockEvent.Acquired acquired) {
+ *         waitTimer.record(acquired.waited());
+ *       } else if (event instanceof LockEvent.GaveUp gaveUp) {
+ *         failures.increment(gaveUp.reason());
+ *       } else if (event instanceof LockEvent.Lost lost) {
+ *         alert(lost.name(), lost.loss());
+ *       }
+ *     });
+ * }</pre>
+ *
+ * <p>Events of one acquisition share a {@linkplain #acquisition() number}, and come in this order:
+ * {@link Waiting} and {@link AttemptFailed}, if it has to wait or to try again; then either {@link
+ * GaveUp}, or {@link Acquired}, {@link Renewed}, {@link RenewalFailed} and {@link AtRisk} as often
+ * as they happen, and at last {@link Released} or {@link Lost}.
+ *
+ * <p>A listener of a client gets all of these, for each name of a {@linkplain LockClient#lockAll
+ * set} its own, with the number of the set's acquisition. A listener of a lease gets those that
+ * follow {@link Acquired}. A listener of a {@link MultiLease} gets them for the set as a whole: its
+ * names joined, and no token.
+ *
+ * <p>Further kinds of events, and further accessors, may be added in any release. The hierarchy is
+ * not sealed for that reason: a chain of {@code instanceof} passes over a kind that it does not
+ * know, and the compiler asks a {@code switch} over events for a {@code default}. A {@code switch}
+ * over {@link GaveUp.Reason} needs one as well. Only Interlock, and programs' own tests, implement
+ * these interfaces.
+ */
+public interface LockEvent {
 
-  /**
-   * Returns the lock's name.
-   *
-   * @return the lock's name
-   */
+  /** {@return the lock's name} */
   String name();
 
-  /**
-   * Returns the lease's fencing token, or 0 if the backend has none.
-   *
-   * @return the token or 0
-   */
+  /** {@return the lease's fencing token; 0 before there is a lease, or if there are no tokens} */
   long token();
 
-  /**
-   * The lock was had.
-   *
-   * @param name the lock's name
-   * @param token the lease's fencing token, or 0
-   */
-  record Acquired(String name, long token) implements LockEvent {}
+  /** {@return the number of the acquisition, which no other of the same client has} */
+  long acquisition();
+
+  /** {@return when it happened, by the local wall clock} */
+  Instant time();
+
+  /** {@return the {@linkplain LockOptions#holder() label} of the one that acquires or holds} */
+  String holder();
 
   /**
-   * A renewal was confirmed.
-   *
-   * @param name the lock's name
-   * @param token the lease's fencing token, or 0
+   * An acquisition has to wait: the lock is held, or others are ahead in the queue. Reported once.
    */
-  record Renewed(String name, long token) implements LockEvent {}
+  interface Waiting extends LockEvent {
+
+    /** {@return the label of the holder, if that is known without asking the store for it} */
+    Optional<String> heldBy();
+  }
+
+  /** An attempt failed because the store was unavailable, and another one follows. */
+  interface AttemptFailed extends LockEvent {
+
+    /** {@return what went wrong} */
+    LockException problem();
+  }
+
+  /** An acquisition ended without a lease. */
+  interface GaveUp extends LockEvent {
+
+    /** Why an acquisition ended without a lease. More may be added. */
+    enum Reason {
+      /** The lock was still held when the time to wait was over, or there was none. */
+      TIMED_OUT,
+      /** The waiting thread was interrupted. */
+      INTERRUPTED,
+      /** The program cancelled the future, or completed it otherwise. */
+      CANCELLED,
+      /** It failed: the store was unavailable or refused, or the client was closed. */
+      FAILED
+    }
+
+    /** {@return why} */
+    Reason reason();
+
+    /** {@return how long it took from the call on} */
+    Duration waited();
+
+    /** {@return what it failed with, unless the lock was held, or the program ended the wait} */
+    Optional<Throwable> failure();
+
+    /** {@return the label of the holder last seen, if that is known without asking the store} */
+    Optional<String> heldBy();
+  }
+
+  /** The lock was acquired. */
+  interface Acquired extends LockEvent {
+
+    /** {@return how long it took from the call on} */
+    Duration waited();
+
+    /**
+     * {@return whether the lock was handed off by another lease of this client, without asking the
+     * store}
+     */
+    boolean handedOff();
+  }
+
+  /** A renewal was confirmed; of a set: of all its names since the last such event. */
+  interface Renewed extends LockEvent {
+
+    /** {@return the validity left} */
+    Duration remaining();
+  }
+
+  /** A renewal failed. Another one follows while the lease is renewed and held. */
+  interface RenewalFailed extends LockEvent {
+
+    /** {@return the validity left} */
+    Duration remaining();
+
+    /** {@return what went wrong} */
+    LockException problem();
+  }
 
   /**
    * A renewal failed, or none was confirmed for two thirds of the validity; the lease will be lost
-   * when its validity ends unless a later one succeeds. Told once until a renewal succeeds again,
-   * and logged as a warning.
-   *
-   * @param name the lock's name
-   * @param token the lease's fencing token, or 0
-   * @param remaining the validity left
-   * @param problem what went wrong
+   * when its validity ends unless a later one succeeds. Reported once until a renewal succeeds
+   * again, and logged as a warning.
    */
-  record AtRisk(String name, long token, Duration remaining, LockException problem)
-      implements LockEvent {}
+  interface AtRisk extends LockEvent {
 
-  /**
-   * The lease was lost. Told once, and logged as a warning.
-   *
-   * @param name the lock's name
-   * @param token the lease's fencing token, or 0
-   * @param loss why
-   */
-  record Lost(String name, long token, LeaseLostException loss) implements LockEvent {}
+    /** {@return the validity left} */
+    Duration remaining();
 
-  /**
-   * The lease was released.
-   *
-   * @param name the lock's name
-   * @param token the lease's fencing token, or 0
-   * @param outcome what is known about it: {@link ReleaseOutcome#RELEASED} or {@link
-   *     ReleaseOutcome#UNKNOWN}
-   */
-  record Released(String name, long token, ReleaseOutcome outcome) implements LockEvent {}
+    /** {@return what went wrong} */
+    LockException problem();
+  }
+
+  /** The lease was lost. Reported once, and logged as a warning. */
+  interface Lost extends LockEvent {
+
+    /** {@return why} */
+    LeaseLostException loss();
+
+    /** {@return how long it was held} */
+    Duration held();
+  }
+
+  /** The lease was released. */
+  interface Released extends LockEvent {
+
+    /** {@return what is known about it: anything but {@link ReleaseOutcome#ALREADY_LOST}} */
+    ReleaseOutcome outcome();
+
+    /** {@return how long it was held, up to the end of its release} */
+    Duration held();
+  }
 }

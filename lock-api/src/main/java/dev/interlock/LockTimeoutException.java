@@ -1,22 +1,58 @@
 package dev.interlock;
 
 import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@link DistributedLock#acquire()} waited as long as {@link LockOptions#waitTimeout()} allows, and
- * the lock was still held by somebody else.
+ * the lock was still held by another.
  */
 public final class LockTimeoutException extends LockException {
 
   private static final long serialVersionUID = 1L;
 
+  private final String name;
+  private final Duration waited;
+  private final @Nullable String holder;
+
   /**
-   * Says which lock was not had in time.
+   * Says which lock was not acquired in time.
    *
    * @param name the lock's name
    * @param waited how long the caller waited
+   * @param holder the label of the holder when last seen, or null if it is not known
    */
-  public LockTimeoutException(String name, Duration waited) {
-    super("lock \"" + name + "\" was still held by another after " + waited, null);
+  public LockTimeoutException(String name, Duration waited, @Nullable String holder) {
+    super(
+        "lock \""
+            + name
+            + "\" was still held by "
+            + (holder == null ? "another" : holder)
+            + " after "
+            + waited,
+        null);
+    this.name = name;
+    this.waited = waited;
+    this.holder = holder;
+  }
+
+  /** {@return the lock's name} */
+  public String name() {
+    return name;
+  }
+
+  /** {@return how long the caller waited} */
+  public Duration waited() {
+    return waited;
+  }
+
+  /**
+   * {@return the {@linkplain LockOptions#holder() label} of the holder when last seen} Empty if it
+   * is not known: the holder belongs to another client, and the store does not name it to those who
+   * wait. {@link LockClient#inspect} asks for it.
+   */
+  public Optional<String> holder() {
+    return Optional.ofNullable(holder);
   }
 }

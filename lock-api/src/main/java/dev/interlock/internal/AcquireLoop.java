@@ -154,9 +154,9 @@ final class AcquireLoop {
           }
           settleWithNothingLeft();
           answered();
-          pause =
-              pollInterval(
-                  ((Attempt.Busy) attempt).pollInterval(), request.options().pollInterval());
+          Attempt.Busy busy = (Attempt.Busy) attempt;
+          request.acquisition().heldBy(busy.holder());
+          pause = pollInterval(busy.pollInterval(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
           pause = pauseAfterFailure(request);
@@ -170,6 +170,7 @@ final class AcquireLoop {
         if (request.deadline().hasPassed()) {
           return giveUp();
         }
+        engine.waits(request);
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
           // place, so that a release before that is seen.
@@ -221,6 +222,9 @@ final class AcquireLoop {
         }
         engine.ensureOpen();
         trouble = null;
+        if (engine.notifier.hasListeners() && current.hasPredecessor()) {
+          engine.waits(request);
+        }
         Attempt attempt = current.await(request.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
@@ -229,6 +233,7 @@ final class AcquireLoop {
           LeaseState lease = begin(granted.grant(), request);
           return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
         }
+        request.acquisition().heldBy(((Attempt.Busy) attempt).holder());
         answered();
       } catch (LockUnavailableException e) {
         if (place != null && grant == null) {
@@ -412,6 +417,7 @@ final class AcquireLoop {
     if (request.deadline().hasPassed() || now - failingSince >= request.withoutStore().toNanos()) {
       throw problem;
     }
+    engine.attemptFailed(request, problem);
   }
 
   private @Nullable LeaseState giveUp() {

@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockEvent.GaveUp.Reason;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +36,9 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
         passOn();
       }
       return;
+    }
+    if (!request.deadline().hasPassed()) {
+      engine.waits(request);
     }
     timeOutAt(request.deadline());
     engine.ensureLineServed(this);
@@ -99,10 +103,24 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
         timeOut();
         return;
       }
-      var unused = new AsyncAcquisition<>(engine, request, result, future).start();
+      answered = true;
+      var unused = new AsyncAcquisition<>(engine, request.again(), result, future).start();
     } else {
+      if (lease == null) {
+        engine.gaveUp(request, null, Reason.TIMED_OUT);
+      }
       super.deliver(lease);
     }
+  }
+
+  @Override
+  void failed(Throwable failure) {
+    engine.failed(request, failure);
+  }
+
+  @Override
+  void abandoned() {
+    engine.gaveUp(request, null, Reason.CANCELLED);
   }
 
   @Override

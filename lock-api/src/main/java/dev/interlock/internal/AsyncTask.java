@@ -36,6 +36,9 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @GuardedBy("this")
   private @Nullable Thread runner;
 
+  /** Its answer is known: the next to complete the future is probably not somebody else. */
+  volatile boolean answered;
+
   /**
    * Makes a task that has not started.
    *
@@ -70,6 +73,12 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** Called in place of {@link #work} if that will not begin. */
   void passOn() {}
 
+  /** Called when it has failed, before the future does. */
+  void failed(Throwable failure) {}
+
+  /** Called when somebody else has completed the future. */
+  void abandoned() {}
+
   /** The outcome if its time-out passes while it is in line. */
   @Nullable T timedOutInLine() {
     return null;
@@ -87,7 +96,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       enter();
     } catch (RuntimeException | Error e) {
       // The caller gets no future: whatever has been begun ends with it.
-      future.completeExceptionally(e);
+      completeExceptionally(e);
       throw e;
     }
     return future;
@@ -148,6 +157,9 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   }
 
   private void cancel() {
+    if (!answered) {
+      abandoned();
+    }
     leaveLine();
     boolean queued;
     synchronized (this) {
@@ -223,9 +235,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   void deliver(@Nullable T acquired) {
     boolean delivered = false;
     try {
-      delivered = future.complete(result.apply(acquired));
+      R answer = result.apply(acquired);
+      answered = true;
+      delivered = future.complete(answer);
     } catch (RuntimeException | Error e) {
-      future.completeExceptionally(e);
+      completeExceptionally(e);
     } finally {
       if (!delivered && acquired != null) {
         giveUp(acquired);
@@ -234,6 +248,14 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   }
 
   final void fail(Throwable failure) {
-    engine.notifier.run(() -> future.completeExceptionally(failure));
+    engine.notifier.run(() -> completeExceptionally(failure));
+  }
+
+  private void completeExceptionally(Throwable failure) {
+    if (!future.isDone()) {
+      answered = true;
+      failed(failure);
+      future.completeExceptionally(failure);
+    }
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.spi.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -42,23 +43,40 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    R handed = null;
-    while (handed == null) {
+    Request current = request;
+    while (true) {
+      LeaseState lease = attempt(engine, current);
+      if (lease == null) {
+        return null;
+      }
+      R handed = hand(lease, handle);
+      if (handed != null) {
+        return handed;
+      }
+      if (request.end().hasPassed()) {
+        engine.timedOutInLine(request);
+        return null;
+      }
+      current = current.again();
+    }
+  }
+
+  private static @Nullable LeaseState attempt(DefaultLockClient engine, Request request)
+      throws InterruptedException {
+    try {
       engine.ensureOpen();
       LeaseState lease =
           engine.line.tryEnter(request.name())
               ? engine.contend(request)
               : new BlockingAcquisition(engine, request).awaitTurn();
       if (lease == null) {
-        return null;
+        engine.gaveUp(request, null, Reason.TIMED_OUT);
       }
-      handed = hand(lease, handle);
-      if (handed == null && request.end().hasPassed()) {
-        engine.timedOutInLine(request);
-        return null;
-      }
+      return lease;
+    } catch (InterruptedException | RuntimeException | Error e) {
+      engine.failed(request, e);
+      throw e;
     }
-    return handed;
   }
 
   /**
@@ -89,6 +107,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     if (engine.line.enter(request.name(), this)) {
       return engine.contend(request);
     }
+    engine.waits(request);
     engine.ensureLineServed(this);
     boolean inTime;
     try {

@@ -7,8 +7,10 @@ import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
+import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
+import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
@@ -17,6 +19,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.Claim;
@@ -26,15 +29,19 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -71,6 +78,9 @@ final class DefaultLockClient implements LockClient {
 
   private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
+
+  /** How many acquisitions listeners have been told of. */
+  private final AtomicLong acquisitions = new AtomicLong();
 
   DefaultLockClient(BackendFactory factory, LockOptions options, TimeSource time) {
     this.options = requireNonNull(options, "options");
@@ -189,6 +199,82 @@ final class DefaultLockClient implements LockClient {
 
   // --- acquiring ------------------------------------------------------------------------------
 
+  Events.Source source(Request request, long token) {
+    return new Events.Source(
+        request.name(),
+        token,
+        request.acquisition().number(acquisitions),
+        Instant.ofEpochMilli(platform.wallMillis()),
+        request.holder());
+  }
+
+  /** Tells listeners that an acquisition waits; once. */
+  void waits(Request request) {
+    if (notifier.hasListeners()) {
+      Acquisition told = request.acquisition();
+      tell(
+          () -> {
+            synchronized (told) {
+              if (told.waits()) {
+                notifier.noteAll(new Events.Waiting(source(request, 0), heldBy(request)));
+              }
+            }
+          });
+    }
+  }
+
+  /** Tells listeners of an attempt after which another one follows. */
+  void attemptFailed(Request request, LockException problem) {
+    if (notifier.hasListeners()) {
+      tell(() -> notifier.noteAll(new Events.AttemptFailed(source(request, 0), problem)));
+    }
+  }
+
+  /** Tells listeners that an acquisition ended without a lease; once, and not if it had one. */
+  void gaveUp(Request request, @Nullable Throwable failure, Reason reason) {
+    if (notifier.hasListeners()) {
+      Acquisition told = request.acquisition();
+      Duration waited = Duration.ofNanos(platform.nanoTime() - request.since());
+      tell(
+          () -> {
+            synchronized (told) {
+              if (told.ends()) {
+                notifier.noteAll(
+                    new Events.GaveUp(
+                        source(request, 0),
+                        reason,
+                        waited,
+                        Optional.ofNullable(failure),
+                        heldBy(request)));
+              }
+            }
+          });
+    }
+  }
+
+  /** The same, of one that ended with what is given. */
+  void failed(Request request, Throwable failure) {
+    if (failure instanceof LockTimeoutException) {
+      gaveUp(request, null, Reason.TIMED_OUT);
+    } else if (failure instanceof InterruptedException) {
+      gaveUp(request, null, Reason.INTERRUPTED);
+    } else {
+      gaveUp(request, failure, Reason.FAILED);
+    }
+  }
+
+  // The acquisition goes on, or has ended, whatever its listeners get to know.
+  private void tell(Runnable note) {
+    Timer.survive("an event", note);
+    notifier.flush();
+  }
+
+  /** The label of the holder, as far as it is known without asking. */
+  private Optional<String> heldBy(Request request) {
+    LeaseState ours = line.lease(request.name());
+    return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours.holder());
+  }
+
   /** Waits, for as long as it takes or until that is a failure. */
   <R> R acquire(Request request, Function<LeaseState, R> handle) throws InterruptedException {
     R acquired = BlockingAcquisition.run(this, request, handle);
@@ -244,15 +330,21 @@ final class DefaultLockClient implements LockClient {
   private @Nullable LeaseState timedOut(Request request) {
     if (request.timeoutIsFailure()) {
       throw new LockTimeoutException(
-          request.name(), Duration.ofNanos(platform.nanoTime() - request.since()));
+          request.name(),
+          Duration.ofNanos(platform.nanoTime() - request.since()),
+          heldBy(request).orElse(null));
     }
     return null;
   }
 
   /** Whether another thread of this client has the lock, or asks the server for it just now. */
-  boolean isBusy(String name) {
+  boolean isBusy(String name, LockOptions wanted, @Nullable Thread owner) {
     ensureOpen();
-    return line.isBusy(name);
+    boolean busy = line.isBusy(name);
+    if (busy && notifier.hasListeners()) {
+      gaveUp(Request.upTo(this, name, wanted, owner, Duration.ZERO), null, Reason.TIMED_OUT);
+    }
+    return busy;
   }
 
   static Duration checkedTimeout(Duration timeout) {
@@ -483,9 +575,23 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public void onEvent(Consumer<? super LockEvent> listener) {
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
     ensureOpen();
-    notifier.add(requireNonNull(listener, "listener"));
+    return notifier.add(requireNonNull(listener, "listener"));
+  }
+
+  @Override
+  public List<LeaseInfo> held() {
+    return line.leases()
+        .map(LeaseState::info)
+        .filter(Objects::nonNull)
+        .sorted(Comparator.comparing(LeaseInfo::name))
+        .toList();
+  }
+
+  @Override
+  public String toString() {
+    return "LockClient[" + info.name() + " at " + store.endpoint() + "]";
   }
 
   // --- closing --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
@@ -116,8 +117,8 @@ final class LeaseHandle implements Lease {
   }
 
   @Override
-  public void onEvent(Consumer<? super LockEvent> listener) {
-    state.onEvent(requireNonNull(listener, "listener"));
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    return state.onEvent(requireNonNull(listener, "listener"));
   }
 
   @Override

@@ -17,7 +17,7 @@ final class LeaseLog extends Timer.Event {
   private final Platform platform;
   private final Timer timer;
   private final Notifier notifier;
-  private final Notifier.Subscription lines;
+  private final Notifier.ListenerCalls lines;
 
   // Of what is called in order, one after the other.
   private int events;
@@ -26,7 +26,7 @@ final class LeaseLog extends Timer.Event {
     this.platform = platform;
     this.timer = timer;
     this.notifier = notifier;
-    this.lines = notifier.subscription(this::write);
+    this.lines = notifier.calls(this::write, lines -> {});
   }
 
   /** Notes a line, which is written by the notifier's next flush: loggers may block. */

@@ -2,19 +2,23 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Capability;
+import dev.interlock.LeaseInfo;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -70,6 +74,11 @@ final class LeaseState extends Timer.Event {
 
   /** When the first of them got it. */
   private final long grantedAt;
+
+  /** When this one began, by the monotonic clock and by the wall clock. */
+  private final long begunAt;
+
+  private final long begunAtMillis;
 
   private volatile Phase phase = Phase.HELD;
 
@@ -140,7 +149,7 @@ final class LeaseState extends Timer.Event {
   private @Nullable LossSignal lost;
 
   @GuardedBy("this")
-  private @Nullable List<Notifier.Subscription> subscriptions;
+  private @Nullable List<Notifier.Sink> sinks;
 
   /** The engine's own part in a loss: called first, on the thread that noticed; never blocks. */
   @GuardedBy("this")
@@ -151,6 +160,7 @@ final class LeaseState extends Timer.Event {
       Request request,
       Grant grant,
       long clockOffset,
+      long wall,
       long now,
       long slept) {
     this.engine = engine;
@@ -158,6 +168,8 @@ final class LeaseState extends Timer.Event {
     this.grant = grant;
     this.handoffs = 0;
     this.grantedAt = now;
+    this.begunAt = now;
+    this.begunAtMillis = wall;
     this.validUntil = grant.validUntil();
     this.clockOffset = clockOffset;
     planRenewal(confirmedAt() + interval());
@@ -181,6 +193,8 @@ final class LeaseState extends Timer.Event {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
+    this.begunAt = now;
+    this.begunAtMillis = wall;
     limit(now, slept);
     reschedule(now, slept);
   }
@@ -207,7 +221,7 @@ final class LeaseState extends Timer.Event {
     if (grant.validUntil() - now - slept <= 0) {
       return null;
     }
-    return new LeaseState(engine, request, grant, clockOffset, now, slept);
+    return new LeaseState(engine, request, grant, clockOffset, wall, now, slept);
   }
 
   /** From here on it may be lost. The caller is the head of the name's local line. */
@@ -223,8 +237,14 @@ final class LeaseState extends Timer.Event {
   private void noteAcquired() {
     try {
       if (engine.notifier.hasListeners()) {
+        Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
         synchronized (this) {
-          note(new LockEvent.Acquired(name(), token()));
+          Acquisition told = request.acquisition();
+          synchronized (told) {
+            if (told.ends()) {
+              note(new Events.Acquired(source(), waited, handoffs > 0));
+            }
+          }
         }
       }
     } catch (RuntimeException | Error e) {
@@ -315,7 +335,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** How long it is until then, less what the machine has slept since the last confirmation. */
-  private long remainingNanos() {
+  long remainingNanos() {
     // The offset first, which is written last: no end is taken with the offset of a later one.
     long offset = clockOffset;
     return engine.remaining(end(), offset);
@@ -342,7 +362,7 @@ final class LeaseState extends Timer.Event {
   }
 
   Duration remaining() {
-    return isHeld() ? Duration.ofNanos(Math.max(0, remainingNanos())) : Duration.ZERO;
+    return isHeld() ? left() : Duration.ZERO;
   }
 
   void ensureHeld() {
@@ -561,8 +581,8 @@ final class LeaseState extends Timer.Event {
           sentAt + DefaultLockClient.slept(wall, now, clockOffset) - sleptSince + interval());
     }
     reschedule(now);
-    if (phase == Phase.HELD) {
-      note(new LockEvent.Renewed(name(), token()));
+    if (phase == Phase.HELD && isWatched()) {
+      note(new Events.Renewed(source(), left()));
     }
   }
 
@@ -576,6 +596,9 @@ final class LeaseState extends Timer.Event {
       }
       renewAt = now + slept(now) + backoff.nextNanos();
     }
+    if (phase == Phase.HELD && isWatched()) {
+      note(new Events.RenewalFailed(source(), left(), failure));
+    }
     putAtRisk(failure);
     reschedule(now);
   }
@@ -584,8 +607,7 @@ final class LeaseState extends Timer.Event {
   private void putAtRisk(LockException why) {
     if (!atRisk && phase == Phase.HELD) {
       atRisk = true;
-      Duration left = Duration.ofNanos(Math.max(0, remainingNanos()));
-      note(new LockEvent.AtRisk(name(), token(), left, why));
+      note(new Events.AtRisk(source(), left(), why));
     }
   }
 
@@ -736,7 +758,7 @@ final class LeaseState extends Timer.Event {
       if (lost != null) {
         lost.note(why);
       }
-      note(new LockEvent.Lost(name(), token(), why));
+      note(new Events.Lost(source(), why, heldFor()));
     } catch (RuntimeException | Error e) {
       untold(e);
     }
@@ -952,8 +974,8 @@ final class LeaseState extends Timer.Event {
     phase = Phase.RELEASED;
     outcome = how;
     try {
-      if (subscriptions != null || engine.notifier.hasListeners()) {
-        note(new LockEvent.Released(name(), token(), how));
+      if (isWatched()) {
+        note(new Events.Released(source(), how, heldFor()));
       }
     } catch (RuntimeException | Error e) {
       untold(e);
@@ -979,20 +1001,73 @@ final class LeaseState extends Timer.Event {
     return lost;
   }
 
-  void onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.Subscription subscription = engine.notifier.subscription(listener);
-    synchronized (this) {
-      if (loss != null) {
-        subscription.note(new LockEvent.Lost(name(), token(), loss));
-      } else {
-        if (subscriptions == null) {
-          subscriptions = new ArrayList<>(1);
-        }
-        subscriptions.add(subscription);
-      }
-    }
+  Subscription onEvent(Consumer<? super LockEvent> listener) {
+    Notifier.ListenerCalls calls = engine.notifier.calls(listener, this::removeSink);
+    addSink(calls);
     engine.notifier.flush();
+    return calls;
   }
+
+  /** From now on the sink gets the lease's events; at once its loss, if it has been lost. */
+  synchronized void addSink(Notifier.Sink sink) {
+    if (loss != null) {
+      sink.note(new Events.Lost(source(), loss, heldFor()));
+      return;
+    }
+    if (sinks == null) {
+      sinks = new ArrayList<>(1);
+    }
+    sinks.add(sink);
+  }
+
+  synchronized void removeSink(Notifier.Sink sink) {
+    if (sinks != null) {
+      sinks.remove(sink);
+    }
+  }
+
+  @GuardedBy("this")
+  private boolean isWatched() {
+    return (sinks != null && !sinks.isEmpty()) || engine.notifier.hasListeners();
+  }
+
+  Events.Source source() {
+    return engine.source(request, token());
+  }
+
+  private Duration left() {
+    return Duration.ofNanos(Math.max(0, remainingNanos()));
+  }
+
+  /** For how long it has been held until now. */
+  Duration heldFor() {
+    return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
+  }
+
+  String holder() {
+    return request.holder();
+  }
+
+  /** Shows it, if it is held; null otherwise. */
+  @Nullable LeaseInfo info() {
+    Duration left = left();
+    return phase == Phase.HELD && !left.isZero()
+        ? new Held(
+            name(),
+            token() == 0 ? OptionalLong.empty() : OptionalLong.of(token()),
+            left,
+            Instant.ofEpochMilli(begunAtMillis),
+            holder())
+        : null;
+  }
+
+  private record Held(
+      String name,
+      OptionalLong fencingToken,
+      Duration remainingValidity,
+      Instant since,
+      String holder)
+      implements LeaseInfo {}
 
   /**
    * Notes an event under the monitor together with what it tells of, so that listeners learn things
@@ -1000,8 +1075,8 @@ final class LeaseState extends Timer.Event {
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
-    if (subscriptions != null) {
-      subscriptions.forEach(subscription -> subscription.note(event));
+    if (sinks != null) {
+      sinks.forEach(sink -> sink.note(event));
     }
     engine.notifier.noteAll(event);
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {

@@ -42,7 +42,7 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return engine.isBusy(name)
+    return engine.isBusy(name, options, null)
         ? Optional.empty()
         : engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
   }
@@ -59,7 +59,7 @@ final class LockHandle implements DistributedLock {
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
-    return engine.isBusy(name)
+    return engine.isBusy(name, options, null)
         ? CompletableFuture.completedFuture(Optional.empty())
         : tryAcquireAsync(Duration.ZERO);
   }

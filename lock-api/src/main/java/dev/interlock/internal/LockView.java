@@ -49,7 +49,7 @@ final class LockView implements Lock {
     if (reentered()) {
       return;
     }
-    // Once: what an interrupted try has waited counts. Its place in line is lost, though.
+    // What an interrupted try has waited counts. Its place in line is lost, though.
     Request request = untilHad();
     boolean interrupted = false;
     try {
@@ -59,6 +59,7 @@ final class LockView implements Lock {
           return;
         } catch (InterruptedException e) {
           interrupted = true;
+          request = request.again();
         }
       }
     } finally {
@@ -79,7 +80,8 @@ final class LockView implements Lock {
   @Override
   public boolean tryLock() {
     return reentered()
-        || (!engine.isBusy(name) && engine.uninterrupted(() -> tries(Duration.ZERO)));
+        || (!engine.isBusy(name, options, Thread.currentThread())
+            && engine.uninterrupted(() -> tries(Duration.ZERO)));
   }
 
   @Override

@@ -9,15 +9,18 @@ import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -40,8 +43,18 @@ final class MultiLeaseHandle implements MultiLease {
     private final ImmutableList<LeaseState> members;
     private final String name;
     private final LossSignal lost;
-    private final List<Notifier.Subscription> subscriptions =
-        Collections.synchronizedList(new ArrayList<>());
+    private final List<Notifier.ListenerCalls> listeners = new CopyOnWriteArrayList<>();
+
+    /** Gets the members' events as soon as there is a listener. */
+    @GuardedBy("this")
+    private boolean listening;
+
+    /** The members at risk, and those renewed since the last renewal of the set was reported. */
+    @GuardedBy("this")
+    private final Set<String> atRisk = new HashSet<>();
+
+    @GuardedBy("this")
+    private final Set<String> renewed = new HashSet<>();
 
     @GuardedBy("this")
     private boolean ended;
@@ -75,8 +88,7 @@ final class MultiLeaseHandle implements MultiLease {
       }
       // First, as whatever fails for a sibling must not keep it back.
       lost.note(mine);
-      LockEvent event = new LockEvent.Lost(name, 0, mine);
-      List.copyOf(subscriptions).forEach(subscription -> subscription.note(event));
+      report(new Events.Lost(source(), mine, members.get(0).heldFor()));
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
@@ -84,6 +96,67 @@ final class MultiLeaseHandle implements MultiLease {
         }
       }
       engine.notifier.flush();
+    }
+
+    /** What events of the set are about. */
+    Events.Source source() {
+      Events.Source first = members.get(0).source();
+      return new Events.Source(name, 0, first.acquisition(), first.time(), first.holder());
+    }
+
+    void report(LockEvent event) {
+      listeners.forEach(calls -> calls.note(event));
+    }
+
+    Subscription add(Consumer<? super LockEvent> listener) {
+      Notifier.ListenerCalls calls = engine.notifier.calls(listener, listeners::remove);
+      LeaseLostException already;
+      boolean first;
+      synchronized (this) {
+        already = loss;
+        first = already == null && !listening;
+        listening |= first;
+        if (already == null) {
+          listeners.add(calls);
+        }
+      }
+      if (already != null) {
+        calls.note(new Events.Lost(source(), already, members.get(0).heldFor()));
+        engine.notifier.flush();
+      } else if (first) {
+        members.forEach(member -> member.addSink(this::noteMember));
+      }
+      return calls;
+    }
+
+    /** Called under the member's monitor. */
+    private synchronized void noteMember(LockEvent event) {
+      if (ended) {
+        return;
+      }
+      if (event instanceof LockEvent.Renewed) {
+        atRisk.remove(event.name());
+        renewed.add(event.name());
+        if (renewed.size() == members.size()) {
+          renewed.clear();
+          report(new Events.Renewed(source(), left()));
+        }
+      } else if (event instanceof LockEvent.RenewalFailed failed) {
+        report(new Events.RenewalFailed(source(), left(), failed.problem()));
+      } else if (event instanceof LockEvent.AtRisk risk) {
+        if (atRisk.isEmpty()) {
+          report(new Events.AtRisk(source(), left(), risk.problem()));
+        }
+        atRisk.add(event.name());
+      }
+    }
+
+    private Duration left() {
+      long least = Long.MAX_VALUE;
+      for (LeaseState member : members) {
+        least = Math.min(least, member.remainingNanos());
+      }
+      return Duration.ofNanos(Math.max(0, least));
     }
 
     /** Returns whether this call is the one that ends the set. */
@@ -229,8 +302,7 @@ final class MultiLeaseHandle implements MultiLease {
       }
       ReleaseOutcome outcome = outcome(outcomes);
       if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
-        LockEvent event = new LockEvent.Released(state.name, 0, outcome);
-        List.copyOf(state.subscriptions).forEach(subscription -> subscription.note(event));
+        state.report(new Events.Released(state.source(), outcome, state.members.get(0).heldFor()));
         state.engine.notifier.flush();
       }
       return outcome;
@@ -257,20 +329,8 @@ final class MultiLeaseHandle implements MultiLease {
   }
 
   @Override
-  public void onEvent(Consumer<? super LockEvent> listener) {
-    requireNonNull(listener, "listener");
-    Notifier.Subscription subscription = state.engine.notifier.subscription(listener);
-    LeaseLostException already;
-    synchronized (state) {
-      already = state.loss;
-      if (already == null) {
-        state.subscriptions.add(subscription);
-      }
-    }
-    if (already != null) {
-      subscription.note(new LockEvent.Lost(name(), 0, already));
-      state.engine.notifier.flush();
-    }
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    return state.add(requireNonNull(listener, "listener"));
   }
 
   @Override

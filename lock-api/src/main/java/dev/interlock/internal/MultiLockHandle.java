@@ -130,13 +130,16 @@ final class MultiLockHandle implements MultiLock {
 
   @Override
   public MultiLease acquire() throws InterruptedException {
-    return acquired(gather(untilHad(), CallSites.look()));
+    Request request = untilHad();
+    return acquired(request, gather(request, CallSites.look()));
   }
 
-  private MultiLease acquired(@Nullable MultiLease lease) {
+  private MultiLease acquired(Request request, @Nullable MultiLease lease) {
     if (lease == null) {
       throw new LockTimeoutException(
-          String.join(", ", names), options.waitTimeout().orElse(Duration.ZERO));
+          request.name(),
+          options.waitTimeout().orElse(Duration.ZERO),
+          request.acquisition().heldBy());
     }
     return lease;
   }
@@ -153,7 +156,8 @@ final class MultiLockHandle implements MultiLock {
 
   @Override
   public CompletableFuture<MultiLease> acquireAsync() {
-    return async(untilHad(), this::acquired);
+    Request request = untilHad();
+    return async(request, lease -> acquired(request, lease));
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockEvent;
+import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -73,23 +74,43 @@ final class Notifier {
     }
   }
 
-  /** The calls of one listener. */
-  final class Subscription extends Sequence {
-    private final Consumer<? super LockEvent> listener;
+  /** Gets events under the monitor that guards what they tell of, so it must not block. */
+  interface Sink {
+    void note(LockEvent event);
+  }
 
-    private Subscription(Consumer<? super LockEvent> listener) {
+  /** The calls of one listener. */
+  final class ListenerCalls extends Sequence implements Sink, Subscription {
+    private final Consumer<? super LockEvent> listener;
+    private final Consumer<ListenerCalls> remover;
+    private volatile boolean closed;
+
+    private ListenerCalls(Consumer<? super LockEvent> listener, Consumer<ListenerCalls> remover) {
       this.listener = listener;
+      this.remover = remover;
     }
 
-    void note(LockEvent event) {
-      note(() -> listener.accept(event));
+    @Override
+    public void note(LockEvent event) {
+      note(
+          () -> {
+            if (!closed) {
+              listener.accept(event);
+            }
+          });
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+      remover.accept(this);
     }
   }
 
   private final Platform platform;
   private final Executor callbacks;
   private final Timer timer;
-  private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
+  private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
   private final Queue<Runnable> due = new ConcurrentLinkedQueue<>();
   private final Timer.Event retry =
       new Timer.Event() {
@@ -105,21 +126,30 @@ final class Notifier {
     this.timer = timer;
   }
 
-  Subscription subscription(Consumer<? super LockEvent> listener) {
-    return new Subscription(listener);
+  /**
+   * Makes the calls of a listener, which the caller notes events for.
+   *
+   * @param remover called when the listener is to get no more
+   */
+  ListenerCalls calls(Consumer<? super LockEvent> listener, Consumer<ListenerCalls> remover) {
+    return new ListenerCalls(listener, remover);
   }
 
-  void add(Consumer<? super LockEvent> listener) {
-    subscriptions.add(subscription(listener));
+  /** Registers a listener for all events. */
+  Subscription add(Consumer<? super LockEvent> listener) {
+    ListenerCalls calls = calls(listener, ofClient::remove);
+    ofClient.add(calls);
+    return calls;
   }
 
+  /** Whether anybody gets what is noted for all. */
   boolean hasListeners() {
-    return !subscriptions.isEmpty();
+    return !ofClient.isEmpty();
   }
 
   void noteAll(LockEvent event) {
-    for (Subscription subscription : subscriptions) {
-      subscription.note(event);
+    for (ListenerCalls calls : ofClient) {
+      calls.note(event);
     }
   }
 

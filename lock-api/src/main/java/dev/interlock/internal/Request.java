@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param withoutStore for how long on end the store may be unavailable
  * @param timeoutIsFailure whether giving up is an exception
  * @param leastPerRequest what a request to the store is given even if the end is nearer
+ * @param acquisition what listeners are told of it
  */
 record Request(
     TimeSource time,
@@ -34,7 +35,8 @@ record Request(
     long until,
     Duration withoutStore,
     boolean timeoutIsFailure,
-    Duration leastPerRequest) {
+    Duration leastPerRequest,
+    Acquisition acquisition) {
 
   /** Within this a healthy store answers, also one on another continent. */
   private static final Duration LEAST_PER_REQUEST = Duration.ofMillis(250);
@@ -86,23 +88,35 @@ record Request(
         until,
         withoutStore,
         timeoutIsFailure,
-        leastPerRequest);
+        leastPerRequest,
+        new Acquisition(null));
+  }
+
+  /** For another try, of which listeners are told as of another acquisition. */
+  Request again() {
+    return copy(name, ofSet, timeoutIsFailure, new Acquisition(null));
   }
 
   /** For the next member of a set, which has the set's time. */
   Request member(String member) {
+    return copy(member, true, false, new Acquisition(acquisition));
+  }
+
+  private Request copy(
+      String otherName, boolean ofOtherSet, boolean isFailure, Acquisition otherAcquisition) {
     return new Request(
         time,
-        member,
+        otherName,
         options,
         holder,
         owner,
-        true,
+        ofOtherSet,
         since,
         until,
         withoutStore,
-        false,
-        leastPerRequest);
+        isFailure,
+        leastPerRequest,
+        otherAcquisition);
   }
 
   Deadline deadline() {

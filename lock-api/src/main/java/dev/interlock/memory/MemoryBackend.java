@@ -101,7 +101,8 @@ final class MemoryBackend implements QueueingBackend {
   /** Granted if the place is the holder; else busy until the holder's TTL is over. */
   private Attempt answer(MemoryStore.Place place, Deadline pollInterval) {
     if (!place.isGranted()) {
-      return new Attempt.Busy(pollInterval.remaining());
+      String holder = store.inspect(place.claim().name(), now()).holder().orElse(null);
+      return new Attempt.Busy(pollInterval.remaining(), holder);
     }
     Duration ttl = place.claim().ttl();
     return new Attempt.Granted(
@@ -114,6 +115,11 @@ final class MemoryBackend implements QueueingBackend {
 
     Waiting(MemoryStore.Place place) {
       this.place = place;
+    }
+
+    @Override
+    public boolean hasPredecessor() {
+      return !place.isGranted();
     }
 
     @Override

@@ -22,6 +22,16 @@ public interface QueueingBackend extends LockBackend {
   interface Place extends AutoCloseable {
 
     /**
+     * Returns whether others were ahead when last seen, so that {@link #await} probably has to
+     * wait. Only reported to listeners. Must neither ask the store nor block.
+     *
+     * @return true by default
+     */
+    default boolean hasPredecessor() {
+      return true;
+    }
+
+    /**
      * Waits until it is this place's turn. After busy or an interrupt it may be called again, also
      * by another thread: of the threads of a client that want the same lock, the next one goes on
      * from the place of one that has given up. It may be granted in between.

@@ -33,6 +33,11 @@ final class EtcdWaiter implements QueueingBackend.Place {
   }
 
   @Override
+  public boolean hasPredecessor() {
+    return view.before() != null;
+  }
+
+  @Override
   public Attempt await(Deadline deadline) throws InterruptedException {
     try {
       while (!closed) {

@@ -57,6 +57,11 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   }
 
   @Override
+  public boolean hasPredecessor() {
+    return position != 0;
+  }
+
+  @Override
   public Attempt await(Deadline deadline) throws InterruptedException {
     while (true) {
       if (closed) {

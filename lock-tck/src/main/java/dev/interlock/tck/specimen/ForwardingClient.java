@@ -2,13 +2,16 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
+import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.MultiLock;
+import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -91,8 +94,13 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public void onEvent(Consumer<? super LockEvent> listener) {
-    right.onEvent(listener);
+  public List<LeaseInfo> held() {
+    return right.held();
+  }
+
+  @Override
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    return right.onEvent(listener);
   }
 
   @Override

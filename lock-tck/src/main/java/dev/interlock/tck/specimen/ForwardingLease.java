@@ -4,6 +4,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -83,7 +84,7 @@ public abstract class ForwardingLease implements Lease {
   }
 
   @Override
-  public void onEvent(Consumer<? super LockEvent> listener) {
-    right.onEvent(listener);
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    return right.onEvent(listener);
   }
 }

@@ -9,11 +9,14 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -348,8 +351,8 @@ final class LeaseMutants {
     }
 
     @Override
-    public void onEvent(Consumer<? super LockEvent> listener) {
-      super.onEvent(
+    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+      return super.onEvent(
           event -> {
             if (!(event instanceof LockEvent.Lost)) {
               listener.accept(event);
@@ -364,9 +367,9 @@ final class LeaseMutants {
     }
 
     @Override
-    public void onEvent(Consumer<? super LockEvent> listener) {
+    public Subscription onEvent(Consumer<? super LockEvent> listener) {
       Executor later = CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS);
-      super.onEvent(
+      return super.onEvent(
           event -> {
             listener.accept(event);
             if (event instanceof LockEvent.Lost) {
@@ -402,18 +405,51 @@ final class LeaseMutants {
     }
 
     @Override
-    public void onEvent(Consumer<? super LockEvent> listener) {
-      super.onEvent(
+    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+      return super.onEvent(
           event -> {
             listener.accept(event);
             if (event instanceof LockEvent.Released released) {
-              listener.accept(new LockEvent.Lost(name(), released.token(), ended()));
+              listener.accept(new LossOf(released, ended()));
             }
           });
     }
 
     private LeaseLostException ended() {
       return new LeaseLostException(name(), LossReason.EXPIRED, "it has ended", null);
+    }
+  }
+
+  /** A loss made of something else that happened. */
+  private record LossOf(LockEvent event, LeaseLostException loss) implements LockEvent.Lost {
+    @Override
+    public String name() {
+      return event.name();
+    }
+
+    @Override
+    public long token() {
+      return event.token();
+    }
+
+    @Override
+    public long acquisition() {
+      return event.acquisition();
+    }
+
+    @Override
+    public Instant time() {
+      return event.time();
+    }
+
+    @Override
+    public String holder() {
+      return event.holder();
+    }
+
+    @Override
+    public Duration held() {
+      return Duration.ZERO;
     }
   }
 
@@ -437,8 +473,8 @@ final class LeaseMutants {
         protected Lease altered(Lease lease) {
           return new ForwardingLease(lease) {
             @Override
-            public void onEvent(Consumer<? super LockEvent> listener) {
-              super.onEvent(event -> thread.execute(() -> listener.accept(event)));
+            public Subscription onEvent(Consumer<? super LockEvent> listener) {
+              return super.onEvent(event -> thread.execute(() -> listener.accept(event)));
             }
 
             @Override

@@ -7,6 +7,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -190,8 +191,9 @@ final class SetMutants {
     }
 
     @Override
-    public void onEvent(Consumer<? super LockEvent> listener) {
-      leases.forEach(lease -> lease.onEvent(listener));
+    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+      List<Subscription> all = leases.stream().map(lease -> lease.onEvent(listener)).toList();
+      return () -> all.forEach(Subscription::close);
     }
   }
 }

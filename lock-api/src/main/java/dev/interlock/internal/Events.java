@@ -1,0 +1,77 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** The events that listeners get. */
+final class Events {
+
+  private Events() {}
+
+  /** What an event is about. */
+  record Source(String name, long token, long acquisition, Instant time, String holder) {}
+
+  private interface OfSource extends LockEvent {
+    Source source();
+
+    @Override
+    default String name() {
+      return source().name();
+    }
+
+    @Override
+    default long token() {
+      return source().token();
+    }
+
+    @Override
+    default long acquisition() {
+      return source().acquisition();
+    }
+
+    @Override
+    default Instant time() {
+      return source().time();
+    }
+
+    @Override
+    default String holder() {
+      return source().holder();
+    }
+  }
+
+  record Waiting(Source source, Optional<String> heldBy) implements OfSource, LockEvent.Waiting {}
+
+  record AttemptFailed(Source source, LockException problem)
+      implements OfSource, LockEvent.AttemptFailed {}
+
+  record GaveUp(
+      Source source,
+      Reason reason,
+      Duration waited,
+      Optional<Throwable> failure,
+      Optional<String> heldBy)
+      implements OfSource, LockEvent.GaveUp {}
+
+  record Acquired(Source source, Duration waited, boolean handedOff)
+      implements OfSource, LockEvent.Acquired {}
+
+  record Renewed(Source source, Duration remaining) implements OfSource, LockEvent.Renewed {}
+
+  record RenewalFailed(Source source, Duration remaining, LockException problem)
+      implements OfSource, LockEvent.RenewalFailed {}
+
+  record AtRisk(Source source, Duration remaining, LockException problem)
+      implements OfSource, LockEvent.AtRisk {}
+
+  record Lost(Source source, LeaseLostException loss, Duration held)
+      implements OfSource, LockEvent.Lost {}
+
+  record Released(Source source, ReleaseOutcome outcome, Duration held)
+      implements OfSource, LockEvent.Released {}
+}

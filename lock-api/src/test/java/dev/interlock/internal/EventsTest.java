@@ -1,0 +1,300 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseInfo;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockTimeoutException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** What listeners get to know of acquisitions and leases. */
+class EventsTest extends EngineFixture {
+
+  private static final Duration LONG = TTL.multipliedBy(100);
+  private static final Duration INTERVAL = TTL.dividedBy(3);
+
+  private final BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+  private final Subscription subscription = engine.onEvent(events::add);
+
+  private void assertNoMore() throws InterruptedException {
+    // Listeners are called in order: when this one has come, all before it have.
+    engine.notifier.noteAll(new Marker());
+    engine.notifier.flush();
+    assertTrue(next(events) instanceof Marker);
+  }
+
+  private static final class Marker implements LockEvent {
+    @Override
+    public String name() {
+      return "";
+    }
+
+    @Override
+    public long token() {
+      return 0;
+    }
+
+    @Override
+    public long acquisition() {
+      return 0;
+    }
+
+    @Override
+    public Instant time() {
+      return Instant.EPOCH;
+    }
+
+    @Override
+    public String holder() {
+      return "";
+    }
+  }
+
+  @Test
+  void anAcquisitionThatWaitsTellsHowLongAndItsLeaseHowLongItWasHeld() throws Exception {
+    store.occupy("a", LONG);
+    CompletableFuture<Lease> future =
+        engine.lock("a", options -> options.holder("me")).acquireAsync();
+    LockEvent.Waiting waiting = next(events, LockEvent.Waiting.class);
+    assertEquals("a", waiting.name());
+    assertEquals(0, waiting.token());
+    assertEquals("me", waiting.holder());
+    assertEquals(Instant.ofEpochMilli(time.wallMillis()), waiting.time());
+    time.advance(Duration.ofSeconds(2));
+    store.free("a");
+    advanceUntil("the grant", future::isDone);
+    LockEvent.Acquired acquired = next(events, LockEvent.Acquired.class);
+    assertEquals(waiting.acquisition(), acquired.acquisition());
+    assertEquals(get(future).fencingToken(), acquired.token());
+    assertTrue(acquired.waited().compareTo(Duration.ofSeconds(2)) >= 0, "" + acquired.waited());
+    assertFalse(acquired.handedOff());
+    time.advance(Duration.ofSeconds(1));
+    get(future).close();
+    LockEvent.Released released = next(events, LockEvent.Released.class);
+    assertEquals(waiting.acquisition(), released.acquisition());
+    assertTrue(released.held().compareTo(Duration.ofSeconds(1)) >= 0, "" + released.held());
+    assertEquals("me", released.holder());
+    assertNoMore();
+  }
+
+  @Test
+  void aHandoffIsToldByTheOneThatGotTheLock() throws Exception {
+    Lease first = acquire(RENEWED);
+    long one = next(events, LockEvent.Acquired.class).acquisition();
+    CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
+    assertEquals(
+        engine.held().get(0).holder(),
+        next(events, LockEvent.Waiting.class).heldBy().orElseThrow());
+    first.close();
+    get(second);
+    assertEquals(one, next(events, LockEvent.Released.class).acquisition());
+    LockEvent.Acquired acquired = next(events, LockEvent.Acquired.class);
+    assertNotEquals(one, acquired.acquisition());
+    assertTrue(acquired.handedOff());
+    get(second).close();
+    next(events, LockEvent.Released.class);
+    assertNoMore();
+  }
+
+  @Test
+  void whoGivesUpSaysWhy() throws Exception {
+    store.occupy("a", LONG);
+    assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    LockEvent.GaveUp busy = next(events, LockEvent.GaveUp.class);
+    assertSame(Reason.TIMED_OUT, busy.reason());
+    assertEquals(Duration.ZERO, busy.waited());
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    next(events, LockEvent.Waiting.class);
+    waiter.thread.interrupt();
+    assertSame(Reason.INTERRUPTED, next(events, LockEvent.GaveUp.class).reason());
+    CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
+    long number = next(events, LockEvent.Waiting.class).acquisition();
+    assertTrue(future.cancel(false));
+    LockEvent.GaveUp cancelled = next(events, LockEvent.GaveUp.class);
+    assertSame(Reason.CANCELLED, cancelled.reason());
+    assertEquals(number, cancelled.acquisition());
+    CompletableFuture<Optional<Lease>> timed =
+        engine.lock("a").tryAcquireAsync(Duration.ofSeconds(3));
+    next(events, LockEvent.Waiting.class);
+    advanceUntil("the time-out", timed::isDone);
+    LockEvent.GaveUp late = next(events, LockEvent.GaveUp.class);
+    assertSame(Reason.TIMED_OUT, late.reason());
+    assertTrue(late.waited().compareTo(Duration.ofSeconds(3)) >= 0);
+    assertEquals(Optional.empty(), late.failure());
+    Waits.until("nothing to be left", () -> engine.line.size() == 0);
+    assertNoMore();
+  }
+
+  @Test
+  void aFailureIsToldWithWhatItWas() throws Exception {
+    store.down(true);
+    assertThrows(LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
+    LockEvent.GaveUp failed = next(events, LockEvent.GaveUp.class);
+    assertSame(Reason.FAILED, failed.reason());
+    assertTrue(failed.failure().orElseThrow() instanceof LockUnavailableException);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    LockException problem = next(events, LockEvent.AttemptFailed.class).problem();
+    assertTrue(problem instanceof LockUnavailableException);
+    store.down(false);
+    advanceUntil("the grant", waiter.result::isDone);
+    while (!(next(events) instanceof LockEvent.Acquired)) {
+      assertTrue(events.size() < 100);
+    }
+    waiter.get().close();
+  }
+
+  @Test
+  void aClosedClientEndsTheWaitAsAFailure() throws Exception {
+    Lease held = acquire(RENEWED);
+    next(events, LockEvent.Acquired.class);
+    CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
+    next(events, LockEvent.Waiting.class);
+    engine.close();
+    assertThrows(Exception.class, () -> get(waiting));
+    LockEvent event = next(events);
+    while (!(event instanceof LockEvent.GaveUp)) {
+      event = next(events);
+    }
+    assertSame(Reason.FAILED, ((LockEvent.GaveUp) event).reason());
+    assertFalse(held.isHeld());
+  }
+
+  @Test
+  void aRenewalThatFailsIsToldEachTime() throws Exception {
+    Lease lease = acquire(RENEWED);
+    next(events, LockEvent.Acquired.class);
+    store.down(true);
+    time.advance(INTERVAL);
+    LockEvent.RenewalFailed failed = next(events, LockEvent.RenewalFailed.class);
+    assertEquals(TTL.minus(INTERVAL), failed.remaining());
+    next(events, LockEvent.AtRisk.class);
+    advanceUntil("another failure", () -> !events.isEmpty());
+    next(events, LockEvent.RenewalFailed.class);
+    store.down(false);
+    lease.close();
+  }
+
+  @Test
+  void aSetTellsOfTheSetAndItsClientOfEachName() throws Exception {
+    MultiLease set = engine.lockAll(List.of("a", "b")).acquire();
+    long number = next(events, LockEvent.Acquired.class).acquisition();
+    LockEvent.Acquired second = next(events, LockEvent.Acquired.class);
+    assertEquals("b", second.name());
+    assertEquals(number, second.acquisition());
+    BlockingQueue<LockEvent> ofSet = eventsOf(set);
+    time.advance(INTERVAL);
+    LockEvent.Renewed renewed = next(ofSet, LockEvent.Renewed.class);
+    assertEquals("a, b", renewed.name());
+    assertEquals(number, renewed.acquisition());
+    assertEquals(0, renewed.token());
+    store.down(true);
+    time.advance(INTERVAL);
+    LockEvent.AtRisk risk = next(ofSet, LockEvent.AtRisk.class);
+    assertEquals("a, b", risk.name());
+    store.down(false);
+    advanceUntil("another renewal", () -> !ofSet.isEmpty());
+    next(ofSet, LockEvent.Renewed.class);
+    set.close();
+    LockEvent.Released released = next(ofSet, LockEvent.Released.class);
+    assertEquals(number, released.acquisition());
+    assertTrue(ofSet.isEmpty());
+  }
+
+  @Test
+  void aListenerThatIsRemovedGetsNoMore() throws Exception {
+    Lease lease = acquire(RENEWED);
+    next(events, LockEvent.Acquired.class);
+    BlockingQueue<LockEvent> ofLease = new LinkedBlockingQueue<>();
+    Subscription one = lease.onEvent(ofLease::add);
+    BlockingQueue<LockEvent> other = eventsOf(lease);
+    one.close();
+    one.close();
+    subscription.close();
+    lease.close();
+    next(other, LockEvent.Released.class);
+    MultiLease set = engine.lockAll(List.of("a", "b")).acquire();
+    Subscription third = set.onEvent(ofLease::add);
+    BlockingQueue<LockEvent> last = eventsOf(set);
+    third.close();
+    set.close();
+    next(last, LockEvent.Released.class);
+    assertTrue(events.isEmpty() && ofLease.isEmpty());
+    assertFalse(engine.notifier.hasListeners());
+  }
+
+  @Test
+  void whatIsHeldIsShownWithoutTheStore() throws Exception {
+    assertEquals(List.of(), engine.held());
+    Instant since = Instant.ofEpochMilli(time.wallMillis());
+    Lease lease = engine.lock("b", options -> options.holder("me")).acquire();
+    MultiLease set = engine.lockAll(List.of("c", "a")).acquire();
+    time.advance(Duration.ofSeconds(1));
+    store.down(true);
+    List<LeaseInfo> held = engine.held();
+    assertEquals(List.of("a", "b", "c"), held.stream().map(LeaseInfo::name).toList());
+    LeaseInfo info = held.get(1);
+    assertEquals(OptionalLong.of(lease.fencingToken()), info.fencingToken());
+    assertEquals(lease.remainingValidity(), info.remainingValidity());
+    assertEquals(since, info.since());
+    assertEquals("me", info.holder());
+    store.down(false);
+    lease.close();
+    set.close();
+    assertEquals(List.of(), engine.held());
+  }
+
+  @Test
+  void whoHeldTheLockWhenLastSeenIsInTheTimeout() throws Exception {
+    LockOptions impatient = LockOptions.builder().waitTimeout(Duration.ofMillis(50)).build();
+    try (LockClient one = LockClient.open("memory:holders?holder=one");
+        LockClient two = LockClient.open("memory:holders", impatient);
+        Lease lease = one.lock("a").acquire()) {
+      BlockingQueue<LockEvent> ofTwo = new LinkedBlockingQueue<>();
+      two.onEvent(ofTwo::add);
+      LockTimeoutException late =
+          assertThrows(LockTimeoutException.class, () -> two.lock("a").acquire());
+      assertEquals("a", late.name());
+      assertEquals(Optional.of("one"), late.holder());
+      assertTrue(late.getMessage().contains("held by one"), late.getMessage());
+      assertTrue(ofTwo.poll(30, TimeUnit.SECONDS) instanceof LockEvent.Waiting);
+      LockEvent.GaveUp gaveUp = (LockEvent.GaveUp) ofTwo.poll(30, TimeUnit.SECONDS);
+      assertTrue(gaveUp != null && gaveUp.heldBy().equals(Optional.of("one")));
+      assertThrows(LockTimeoutException.class, () -> two.lockAll(List.of("a", "b")).acquire());
+      LockTimeoutException again =
+          assertThrows(
+              LockTimeoutException.class,
+              () -> one.lock("a", o -> o.waitTimeout(Duration.ofMillis(50))).acquire());
+      assertEquals(Optional.of("one"), again.holder());
+      assertTrue(lease.isHeld());
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    }
+  }
+
+  @Test
+  void aClientSaysWhatItIs() {
+    assertEquals("LockClient[fake at nowhere:1]", engine.toString());
+  }
+}
