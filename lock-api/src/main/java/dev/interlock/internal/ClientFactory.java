@@ -6,13 +6,14 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.BackendFactory;
+import dev.interlock.spi.ClientParameters;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockProviders;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.UriParameter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.ServiceConfigurationError;
-import java.util.ServiceLoader;
 
 /** Finds the backend for a URI, and puts the engine in front of it. */
 public final class ClientFactory {
@@ -41,21 +42,22 @@ public final class ClientFactory {
   public static LockClient open(String uri, LockOptions options, TimeSource time) {
     requireNonNull(options, "options");
     LockUri parsed = LockUri.parse(requireNonNull(uri, "uri"));
-    LockProvider provider = provider(parsed.scheme());
-    LockOptions effective = withParameters(options, parsed);
-    return using(
-        context -> {
-          var backend = provider.open(parsed, context);
-          try {
-            parsed.requireAllRead();
-          } catch (LockConfigurationException e) {
-            backend.close();
-            throw e;
-          }
-          return backend;
-        },
-        effective,
-        time);
+    LockProvider provider = LockProviders.find().serving(parsed.scheme());
+    try {
+      List<UriParameter<?>> known = new ArrayList<>(ClientParameters.all());
+      known.addAll(provider.parameters(parsed.scheme()));
+      parsed.requireOnly(known);
+      LockOptions effective = ClientParameters.apply(options, parsed);
+      return using(context -> provider.open(parsed, context), effective, time);
+    } catch (LinkageError e) {
+      throw new LockConfigurationException(
+          "the backend for "
+              + parsed.scheme()
+              + ": URIs does not fit what is on the class path; is its driver there, in a version"
+              + " that it supports? "
+              + e,
+          e);
+    }
   }
 
   /**
@@ -82,62 +84,5 @@ public final class ClientFactory {
     Labels.findHost(platform);
     return new DefaultLockClient(
         requireNonNull(factory, "factory"), requireNonNull(options, "options"), platform);
-  }
-
-  /** The parameters that every URI takes; see {@link LockClient#open(String, LockOptions)}. */
-  private static LockOptions withParameters(LockOptions options, LockUri uri) {
-    LockOptions.Builder builder = options.toBuilder();
-    try {
-      uri.duration("ttl").ifPresent(builder::ttl);
-      uri.duration("requestTimeout").ifPresent(builder::requestTimeout);
-      uri.duration("waitTimeout").ifPresent(builder::waitTimeout);
-      uri.duration("outageTimeout").ifPresent(builder::outageTimeout);
-      uri.duration("maxHold").ifPresent(builder::maxHold);
-      uri.duration("pollInterval").ifPresent(builder::pollInterval);
-      uri.flag("autoRenew").ifPresent(builder::autoRenew);
-      uri.text("holder").ifPresent(builder::holder);
-    } catch (IllegalArgumentException e) {
-      throw new LockConfigurationException(uri.scheme() + " URI: " + e.getMessage());
-    }
-    return builder.build();
-  }
-
-  private static LockProvider provider(String scheme) {
-    List<String> known = new ArrayList<>();
-    for (LockProvider provider : providers()) {
-      if (provider.schemes().contains(scheme)) {
-        return provider;
-      }
-      provider.schemes().forEach(other -> known.add(provider.example(other)));
-    }
-    known.sort(null);
-    throw new LockConfigurationException(
-        "no lock backend serves "
-            + scheme
-            + ": URIs; those found on the class path take "
-            + String.join(", ", known)
-            + ". Add the backend's jar, or correct the scheme.");
-  }
-
-  /**
-   * The providers on the thread's context class path and on this library's own.
-   *
-   * @return every provider once
-   */
-  private static List<LockProvider> providers() {
-    List<LockProvider> found = new ArrayList<>();
-    try {
-      ServiceLoader.load(LockProvider.class).forEach(found::add);
-      for (LockProvider provider :
-          ServiceLoader.load(LockProvider.class, ClientFactory.class.getClassLoader())) {
-        if (found.stream().noneMatch(other -> other.getClass() == provider.getClass())) {
-          found.add(provider);
-        }
-      }
-    } catch (ServiceConfigurationError e) {
-      throw new LockConfigurationException(
-          "a lock backend on the class path cannot be loaded: " + e.getMessage(), e);
-    }
-    return found;
   }
 }

@@ -39,7 +39,6 @@ public final class MemoryProvider implements LockProvider {
       throw new LockConfigurationException(
           "memory URI: the store's name is missing; write memory:NAME, such as memory:demo");
     }
-    uri.requireAllRead();
     return new MemoryBackend(name, context);
   }
 }

@@ -1,10 +1,14 @@
 package dev.interlock.spi;
 
 import java.time.Duration;
+import java.time.format.DateTimeParseException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Durations as people write them in URIs and on command lines: {@code 500ms}, {@code 10s}. */
+/**
+ * Durations as people write them in URIs and on command lines: {@code 500ms}, {@code 10s}, or in
+ * the form of ISO 8601: {@code PT0.5S}.
+ */
 public final class DurationSyntax {
 
   private static final Pattern SYNTAX = Pattern.compile("(\\d{1,12})(ms|s|m|h|d)");
@@ -13,20 +17,16 @@ public final class DurationSyntax {
 
   /**
    * Reads a whole number with one of the units {@code ms}, {@code s}, {@code m}, {@code h}, {@code
-   * d}.
+   * d}, or what {@link Duration#parse} takes.
    *
-   * @param text such as {@code 10s}
-   * @return the duration; may be zero
+   * @param text such as {@code 10s} or {@code PT10S}
+   * @return the duration; may be zero, and is not negative
    * @throws IllegalArgumentException if the text is anything else; says what would be right
    */
   public static Duration parse(String text) {
     Matcher matcher = SYNTAX.matcher(text);
     if (!matcher.matches()) {
-      throw new IllegalArgumentException(
-          "\""
-              + text
-              + "\" is not a duration; write a whole number and a unit, such as"
-              + " 500ms, 10s, 5m, 2h or 1d");
+      return iso8601(text);
     }
     long amount = Long.parseLong(matcher.group(1));
     return switch (matcher.group(2)) {
@@ -36,5 +36,21 @@ public final class DurationSyntax {
       case "h" -> Duration.ofHours(amount);
       default -> Duration.ofDays(amount);
     };
+  }
+
+  private static Duration iso8601(String text) {
+    try {
+      Duration duration = Duration.parse(text);
+      if (!duration.isNegative()) {
+        return duration;
+      }
+    } catch (DateTimeParseException e) {
+      // As if it were negative.
+    }
+    throw new IllegalArgumentException(
+        "\""
+            + text
+            + "\" is not a duration; write a whole number and a unit, such as"
+            + " 500ms, 10s, 5m, 2h or 1d, or ISO 8601, such as PT10S");
   }
 }

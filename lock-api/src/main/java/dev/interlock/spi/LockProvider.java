@@ -1,6 +1,7 @@
 package dev.interlock.spi;
 
 import dev.interlock.BackendInfo;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -33,9 +34,19 @@ public interface LockProvider {
   String example(String scheme);
 
   /**
-   * Connects to the store at the URI. The engine has taken its own parameters out of it. What the
-   * provider does not read is refused by the engine afterwards, so it only has to read what it
-   * knows.
+   * Lists the parameters that URIs of the scheme take, besides {@link ClientParameters}. The engine
+   * refuses all others. By default there are none.
+   *
+   * @param scheme one of {@link #schemes()}
+   * @return the parameters
+   */
+  default List<UriParameter<?>> parameters(String scheme) {
+    return List.of();
+  }
+
+  /**
+   * Connects to the store at the URI, whose parameters are all among {@link #parameters} or {@link
+   * ClientParameters}.
    *
    * @param uri where the store is
    * @param context what the engine offers

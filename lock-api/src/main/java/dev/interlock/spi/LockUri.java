@@ -5,16 +5,14 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -30,13 +28,20 @@ import org.jspecify.annotations.Nullable;
  * %}, {@code &} and {@code @}.
  *
  * <p>Every reader of a part that does not fit throws {@link LockConfigurationException}, which
- * names the part and says what would be right. A parameter that nobody has read is a mistake of the
- * user's: {@link #requireAllRead()} refuses it. Passwords are never part of {@link #toString()} or
- * of a message; {@link #redact} keeps them out of what others say.
- *
- * <p>Not thread-safe.
+ * names the part and says what would be right. Passwords are never part of {@link #toString()} or
+ * of a message; {@link #redact} keeps them out of what others say. Immutable.
  */
 public final class LockUri {
+
+  /**
+   * Says where the password is that would otherwise stand before the {@code @}. A provider whose
+   * URIs take a password lists this among its {@link LockProvider#parameters}.
+   */
+  public static final UriParameter<String> PASSWORD =
+      UriParameter.secretElsewhere(
+          "password",
+          "Where to read the password from, in place of user:password@host: a file, or an"
+              + " environment variable.");
 
   private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
   private static final Pattern ADDRESS =
@@ -70,7 +75,6 @@ public final class LockUri {
   private final @Nullable String hosts;
   private final String path;
   private final Map<String, String> parameters;
-  private final Set<String> read = new LinkedHashSet<>();
 
   private LockUri(
       String scheme,
@@ -215,12 +219,20 @@ public final class LockUri {
   }
 
   /**
-   * Returns the password before the {@code @}.
+   * Returns the password before the {@code @}, or the one to which {@link #PASSWORD} refers.
    *
    * @return the password; empty if there is none, or an empty one
+   * @throws LockConfigurationException if it is given twice, or cannot be read
    */
   public Optional<String> password() {
-    return Optional.ofNullable(password).filter(secret -> !secret.isEmpty());
+    Optional<String> elsewhere = get(PASSWORD);
+    if (elsewhere.isEmpty()) {
+      return Optional.ofNullable(password).filter(secret -> !secret.isEmpty());
+    }
+    if (password != null) {
+      throw malformed(scheme, "the password is given both before the @ and by " + PASSWORD);
+    }
+    return elsewhere.filter(secret -> !secret.isEmpty());
   }
 
   /**
@@ -279,102 +291,48 @@ public final class LockUri {
   }
 
   /**
-   * Reads a parameter as it is.
+   * Returns the value of a parameter.
    *
-   * @param name the parameter
-   * @return its value, or empty if it is not given
+   * @param <T> the type of the value
+   * @param parameter the parameter
+   * @return its value, or empty if the URI does not give it
+   * @throws LockConfigurationException if it is not a value of the parameter, or given twice
    */
-  public Optional<String> text(String name) {
-    read.add(name);
-    return Optional.ofNullable(parameters.get(name));
-  }
-
-  /**
-   * Reads a parameter as a duration, see {@link DurationSyntax}.
-   *
-   * @param name the parameter
-   * @return its value, at least 1 ms, or empty if it is not given
-   * @throws LockConfigurationException if it is not a positive duration
-   */
-  public Optional<Duration> duration(String name) {
-    return text(name)
-        .map(
-            text -> {
-              Duration duration;
-              try {
-                duration = DurationSyntax.parse(text);
-              } catch (IllegalArgumentException e) {
-                throw malformed(scheme, "parameter " + name + ": " + e.getMessage());
-              }
-              if (duration.isZero()) {
-                throw malformed(scheme, "parameter " + name + " must be longer than 0");
-              }
-              return duration;
-            });
-  }
-
-  /**
-   * Reads a parameter as a whole number.
-   *
-   * @param name the parameter
-   * @param min the least that is right
-   * @param max the most that is right
-   * @return its value, or empty if it is not given
-   * @throws LockConfigurationException if it is not a whole number in that range
-   */
-  public OptionalInt integer(String name, int min, int max) {
-    Optional<String> text = text(name);
-    if (text.isEmpty()) {
-      return OptionalInt.empty();
+  public <T> Optional<T> get(UriParameter<T> parameter) {
+    List<String> given = parameter.names().stream().filter(parameters::containsKey).toList();
+    if (given.size() > 1) {
+      throw malformed(scheme, "give either " + String.join(" or ", given) + ", not both");
     }
-    long value = text.get().matches("-?\\d{1,10}") ? Long.parseLong(text.get()) : Long.MIN_VALUE;
-    if (value < min || value > max) {
+    if (given.isEmpty()) {
+      return Optional.empty();
+    }
+    String name = given.get(0);
+    try {
+      return Optional.of(parameter.read(name, parameters.getOrDefault(name, "")));
+    } catch (IllegalArgumentException e) {
+      throw new LockConfigurationException(
+          scheme + " URI: parameter " + name + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Refuses parameters that are not among those given. The engine does so before it calls {@link
+   * LockProvider#open}.
+   *
+   * @param known the parameters that the scheme takes
+   * @throws LockConfigurationException if there are others; it lists the known ones
+   */
+  public void requireOnly(Collection<UriParameter<?>> known) {
+    Set<String> names = new TreeSet<>();
+    known.forEach(parameter -> names.addAll(parameter.names()));
+    Set<String> unknown = new TreeSet<>(parameters.keySet());
+    unknown.removeAll(names);
+    if (!unknown.isEmpty()) {
       throw malformed(
           scheme,
           String.format(
-              "parameter %s must be a whole number from %d to %d, not \"%s\"",
-              name, min, max, text.get()));
-    }
-    return OptionalInt.of((int) value);
-  }
-
-  /**
-   * Reads a parameter as true or false.
-   *
-   * @param name the parameter
-   * @return its value, or empty if it is not given
-   * @throws LockConfigurationException if it is neither {@code true} nor {@code false}
-   */
-  public Optional<Boolean> flag(String name) {
-    return text(name)
-        .map(
-            text ->
-                switch (text) {
-                  case "true" -> true;
-                  case "false" -> false;
-                  default ->
-                      throw malformed(
-                          scheme,
-                          "parameter " + name + " must be true or false, not \"" + text + "\"");
-                });
-  }
-
-  /**
-   * Refuses parameters that nobody has read. To be called when everything has been read and before
-   * the first connection.
-   *
-   * @throws LockConfigurationException if there is one; it lists those that exist
-   */
-  public void requireAllRead() {
-    Set<String> unread = new TreeSet<>(parameters.keySet());
-    unread.removeAll(read);
-    if (!unread.isEmpty()) {
-      throw malformed(
-          scheme,
-          "unknown parameter "
-              + String.join(", ", unread)
-              + "; there are "
-              + String.join(", ", new TreeSet<>(read)));
+              "unknown parameter %s; those known are %s",
+              String.join(", ", unknown), String.join(", ", names)));
     }
   }
 

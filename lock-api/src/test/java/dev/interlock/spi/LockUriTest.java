@@ -1,6 +1,5 @@
 package dev.interlock.spi;
 
-import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri.Endpoint;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -32,12 +33,16 @@ class LockUriTest {
         List.of(new Endpoint("h1", 1), new Endpoint("::1", 2), new Endpoint("h3", 6379)),
         uri.endpoints(6379));
     assertEquals("/db 1", uri.path());
-    assertEquals(Optional.of("1&2"), uri.text("a"));
-    assertEquals(Optional.of(Duration.ofMinutes(5)), uri.duration("ttl"));
-    assertEquals(Optional.of(true), uri.flag("on"));
-    assertEquals(Optional.empty(), uri.text("b"));
+    assertEquals(Optional.of("1&2"), uri.get(text("a")));
+    assertEquals(Optional.of(Duration.ofMinutes(5)), uri.get(ClientParameters.TTL));
+    assertEquals(Optional.of(true), uri.get(UriParameter.flag("on", false, "")));
+    assertEquals(Optional.empty(), uri.get(text("b")));
     assertEquals("redis://h1:1,[::1]:2,h3/db 1", uri.toString());
-    assertDoesNotThrow(uri::requireAllRead);
+    uri.requireOnly(List.of(text("a"), text("b"), ClientParameters.TTL, text("on")));
+  }
+
+  private static UriParameter<String> text(String name) {
+    return UriParameter.text(name, null, "");
   }
 
   @Test
@@ -170,8 +175,9 @@ class LockUriTest {
             LockConfigurationException.class, () -> LockUri.parse("redis://:p@h?holder=me@host"));
     assertTrue(e.getMessage().contains("%3F") && e.getMessage().contains("%40"), e.getMessage());
     assertEquals(
-        Optional.of("me@host"), LockUri.parse("redis://:p@h?holder=me%40host").text("holder"));
-    assertEquals(Optional.of("me@host"), LockUri.parse("memory:x?holder=me@host").text("holder"));
+        Optional.of("me@host"), LockUri.parse("redis://:p@h?holder=me%40host").get(text("holder")));
+    assertEquals(
+        Optional.of("me@host"), LockUri.parse("memory:x?holder=me@host").get(text("holder")));
   }
 
   @ParameterizedTest
@@ -215,25 +221,74 @@ class LockUriTest {
 
   @Test
   void parametersThatDoNotFitAreRefused() {
-    LockUri uri = LockUri.parse("redis://h?d=5&n=x&f=yes&z=0s&m=7");
-    assertThrows(LockConfigurationException.class, () -> uri.duration("d"));
-    assertThrows(LockConfigurationException.class, () -> uri.duration("z"));
-    assertThrows(LockConfigurationException.class, () -> uri.integer("n", 0, 9));
-    assertThrows(LockConfigurationException.class, () -> uri.integer("m", 0, 6));
-    assertThrows(LockConfigurationException.class, () -> uri.flag("f"));
-    assertEquals(OptionalInt.of(7), uri.integer("m", 0, 7));
+    LockUri uri = LockUri.parse("redis://h?d=5&n=x&f=yes&z=0s&m=7&short=PT0.0001S");
+    assertRefused(uri, UriParameter.duration("d", null, ""), "d: \"5\" is not a duration");
+    assertRefused(uri, UriParameter.duration("z", null, ""), "z: must be at least 1ms");
+    assertRefused(uri, UriParameter.duration("short", null, ""), "at least 1ms");
+    assertRefused(uri, UriParameter.integer("n", 0, 9, null, ""), "from 0 to 9, not \"x\"");
+    assertRefused(uri, UriParameter.integer("m", 0, 6, null, ""), "from 0 to 6, not \"7\"");
+    assertRefused(uri, UriParameter.flag("f", true, ""), "must be true or false, not \"yes\"");
+    assertRefused(uri, UriParameter.file("f", null, ""), "must be a readable file; \"yes\" is not");
+    assertEquals(Optional.of(7), uri.get(UriParameter.integer("m", 0, 7, null, "")));
     assertThrows(LockConfigurationException.class, () -> LockUri.parse("redis://h?a=1&a=2"));
     assertThrows(LockConfigurationException.class, () -> LockUri.parse("redis://h?a"));
   }
 
-  @Test
-  void parametersThatNobodyReadAreRefusedAndTheKnownOnesListed() {
-    LockUri uri = LockUri.parse("redis://h?namespac=x");
-    Optional<String> namespace = uri.text("namespace");
-    assertEquals(Optional.empty(), namespace);
+  private static void assertRefused(LockUri uri, UriParameter<?> parameter, String why) {
     LockConfigurationException e =
-        assertThrows(LockConfigurationException.class, uri::requireAllRead);
-    assertEquals("redis URI: unknown parameter namespac; there are namespace", e.getMessage());
+        assertThrows(LockConfigurationException.class, () -> uri.get(parameter));
+    assertTrue(e.getMessage().startsWith("redis URI: parameter "), e.getMessage());
+    assertTrue(e.getMessage().contains(why), e.getMessage());
+  }
+
+  @Test
+  void parametersThatNoneKnowsAreRefusedAndTheKnownOnesListed() {
+    LockUri uri = LockUri.parse("redis://h?namespac=x&b=1");
+    LockConfigurationException e =
+        assertThrows(
+            LockConfigurationException.class,
+            () -> uri.requireOnly(List.of(text("namespace"), LockUri.PASSWORD, text("b"))));
+    assertEquals(
+        "redis URI: unknown parameter namespac; those known are b, namespace, passwordEnv,"
+            + " passwordFile",
+        e.getMessage());
+  }
+
+  @Test
+  void aPasswordMayBeInAFileOrAnEnvironmentVariable(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("p"), "hunter %2\n\n");
+    assertEquals(
+        Optional.of("hunter %2"), LockUri.parse("redis://me@h?passwordFile=" + file).password());
+    assertEquals(
+        Optional.of(System.getenv("PATH")), LockUri.parse("redis://h?passwordEnv=PATH").password());
+    UriParameter<String> secret = UriParameter.secret("otherPassword", "");
+    assertEquals(
+        Optional.of("hunter %2"), LockUri.parse("x://h?otherPasswordFile=" + file).get(secret));
+    assertEquals(Optional.of("it"), LockUri.parse("x://h?otherPassword=it").get(secret));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://:hunter2@h?passwordEnv=PATH",
+        "redis://h?passwordEnv=PATH&passwordFile=/dev/null",
+        "redis://h?passwordFile=/no/such/file",
+        "redis://h?passwordFile=/",
+        "redis://h?passwordEnv=NO_SUCH_VARIABLE"
+      })
+  void aPasswordThatIsGivenTwiceOrNowhereIsRefused(String text) {
+    LockUri uri = LockUri.parse(text);
+    LockConfigurationException e = assertThrows(LockConfigurationException.class, uri::password);
+    assertTrue(e.getMessage().contains("password"), e.getMessage());
+    assertHides(e);
+  }
+
+  @Test
+  void durationsMayBeInTheFormOfIso8601() {
+    assertEquals(Duration.ofMillis(1500), DurationSyntax.parse("PT1.5S"));
+    assertEquals(Duration.ofHours(26), DurationSyntax.parse("P1DT2H"));
+    assertThrows(IllegalArgumentException.class, () -> DurationSyntax.parse("PT-1S"));
+    assertThrows(IllegalArgumentException.class, () -> DurationSyntax.parse("P1Y"));
   }
 
   @ParameterizedTest

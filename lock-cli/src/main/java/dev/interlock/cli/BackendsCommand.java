@@ -1,12 +1,13 @@
 package dev.interlock.cli;
 
-import com.google.gson.stream.JsonWriter;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.ClientParameters;
 import dev.interlock.spi.LockProvider;
-import java.io.IOException;
+import dev.interlock.spi.LockProviders;
+import dev.interlock.spi.UriParameter;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -15,36 +16,50 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.ServiceLoader;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows all backends on the class path. */
+/** Shows the backends on the class path. */
 @Command(
     name = "backends",
     description = {
-      "Show the backends that are there, what they can do, and what they promise under which fault."
+      "Show the available backends, what they can do, what they promise under which fault, and the"
+          + " parameters of their URIs."
     },
     footer = {
       "",
-      "Nothing is connected to: this is what the backends declare, and what the compatibility kit"
-          + " holds them to. The fields of the JSON form are described in docs/command-line.md."
+      "Connects to nothing: this is what the backends declare, and what the compatibility kit tests"
+          + " them for. docs/command-line.md describes the fields of the JSON form.",
+      "",
+      "The exit code is 1 if there is a backend that cannot be loaded."
     })
-final class BackendsCommand implements Runnable {
+final class BackendsCommand implements Callable<Integer> {
 
-  /**
-   * One URI scheme.
-   *
-   * @param scheme the scheme
-   * @param example a complete URI
-   * @param info what its backend promises
-   */
-  private record Scheme(String scheme, String example, BackendInfo info) {}
+  private record Document(List<Parameter> clientParameters, Collection<Scheme> backends) {}
+
+  private record Scheme(
+      String scheme,
+      String name,
+      String summary,
+      String example,
+      SortedSet<Capability> capabilities,
+      long minTtlMillis,
+      long granularityMillis,
+      Map<Fault, Survives> failureModel,
+      List<Parameter> parameters) {}
+
+  private record Parameter(
+      List<String> names, String form, @Nullable String defaultValue, String meaning) {}
 
   private static final int LINE_WIDTH = 80;
 
@@ -52,71 +67,78 @@ final class BackendsCommand implements Runnable {
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
 
+  @Parameters(
+      paramLabel = "SCHEME",
+      arity = "0..1",
+      description = "Show this one only, and explain its parameters. Default: all.")
+  private @Nullable String only;
+
   @Option(names = "--json", description = "Write JSON.")
   private boolean json;
 
   @Override
-  public void run() {
-    List<Scheme> schemes = schemes();
+  public Integer call() {
+    LockProviders providers = LockProviders.find();
+    Map<String, LockProvider> schemes = new TreeMap<>();
+    for (LockProvider provider : providers.usable()) {
+      provider.schemes().forEach(scheme -> schemes.putIfAbsent(scheme, provider));
+    }
+    if (only != null) {
+      schemes.keySet().retainAll(List.of(only));
+      if (schemes.isEmpty()) {
+        throw new ParameterException(spec.commandLine(), "no backend serves " + only + ": URIs");
+      }
+    }
     PrintWriter out = spec.commandLine().getOut();
     if (json) {
-      Json.print(out, writer -> write(schemes, writer));
+      List<Scheme> all = new ArrayList<>();
+      schemes.forEach((scheme, provider) -> all.add(scheme(scheme, provider)));
+      Json.print(out, new Document(parameters(ClientParameters.all()), all));
     } else {
       print(schemes, out);
     }
+    PrintWriter err = spec.commandLine().getErr();
+    providers.problems().forEach(line -> err.println("interlock: cannot load a backend: " + line));
+    return providers.problems().isEmpty() ? 0 : ExitCode.PARTIAL;
   }
 
-  private static List<Scheme> schemes() {
-    Map<String, Scheme> sorted = new TreeMap<>();
-    for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
-      for (String scheme : provider.schemes()) {
-        sorted.putIfAbsent(
-            scheme, new Scheme(scheme, provider.example(scheme), provider.describe(scheme)));
-      }
-    }
-    return new ArrayList<>(sorted.values());
+  private static Scheme scheme(String scheme, LockProvider provider) {
+    BackendInfo info = provider.describe(scheme);
+    return new Scheme(
+        scheme,
+        info.name(),
+        info.summary(),
+        provider.example(scheme),
+        new TreeSet<>(info.capabilities()),
+        info.minTtl().toMillis(),
+        info.granularity().toMillis(),
+        info.failureModel().table(),
+        parameters(provider.parameters(scheme)));
   }
 
-  private static void write(List<Scheme> schemes, JsonWriter json) throws IOException {
-    json.beginObject().name("backends").beginArray();
-    for (Scheme scheme : schemes) {
-      BackendInfo info = scheme.info();
-      json.beginObject();
-      json.name("scheme").value(scheme.scheme());
-      json.name("name").value(info.name());
-      json.name("summary").value(info.summary());
-      json.name("example").value(scheme.example());
-      json.name("capabilities").beginArray();
-      for (Capability capability : new TreeSet<>(info.capabilities())) {
-        json.value(capability.name());
-      }
-      json.endArray();
-      json.name("minTtlMillis").value(info.minTtl().toMillis());
-      json.name("granularityMillis").value(info.granularity().toMillis());
-      json.name("failureModel").beginObject();
-      for (Map.Entry<Fault, Survives> entry : info.failureModel().table().entrySet()) {
-        json.name(entry.getKey().name()).value(entry.getValue().name());
-      }
-      json.endObject();
-      json.endObject();
-    }
-    json.endArray().endObject();
+  private static List<Parameter> parameters(List<UriParameter<?>> parameters) {
+    return parameters.stream()
+        .map(p -> new Parameter(p.names(), p.form(), p.defaultValue(), p.meaning()))
+        .toList();
   }
 
-  /** Schemes of one backend, such as those with and without TLS, are shown together. */
-  private static void print(List<Scheme> schemes, PrintWriter out) {
-    Map<BackendInfo, List<Scheme>> backends = new LinkedHashMap<>();
-    for (Scheme scheme : schemes) {
-      backends.computeIfAbsent(scheme.info(), info -> new ArrayList<>()).add(scheme);
-    }
+  /** Shows the schemes of one backend together, such as those with and without TLS. */
+  private void print(Map<String, LockProvider> schemes, PrintWriter out) {
+    Map<BackendInfo, Map<String, LockProvider>> backends = new LinkedHashMap<>();
+    schemes.forEach(
+        (scheme, provider) ->
+            backends
+                .computeIfAbsent(provider.describe(scheme), info -> new TreeMap<>())
+                .put(scheme, provider));
     backends.forEach((info, same) -> print(info, same, out));
+    out.println("Every URI also takes");
+    printParameters(ClientParameters.all(), out);
   }
 
-  private static void print(BackendInfo info, List<Scheme> schemes, PrintWriter out) {
-    out.println(
-        schemes.stream().map(scheme -> scheme.scheme() + ":").collect(Collectors.joining(", ")));
+  private void print(BackendInfo info, Map<String, LockProvider> schemes, PrintWriter out) {
+    out.println(String.join(":, ", schemes.keySet()) + ":");
     row(out, "how", info.summary());
-    schemes.forEach(scheme -> row(out, "example", scheme.example()));
+    schemes.forEach((scheme, provider) -> row(out, "example", provider.example(scheme)));
     row(out, "capabilities", words(new TreeSet<>(info.capabilities())));
     row(out, "shortest TTL", Text.of(info.minTtl()));
     row(out, "expires late by", Text.of(info.granularity()) + " at most");
@@ -127,13 +149,35 @@ final class BackendsCommand implements Runnable {
             (fault, survives) ->
                 faults.computeIfAbsent(survives, any -> new ArrayList<>()).add(fault));
     faults.forEach((survives, list) -> row(out, promise(survives), words(list)));
+    Map.Entry<String, LockProvider> first = schemes.entrySet().iterator().next();
+    printParameters(first.getValue().parameters(first.getKey()), out);
     out.println();
   }
 
-  /** A label and a text, which is broken between words where the line gets long. */
+  private void printParameters(List<UriParameter<?>> parameters, PrintWriter out) {
+    if (only == null) {
+      List<String> names = parameters.stream().flatMap(p -> p.names().stream()).toList();
+      row(out, "parameters", names.isEmpty() ? "none" : String.join(", ", names));
+      return;
+    }
+    for (UriParameter<?> parameter : parameters) {
+      String byDefault =
+          parameter.defaultValue() == null ? "" : "; default: " + parameter.defaultValue();
+      row(
+          out,
+          String.join(",", parameter.names()),
+          parameter.meaning() + " (" + parameter.form() + byDefault + ")");
+    }
+  }
+
+  /** Prints a label and a text, which is broken between words where the line gets long. */
   private static void row(PrintWriter out, String label, String text) {
     StringBuilder line = new StringBuilder(String.format("  %-21s", label));
-    int start = line.length();
+    int start = 23;
+    if (line.length() > start) {
+      out.println(line);
+      line = new StringBuilder(" ".repeat(start));
+    }
     for (String word : text.split(" ", -1)) {
       if (line.length() > start && line.length() + 1 + word.length() > LINE_WIDTH) {
         out.println(line);

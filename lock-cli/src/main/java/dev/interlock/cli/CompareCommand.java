@@ -50,7 +50,11 @@ final class CompareCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
 
-  @Parameters(paramLabel = "URI", arity = "0..*", description = "Stores to measure on.")
+  @Parameters(
+      paramLabel = "URI",
+      arity = "0..*",
+      converter = UriArgument.class,
+      description = "Stores to measure on.")
   private List<String> uris = new ArrayList<>();
 
   @Option(

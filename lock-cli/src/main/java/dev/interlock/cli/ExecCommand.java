@@ -9,6 +9,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
+import dev.interlock.spi.ClientParameters;
 import dev.interlock.spi.LockUri;
 import java.io.File;
 import java.io.IOException;
@@ -42,9 +43,9 @@ import picocli.CommandLine.Parameters;
       "Run a command while holding a lock.",
       "",
       "Waits for the lock, runs the command with this terminal, input and output, and releases the"
-          + " lock when the command and whatever it started have ended. The lease is renewed all"
-          + " the while. If it is lost nevertheless, the command and its descendants get SIGTERM,"
-          + " and SIGKILL after the grace.",
+          + " lock when the command and all that it started have ended. Renews the lease"
+          + " meanwhile. If the lease is lost, the command and its descendants get SIGTERM, and"
+          + " SIGKILL after the grace.",
       ""
     },
     footer = {
@@ -60,7 +61,7 @@ import picocli.CommandLine.Parameters;
       "  that of the command, or 128 + n if signal n ended it",
       "    2  wrong usage, URI or setting",
       "   69  the store cannot be reached or cannot serve",
-      "   75  the lock was not had in time",
+      "   75  the lock could not be acquired in time",
       "   76  the lease was lost while the command ran",
       "  126  the command exists but cannot be run",
       "  127  there is no such command",
@@ -69,12 +70,12 @@ import picocli.CommandLine.Parameters;
           + " kept until it has ended. While waiting for the lock they end the waiting, with exit"
           + " code 128 + n.",
       "",
-      "@|bold What cannot be helped:|@ if interlock itself is killed (SIGKILL) the command goes on"
-          + " without anybody renewing its lock, which another gets when the TTL is over. If the"
-          + " machine or this process stands still for longer than the TTL, the command finds out"
-          + " late. Where that matters, hand INTERLOCK_TOKEN to the store that the command writes"
-          + " to, before it reads and with each write, and let it refuse a token lower than the"
-          + " highest it has seen."
+      "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on while nothing"
+          + " renews its lease, and another may get the lock when the TTL is over. If the machine"
+          + " or this process stops for longer than the TTL, the command finds out late. Where that"
+          + " matters, hand INTERLOCK_TOKEN to the store that the command writes to, before it"
+          + " reads and with each write, and let the store refuse a token lower than the highest"
+          + " that it has seen."
     })
 final class ExecCommand implements Callable<Integer> {
   private static final String NAME_VARIABLE = "INTERLOCK_NAME";
@@ -102,7 +103,7 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "How long the store keeps the lock when nothing is heard of this process. Default: 30s.")
+          "How long the store keeps the lock when it does not hear of this process. Default: 30s.")
   private @Nullable Duration ttl;
 
   @Option(
@@ -118,7 +119,9 @@ final class ExecCommand implements Callable<Integer> {
 
   @Option(
       names = {"-v", "--verbose"},
-      description = "Say on stderr when the lock is waited for, had and released.")
+      description =
+          "Say on stderr when waiting for the lock begins, and when it is acquired and"
+              + " released.")
   private boolean verbose;
 
   private final Messages messages = new Messages(() -> target.command().getErr());
@@ -130,13 +133,14 @@ final class ExecCommand implements Callable<Integer> {
     try (messages;
         LockClient client = target.open(options)) {
       DistributedLock lock = target.onName(client::lock);
-      verbose("waiting for " + quotedName() + " at " + client.endpoint());
+      verbose("waiting for " + target.quotedName() + " at " + client.endpoint());
       Lease lease = acquire(lock, client);
-      verbose("got " + quotedName());
+      verbose("acquired " + target.quotedName());
       return runHolding(lease, client, signals);
     } catch (RuntimeException | InterruptedException e) {
+      // A signal interrupts this thread; an interrupt may arrive here as any exception.
       Optional<TerminationSignal> signal = signals.received();
-      if (signal.isPresent()) { // whatever the interrupt looks like by the time it gets here
+      if (signal.isPresent()) {
         return signal.get().exitCode();
       }
       throw e;
@@ -146,7 +150,7 @@ final class ExecCommand implements Callable<Integer> {
   private LockOptions options() {
     LockOptions.Builder options = LockOptions.builder();
     if (ttl != null) {
-      if (LockUri.parse(target.uri()).text("ttl").isPresent()) {
+      if (LockUri.parse(target.uri()).get(ClientParameters.TTL).isPresent()) {
         throw new ParameterException(
             target.command(), "the TTL is given twice, in the URI and by --ttl; give it once");
       }
@@ -168,38 +172,37 @@ final class ExecCommand implements Callable<Integer> {
     return lease.orElseThrow(
         () ->
             new CommandFailure(
-                ExitCode.NOT_HAD,
-                "lock "
-                    + quotedName()
-                    + " was not had"
+                ExitCode.NOT_ACQUIRED,
+                "could not acquire lock "
+                    + target.quotedName()
                     + (limit.isZero() ? "" : " within " + Text.of(limit))
                     + holder(client)));
   }
 
-  /** Who was in the way, if that can be told. */
+  /** Says who holds the lock, if the store can tell. */
   private String holder(LockClient client) {
     try {
       LockState state = client.inspect(target.name());
-      return state.holder().map(holder -> "; it is held by " + Text.printable(holder)).orElse("");
+      return state.holder().map(holder -> ": held by " + Text.printable(holder)).orElse("");
     } catch (LockException e) {
       return "";
     }
   }
 
   private int runHolding(Lease lease, LockClient client, SignalRelay signals) {
-    try (lease) { // in case that starting the command fails
+    try (lease) { // releases if the command cannot be started
       Optional<TerminationSignal> signal = signals.received();
       int exitCode = signal.isPresent() ? signal.get().exitCode() : runJob(lease, client, signals);
-      // The lease stays reachable until here, or it would not be renewed.
+      // Only a lease that is still reachable is renewed.
       return switch (lease.release()) {
         case RELEASED -> {
-          verbose("released " + quotedName());
+          verbose("released " + target.quotedName());
           yield exitCode;
         }
         case UNKNOWN -> {
           say(
               "the release of "
-                  + quotedName()
+                  + target.quotedName()
                   + " was not confirmed; it is free within "
                   + Text.of(lease.effectiveTtl()));
           yield exitCode;
@@ -207,9 +210,9 @@ final class ExecCommand implements Callable<Integer> {
         case ALREADY_LOST -> {
           if (exitCode != ExitCode.LOST) {
             say(
-                quotedName()
-                    + " was no longer held when it was to be released; another may have had it"
-                    + " while the command ran");
+                target.quotedName()
+                    + " was already lost when it was to be released; another may have held it while"
+                    + " the command ran");
           }
           yield ExitCode.LOST;
         }
@@ -217,7 +220,7 @@ final class ExecCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns when the command and all that it started have ended. */
+  /** Runs the command; returns when it and all that it started have ended. */
   private int runJob(Lease lease, LockClient client, SignalRelay signals) {
     Map<String, String> environment = new HashMap<>();
     environment.put(NAME_VARIABLE, target.name());
@@ -226,7 +229,7 @@ final class ExecCommand implements Callable<Integer> {
     }
     Job job;
     try {
-      // Without a token of our own, one from further out must not be taken for it.
+      // Without a token of its own, the command must not inherit that of an outer lock.
       job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
     } catch (IOException e) {
       throw cannotStart(e);
@@ -235,7 +238,7 @@ final class ExecCommand implements Callable<Integer> {
       signals.passOn();
       return supervise(job, lease);
     } catch (RuntimeException | Error e) {
-      // A bug here must not free the lock under a command that is still at work.
+      // A bug here must not free the lock while the command is still at work.
       job.childEnded().join();
       throw e;
     }
@@ -264,18 +267,18 @@ final class ExecCommand implements Callable<Integer> {
             atRisk.set(true);
             say(
                 "lease of "
-                    + quotedName()
+                    + target.quotedName()
                     + " at risk, "
                     + Text.of(risk.remaining())
                     + " left: "
                     + risk.problem().getMessage());
           } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
-            say("lease of " + quotedName() + " is renewed again");
+            say("lease of " + target.quotedName() + " is renewed again");
           }
         });
   }
 
-  /** What a shell says: whether there is such a program decides between the two exit codes. */
+  /** As in a shell, the exit code tells whether there is such a program. */
   private CommandFailure cannotStart(IOException failure) {
     String program = command.get(0);
     List<Path> candidates =
@@ -289,10 +292,6 @@ final class ExecCommand implements Callable<Integer> {
             ExitCode.NOT_EXECUTABLE, program + " cannot be run; is it an executable file?", failure)
         : new CommandFailure(
             ExitCode.NOT_FOUND, program + " was not found; is it installed and on PATH?", failure);
-  }
-
-  private String quotedName() {
-    return "\"" + Text.printable(target.name()) + "\"";
   }
 
   private void verbose(String line) {

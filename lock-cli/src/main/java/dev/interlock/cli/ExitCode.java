@@ -1,12 +1,15 @@
 package dev.interlock.cli;
 
 /**
- * How the command ends, apart from 0 and from what a child's own exit code is passed on. Numbers of
- * 64 and above that exist in BSD's {@code sysexits.h} mean what they mean there.
+ * How the command ends, apart from 0 and the exit code of a child. Numbers of 64 and above that
+ * exist in BSD's {@code sysexits.h} have the meaning that they have there.
  */
 final class ExitCode {
   /** Some of what was asked for could not be done; the output says what. */
   static final int PARTIAL = 1;
+
+  /** The lock that was to be released is not held. */
+  static final int NOT_HELD = 1;
 
   /** A rule of the contract was broken; the output says which. */
   static final int BROKEN = 1;
@@ -20,19 +23,19 @@ final class ExitCode {
   /** A bug in this program (EX_SOFTWARE). */
   static final int INTERNAL = 70;
 
-  /** The lock was not had in time (EX_TEMPFAIL). */
-  static final int NOT_HAD = 75;
+  /** The lock could not be acquired in time (EX_TEMPFAIL). */
+  static final int NOT_ACQUIRED = 75;
 
   /** The lease was lost while the child ran. */
   static final int LOST = 76;
 
-  /** The child's program exists and cannot be run; what shells say. */
+  /** The child's program exists but cannot be run; as in shells. */
   static final int NOT_EXECUTABLE = 126;
 
-  /** The child's program does not exist; what shells say. */
+  /** The child's program does not exist; as in shells. */
   static final int NOT_FOUND = 127;
 
-  /** What shells add to the number of the signal that ended a process. */
+  /** Shells add this to the number of the signal that ended a process. */
   static final int SIGNALLED = 128;
 
   private ExitCode() {}

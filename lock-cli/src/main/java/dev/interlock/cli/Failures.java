@@ -23,8 +23,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * Turns whatever went wrong into one line on stderr and an exit code. The stack trace is for those
- * who ask for it.
+ * Turns every failure into one line on stderr and an exit code; with --debug a stack trace, too.
  */
 final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
 
@@ -50,7 +49,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
         ExitCode.USAGE);
   }
 
-  /** What could have been meant. */
+  /** Says what the user may have meant. */
   private static String right(UnmatchedArgumentException unmatched, CommandSpec spec) {
     if (unmatched.isUnknownOption()) {
       return spec.options().stream()
@@ -68,7 +67,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     return report(failure, command);
   }
 
-  /** Reports errors of the JVM as well, for instance of a provider that cannot be loaded. */
+  /** Reports also errors of the JVM, such as a missing class. */
   int report(Throwable failure, CommandLine command) {
     if (failure instanceof ParameterException wrongArgument) {
       return handleParseException(wrongArgument, new String[0]);
@@ -90,7 +89,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     } else if (failure instanceof LockUnavailableException) {
       return ExitCode.UNAVAILABLE;
     } else if (failure instanceof LockTimeoutException) {
-      return ExitCode.NOT_HAD;
+      return ExitCode.NOT_ACQUIRED;
     } else if (failure instanceof LeaseLostException) {
       return ExitCode.LOST;
     } else {

@@ -1,12 +1,9 @@
 package dev.interlock.cli;
 
-import com.google.gson.stream.JsonWriter;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.Duration;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -14,13 +11,14 @@ import picocli.CommandLine.Option;
 /** Shows who holds a lock. */
 @Command(
     name = "inspect",
-    description = "Show who holds a lock, with which token, and for how long.",
+    description = "Show who holds a lock, with which token, since when, and for how long.",
     footer = {
       "",
       "The answer was true when the store gave it and may be out of date since. The token is that"
           + " of the store's grant: while the holder's process hands the lock over among its own"
           + " threads, their tokens are up to 63 above it. Waiters are shown where the store keeps"
-          + " the line. The fields of the JSON form are described in docs/command-line.md.",
+          + " the line, one for each client. docs/command-line.md describes the fields of the JSON"
+          + " form.",
       "",
       "The exit code is 0 whether the lock is held or free."
     })
@@ -39,30 +37,10 @@ final class InspectCommand implements Runnable {
     }
     PrintWriter out = target.command().getOut();
     if (json) {
-      Json.print(out, writer -> write(state, writer));
+      Json.print(out, LockDocument.of(state));
     } else {
       print(state, out);
     }
-  }
-
-  private static void write(LockState state, JsonWriter json) throws IOException {
-    json.beginObject();
-    json.name("name").value(state.name());
-    json.name("held").value(state.isHeld());
-    json.name("holder").value(state.holder().orElse(null));
-    json.name("token");
-    if (state.fencingToken().isPresent()) {
-      json.value(state.fencingToken().getAsLong());
-    } else {
-      json.nullValue();
-    }
-    json.name("remainingMillis").value(state.remaining().map(Duration::toMillis).orElse(null));
-    json.name("waiters").beginArray();
-    for (String waiter : state.waiters()) {
-      json.value(waiter);
-    }
-    json.endArray();
-    json.endObject();
   }
 
   private static void print(LockState state, PrintWriter out) {
@@ -71,7 +49,8 @@ final class InspectCommand implements Runnable {
       line(out, "held by", "nobody");
       return;
     }
-    line(out, "held by", state.holder().orElse("somebody: the store does not keep the label"));
+    line(out, "held by", state.holder().orElse("unknown: the store does not keep the label"));
+    state.heldSince().ifPresent(since -> line(out, "since", since.toString()));
     state.fencingToken().ifPresent(token -> line(out, "token", Long.toString(token)));
     state.remaining().ifPresent(remaining -> line(out, "remaining", Text.of(remaining)));
     String label = "waiters";

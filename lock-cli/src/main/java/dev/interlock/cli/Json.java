@@ -1,31 +1,18 @@
 package dev.interlock.cli;
 
-import com.google.gson.stream.JsonWriter;
-import java.io.IOException;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 
-/** Writes one JSON document, indented, in UTF-8. */
+/** Writes one JSON document, indented: records as objects, nulls as null. */
 final class Json {
-
-  /** Writes the document's content. */
-  @FunctionalInterface
-  interface Content {
-    /** Writes exactly one value. */
-    void writeTo(JsonWriter json) throws IOException;
-  }
+  private static final Gson GSON =
+      new GsonBuilder().setPrettyPrinting().serializeNulls().disableHtmlEscaping().create();
 
   private Json() {}
 
-  static void print(PrintWriter out, Content content) {
-    try {
-      JsonWriter json = new JsonWriter(out);
-      json.setIndent("  ");
-      content.writeTo(json);
-      json.flush();
-    } catch (IOException e) { // a PrintWriter keeps its errors to itself
-      throw new UncheckedIOException(e);
-    }
+  static void print(PrintWriter out, Record document) {
+    GSON.toJson(document, out);
     out.println();
   }
 }

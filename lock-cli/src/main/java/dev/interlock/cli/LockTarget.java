@@ -9,7 +9,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Which lock a command is about. */
+/** The lock that a command is about. */
 final class LockTarget {
 
   @Spec(Spec.Target.MIXEE)
@@ -19,10 +19,8 @@ final class LockTarget {
   @Parameters(
       index = "0",
       paramLabel = "URI",
-      description =
-          "Where the lock is kept. Besides the backend's own parameters it takes ttl,"
-              + " requestTimeout, waitTimeout, outageTimeout, maxHold, pollInterval,"
-              + " autoRenew and holder.")
+      converter = UriArgument.class,
+      description = UriArgument.DESCRIPTION)
   @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 
@@ -45,11 +43,16 @@ final class LockTarget {
     return spec.commandLine();
   }
 
+  /** {@return the name in quotes, for messages} */
+  String quotedName() {
+    return "\"" + Text.printable(name) + "\"";
+  }
+
   LockClient open(LockOptions options) {
     return LockClient.open(uri, options);
   }
 
-  /** Does something with the name, which may turn out not to be one. */
+  /** Applies the action to the name; reports an illegal name as wrong usage. */
   <T> T onName(Function<String, T> action) {
     try {
       return action.apply(name);

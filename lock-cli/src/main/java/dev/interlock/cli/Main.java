@@ -17,7 +17,7 @@ import picocli.CommandLine.RunLast;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** The {@code interlock} command: what is common to all subcommands. */
+/** The {@code interlock} command: the part that all subcommands share. */
 @Command(
     name = "interlock",
     description = "Distributed locks from the command line.",
@@ -31,6 +31,7 @@ import picocli.CommandLine.Spec;
       BackendsCommand.class,
       ExecCommand.class,
       InspectCommand.class,
+      ListCommand.class,
       ReleaseCommand.class,
       TckCommand.class,
       CompareCommand.class,
@@ -40,8 +41,10 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "A lock URI says where the locks are kept, such as redis://localhost:6379 or memory:demo;"
-          + " '@|bold interlock backends|@' shows what there is. Durations are a whole number and a"
-          + " unit: 500ms, 10s, 5m, 2h, 1d.",
+          + " '@|bold interlock backends|@' shows what there is. In place of a URI, env:NAME and"
+          + " file:PATH say that it is in an environment variable or in a file, where no other user"
+          + " can read its password. Durations are a whole number and a unit: 500ms, 10s, 5m, 2h,"
+          + " 1d.",
       "",
       "Errors are one line on stderr. Exit codes: 0 done; 2 wrong usage, URI or setting; 69 the"
           + " store cannot be reached or cannot serve; 70 a bug in interlock."
@@ -86,7 +89,7 @@ public final class Main implements Runnable {
         new CommandLine(main)
             .setOut(writer(FileDescriptor.out, StandardCharsets.UTF_8))
             .setErr(writer(FileDescriptor.err, Charset.defaultCharset()))
-            // A child's arguments are its own: neither @files nor quotes are ours to interpret.
+            // Neither @files nor quotes in a child's arguments are for this command to interpret.
             .setExpandAtFiles(false)
             .setExecutionExceptionHandler(failures)
             .setParameterExceptionHandler(failures);
@@ -130,6 +133,6 @@ public final class Main implements Runnable {
   public void run() {
     throw new ParameterException(
         spec.commandLine(),
-        "say what to do: backends, exec, inspect, release, tck, compare or storm");
+        "say what to do: backends, exec, inspect, list, release, tck, compare or storm");
   }
 }

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 /** Takes a lock away from its holder. */
 @Command(
     name = "release",
-    description = "Take a lock away from whoever holds it.",
+    description = "Take a lock away from its holder.",
     footer = {
       "",
       "Without --force the holder can no longer renew its lease, and nobody else gets the lock"
@@ -21,9 +21,9 @@ import picocli.CommandLine.Option;
       "",
       "With --force the lock is free at once. The holder goes on until it notices, so two may work"
           + " at the same time; only a store that checks fencing tokens is safe from the former"
-          + " one.",
+          + " holder.",
       "",
-      "The exit code is 0 also if nobody held the lock."
+      "The exit code is 1 if the lock is not held."
     })
 final class ReleaseCommand implements Runnable {
 
@@ -47,10 +47,13 @@ final class ReleaseCommand implements Runnable {
       LockState before = target.onName(client::inspect);
       boolean held = target.onName(force ? client::forceRelease : client::revoke);
       PrintWriter out = target.command().getOut();
-      String lock = "lock \"" + Text.printable(target.name()) + "\"";
+      String lock = "lock " + target.quotedName();
       if (!held) {
-        out.println("nobody held " + lock + "; nothing was done");
-      } else if (force) {
+        throw new CommandFailure(
+            ExitCode.NOT_HELD,
+            lock + " is not held at " + client.endpoint() + "; is its name right?");
+      }
+      if (force) {
         out.println(lock + " is free; " + holder(before) + " may still be at work");
       } else {
         LockState after = client.inspect(target.name());
@@ -67,7 +70,7 @@ final class ReleaseCommand implements Runnable {
     }
   }
 
-  /** As it was just before; somebody else may have got in between the two requests. */
+  /** The holder just before; another may have acquired the lock between the two requests. */
   private static String holder(LockState before) {
     String label = before.holder().map(Text::printable).orElse("its holder");
     return before.fencingToken().isPresent()

@@ -41,7 +41,11 @@ final class StormCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
 
-  @Parameters(paramLabel = "URI", arity = "0..*", description = "Stores to go over.")
+  @Parameters(
+      paramLabel = "URI",
+      arity = "0..*",
+      converter = UriArgument.class,
+      description = "Stores to disturb.")
   private List<String> uris = new ArrayList<>();
 
   @Option(

@@ -35,7 +35,10 @@ final class TckCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
 
-  @Parameters(paramLabel = "URI", description = "The store to test on.")
+  @Parameters(
+      paramLabel = "URI",
+      converter = UriArgument.class,
+      description = "The store to test on.")
   @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 

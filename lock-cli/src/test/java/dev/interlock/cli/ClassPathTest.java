@@ -1,15 +1,19 @@
 package dev.interlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonArray;
+import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.extra.FailingProvider;
 import dev.interlock.cli.extra.TinyProvider;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,7 +86,33 @@ class ClassPathTest {
     interlock
         .run("release", "--classpath", jar, "tiny:x", "job")
         .assertFailed(2, "tiny cannot take a lock away and keep exclusion");
-    interlock.run("release", "--force", "--classpath", jar, "tiny:x", "job").assertDone();
+    interlock
+        .run("release", "--force", "--classpath", jar, "tiny:x", "job")
+        .assertFailed(1, "lock \"job\" is not held");
+  }
+
+  @Test
+  void theLocksOfABackendAreListedSortedByName() throws Exception {
+    String jar = ExtraJar.in(directory, TinyProvider.class).toString();
+    assertEquals(
+        """
+        LOCK  TOKEN  REMAINING   HELD SINCE            HELD BY
+        x/a   -      -           -                     -
+        x/b?  448    1 min 30 s  1970-01-01T00:00:00Z  me""",
+        interlock.run("list", "--classpath", jar, "tiny:x", "x").assertDone().out());
+    JsonArray locks =
+        JsonParser.parseString(
+                interlock.run("list", "--json", "--classpath", jar, "tiny:x").assertDone().out())
+            .getAsJsonObject()
+            .getAsJsonArray("locks");
+    assertEquals("/a", locks.get(0).getAsJsonObject().get("name").getAsString());
+    assertEquals(
+        JsonParser.parseString(
+            """
+            {"name": "/b\\u001b", "held": true, "holder": "me", "token": 448,
+             "remainingMillis": 90000, "heldSince": "1970-01-01T00:00:00Z", "waiters": ["you"]}"""),
+        locks.get(1));
+    assertEquals("", interlock.run("list", "memory:x").assertDone().out());
   }
 
   @Test
@@ -106,21 +136,54 @@ class ClassPathTest {
   }
 
   @Test
-  void aServiceEntryThatNamesNoClassIsRefused() throws Exception {
-    interlock
-        .run(
-            "backends", "--classpath", ExtraJar.naming(directory, "com.example.Missing").toString())
-        .assertFailed(2, "com.example.Missing");
+  void aServiceEntryThatNamesNoClassKeepsNoOtherBackendFromWorking() throws Exception {
+    assertOthersWorkWithout(
+        "com.example.Missing", ExtraJar.naming(directory, "com.example.Missing").toString());
   }
 
   @Test
-  void aProviderThatFailsIsRefused() throws Exception {
-    String jar = ExtraJar.in(directory, FailingProvider.class).toString();
-    Result result = interlock.run("backends", "--classpath", jar);
-    result.assertFailed(2, FailingProvider.class.getName());
-    assertFalse(result.err().contains("\tat "), result::err);
+  void aProviderThatFailsKeepsNoOtherBackendFromWorking() throws Exception {
+    assertOthersWorkWithout(
+        FailingProvider.class.getName(), ExtraJar.in(directory, FailingProvider.class).toString());
+  }
+
+  private void assertOthersWorkWithout(String provider, String jar) throws Exception {
+    Result listed = interlock.run("backends", "--classpath", jar);
+    assertEquals(1, listed.exitCode());
+    assertTrue(listed.out().contains("memory:demo"), listed::out);
+    assertTrue(listed.err().startsWith("interlock: cannot load a backend: "), listed::err);
+    assertTrue(listed.err().contains(provider), listed::err);
+    assertEquals(1, listed.err().lines().count(), listed::err);
+    interlock.run("exec", "--classpath", jar, "memory:x", "job", "--", "true").assertDone();
     interlock
-        .run("exec", "--classpath", jar, "memory:x", "job", "--", "true")
-        .assertFailed(2, FailingProvider.class.getName());
+        .run("exec", "--classpath", jar, "tiny:x", "job", "--", "true")
+        .assertFailed(2, provider);
+  }
+
+  @Test
+  void withoutItsDriverABackendSaysSoAndOthersWork() throws Exception {
+    runWithout("jedis", "memory:x").assertDone();
+    Result result = runWithout("jedis", "redis://localhost:1");
+    result.assertFailed(2, "RedisProvider");
+    assertTrue(result.err().contains("the class redis.clients.jedis."), result::err);
+    assertTrue(result.err().contains(" is missing"), result::err);
+  }
+
+  @Test
+  void withoutTheBackendTheMessageNamesTheDependency() throws Exception {
+    runWithout("lock-re", "redis-cluster://h")
+        .assertFailed(2, "add the dependency dev.interlock:lock-redis. Those found take etcd:");
+    runWithout("lock-re", "redlocks://h").assertFailed(2, "dev.interlock:lock-redlock");
+    interlock.run("inspect", "nosuch://h", "job").assertFailed(2, "correct the scheme");
+  }
+
+  private Result runWithout(String part, String uri) throws Exception {
+    String classPath =
+        Stream.of(Interlock.classPath().split(File.pathSeparator))
+            .filter(entry -> !entry.contains(part))
+            .collect(Collectors.joining(File.pathSeparator));
+    return interlock
+        .launch(Map.of(), Interlock.java(classPath, Main.class.getName(), "inspect", uri, "job"))
+        .await();
   }
 }

@@ -53,7 +53,7 @@ class ExecOnRedisTest {
     long firstToken = token(first);
     Run second = interlock.start(exec(HOLD, "--verbose"));
     second.err().await("waiting");
-    interlock.run(exec("true", "--wait", "0s")).assertFailed(75, "was not had");
+    interlock.run(exec("true", "--wait", "0s")).assertFailed(75, "could not acquire lock ");
     assertTrue(second.out().soFar().isEmpty());
     first.type("go");
     first.out().await("out");
@@ -131,9 +131,7 @@ class ExecOnRedisTest {
   void gives75WhenTheLockIsNotHadInTime() throws Exception {
     Run holder = interlock.start(exec(HOLD));
     token(holder);
-    interlock
-        .run(exec("echo in", "--wait", "300ms"))
-        .assertFailed(75, "was not had within 300 ms; it is held by ");
+    interlock.run(exec("echo in", "--wait", "300ms")).assertFailed(75, " within 300 ms: held by ");
     interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "/" + holder.pid() + "/");
     Result result = interlock.run("exec", uri + "&waitTimeout=300ms", name, "--", "echo", "in");
     result.assertFailed(75, name);
@@ -173,7 +171,7 @@ class ExecOnRedisTest {
     holder.out().await("ready");
     holder.signal("TERM");
     holder.out().await("ending");
-    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "was not had");
+    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "could not acquire lock ");
     holder.type("go");
     assertEquals(3, holder.await().exitCode());
     assertFree();
@@ -184,7 +182,7 @@ class ExecOnRedisTest {
     Run holder =
         interlock.start(exec("exec 3<&0; (setsid sh -c 'read go <&3; echo over' &); echo left"));
     holder.err().await("left processes");
-    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "was not had");
+    interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "could not acquire lock ");
     holder.type("go");
     assertEquals(0, holder.await().exitCode());
     assertFree();

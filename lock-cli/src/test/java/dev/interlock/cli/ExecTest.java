@@ -246,7 +246,7 @@ class ExecTest {
     assertEquals(
         """
         interlock: waiting for "job" at exec
-        interlock: got "job"
+        interlock: acquired "job"
         interlock: released "job\"\
         """,
         result.err());

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -21,7 +24,8 @@ class MainTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"backends", "exec", "inspect", "release", "tck", "compare"})
+  @ValueSource(
+      strings = {"backends", "exec", "inspect", "list", "release", "tck", "compare", "storm"})
   void everyCommandExplainsItself(String command) throws Exception {
     Result result = interlock.run(command, "--help").assertDone();
     assertTrue(result.out().startsWith("Usage: interlock " + command), result::out);
@@ -32,7 +36,7 @@ class MainTest {
   void helpListsTheCommandsAndTheExitCodes() throws Exception {
     String help = interlock.run("--help").assertDone().out();
     for (String expected :
-        new String[] {"backends", "exec", "inspect", "release", "tck", "compare", "69", "70"}) {
+        new String[] {"backends", "exec", "inspect", "list", "release", "tck", "compare", "69"}) {
       assertTrue(help.contains(expected), help);
     }
   }
@@ -47,7 +51,8 @@ class MainTest {
   void wrongUsageIsOneLineThatSaysWhatWouldBeRight() throws Exception {
     interlock
         .run()
-        .assertFailed(2, "say what to do: backends, exec, inspect, release, tck, compare or storm");
+        .assertFailed(
+            2, "say what to do: backends, exec, inspect, list, release, tck, compare or storm");
     interlock.run("exce").assertFailed(2, "exec");
     interlock
         .run("exec", "--wiat", "1s", "memory:x", "job", "--", "true")
@@ -71,6 +76,21 @@ class MainTest {
     interlock.run("inspect", "nosuch://host", "job").assertFailed(2, "memory:demo");
     interlock.run("inspect", "memory:x?trem=1s", "job").assertFailed(2, "trem");
     interlock.run("inspect", "no uri at all", "job").assertFailed(2, "scheme");
+  }
+
+  @Test
+  void theUriMayBeInTheEnvironmentOrInAFile(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("uri"), "memory:x?holder=me\n");
+    interlock.run("inspect", "file:" + file, "job").assertDone();
+    interlock
+        .run(Map.of("INTERLOCK_URI", "memory:x"), "exec", "env:INTERLOCK_URI", "job", "--", "true")
+        .assertDone();
+    interlock.run("inspect", "env:NO_SUCH", "job").assertFailed(2, "environment variable NO_SUCH");
+    interlock.run("inspect", "file:" + directory, "job").assertFailed(2, "cannot be read");
+    Files.writeString(file, "redis://:s3cret@h\nmemory:y");
+    Result two = interlock.run("inspect", "file:" + file, "job");
+    two.assertFailed(2, "must hold one line");
+    assertFalse(two.err().contains("s3cret"), two::err);
   }
 
   @Test

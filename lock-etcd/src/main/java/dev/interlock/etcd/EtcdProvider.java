@@ -5,26 +5,20 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 /**
  * An etcd cluster: {@code etcd://user:password@host:2379,host:2379}, or {@code etcds:} with TLS.
  *
  * <p>Name several members, so that one that is down does not keep the client from the others.
- * Parameters:
+ * {@link #parameters} lists the parameters; see also {@link EtcdSettings}.
  *
- * <ul>
- *   <li>{@code namespace}: see {@link EtcdSettings};
- *   <li>{@code caCert}: with TLS, a PEM file with the authorities to be trusted in place of the
- *       JVM's;
- *   <li>{@code clientCert}, {@code clientKey}: with TLS, PEM files with the certificate by which
- *       the client proves who it is, and its private key (PKCS #8, without a password).
- * </ul>
- *
- * <p>Opening takes half of the request time-out to get an answer, and if there is none the other
- * half to find out why. Only where a server is there, and slow, does it wait for longer: for two
- * more time-outs, and for up to ten as long as this process is still busy loading the driver.
+ * <p>Opening waits half of the request time-out for an answer. Without one it uses the other half
+ * to find out why. It waits longer only if a server is there and slow: two more time-outs, or up to
+ * ten while this process is still loading the driver.
  */
 public final class EtcdProvider implements LockProvider {
 
@@ -45,6 +39,11 @@ public final class EtcdProvider implements LockProvider {
   @Override
   public String example(String scheme) {
     return scheme + "://localhost:2379";
+  }
+
+  @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return EtcdUri.PARAMETERS;
   }
 
   @Override

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
@@ -12,8 +13,8 @@ import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
-import java.io.File;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -23,13 +24,38 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a URI says about a cluster, and the jetcd clients that follow from it. Nothing is connected
- * to here. Every reader refuses what is wrong with a {@link LockConfigurationException}.
+ * What a URI says about a cluster, and the jetcd clients that follow from it. Connects to nothing.
+ * Throws {@link LockConfigurationException} for what cannot work.
  */
 final class EtcdUri {
 
   private static final int PORT = 2379;
   private static final String TLS_SCHEME = "etcds";
+
+  private static final UriParameter<String> NAMESPACE =
+      UriParameter.text(
+          "namespace",
+          "interlock",
+          "What every key begins with, before a slash. Clients that share locks must share it.");
+
+  private static final UriParameter<Path> CA_CERT =
+      UriParameter.file(
+          "caCert",
+          "the JVM's authorities",
+          "With TLS: a PEM file with the authorities to trust in place of the JVM's.");
+
+  private static final UriParameter<Path> CLIENT_CERT =
+      UriParameter.file(
+          "clientCert", null, "With TLS: a PEM file with the client's own certificate.");
+
+  private static final UriParameter<Path> CLIENT_KEY =
+      UriParameter.file(
+          "clientKey",
+          null,
+          "With TLS: a PEM file with the private key of clientCert (PKCS #8, without a password).");
+
+  static final List<UriParameter<?>> PARAMETERS =
+      List.of(NAMESPACE, CA_CERT, CLIENT_CERT, CLIENT_KEY, LockUri.PASSWORD);
 
   private final LockUri uri;
   private final boolean tls;
@@ -42,22 +68,21 @@ final class EtcdUri {
     this.tls = uri.scheme().equals(TLS_SCHEME);
     this.endpoints = uri.endpoints(PORT);
     EtcdSettings.Builder settings = EtcdSettings.builder();
-    uri.text("namespace").ifPresent(settings::namespace);
+    uri.get(NAMESPACE).ifPresent(settings::namespace);
     this.settings = settings.build();
     this.ssl = tlsContext();
     if (!uri.path().isEmpty() && !uri.path().equals("/")) {
-      throw refused("there is no path; what keys begin with is said by namespace=…");
+      throw refused("takes no path; set the key prefix with ?namespace=");
     }
     if (uri.user().isPresent() != uri.password().isPresent()) {
       throw refused("user and password belong together; write user:password@host");
     }
-    uri.requireAllRead();
   }
 
   private @Nullable JdkSslContext tlsContext() {
-    Optional<String> authorities = uri.text("caCert");
-    Optional<String> certificate = uri.text("clientCert");
-    Optional<String> key = uri.text("clientKey");
+    Optional<Path> authorities = uri.get(CA_CERT);
+    Optional<Path> certificate = uri.get(CLIENT_CERT);
+    Optional<Path> key = uri.get(CLIENT_KEY);
     if (!tls) {
       if (authorities.isPresent() || certificate.isPresent() || key.isPresent()) {
         throw refused("caCert, clientCert and clientKey are for TLS; write " + TLS_SCHEME + "://");
@@ -71,10 +96,9 @@ final class EtcdUri {
     SslContextBuilder builder =
         GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK);
     try {
-      authorities.ifPresent(file -> builder.trustManager(readable("caCert", file)));
+      authorities.ifPresent(file -> builder.trustManager(file.toFile()));
       if (certificate.isPresent() && key.isPresent()) {
-        builder.keyManager(
-            readable("clientCert", certificate.get()), readable("clientKey", key.get()));
+        builder.keyManager(certificate.get().toFile(), key.get().toFile());
       }
       return (JdkSslContext) builder.build();
     } catch (SSLException | IllegalArgumentException e) {
@@ -85,14 +109,6 @@ final class EtcdUri {
               + e.getMessage(),
           e);
     }
-  }
-
-  private File readable(String parameter, String name) {
-    File file = new File(name);
-    if (!file.canRead()) {
-      throw refused(parameter + " must be a readable file, and \"" + name + "\" is not");
-    }
-    return file;
   }
 
   private LockConfigurationException refused(String why) {
@@ -118,9 +134,8 @@ final class EtcdUri {
   }
 
   /**
-   * Makes a client whose every request ends: on time, with its connection, or at once if there is
-   * none to be had. Requests that wait for a connection would be sent when nobody wants them any
-   * more.
+   * Makes a client whose requests all end: on time, or with their connection, or at once if there
+   * is no connection. A request that waited for a connection would be sent too late to be of use.
    */
   Client client(Duration requestTimeout) {
     ClientBuilder builder =
@@ -132,13 +147,13 @@ final class EtcdUri {
             .keepaliveTime(Duration.ofSeconds(10))
             .keepaliveTimeout(requestTimeout)
             .keepaliveWithoutCalls(false)
-            // For a login that has expired; anything else is repeated by whoever knows whether it
-            // may be.
+            // For a login that has expired. The callers repeat other requests, since they know
+            // which may be repeated.
             .retryMaxAttempts(1)
             .retryDelay(1)
             .retryMaxDelay(2)
             .retryChronoUnit(ChronoUnit.MILLIS)
-            // What the driver does with an answer does not block, and needs no thread of its own.
+            // The driver's work on an answer does not block, so it needs no thread of its own.
             .executorService(MoreExecutors.newDirectExecutorService())
             .interceptor(new RequestRules(requestTimeout));
     if (ssl != null) {

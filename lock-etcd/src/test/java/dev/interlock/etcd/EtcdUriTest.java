@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
 import org.junit.jupiter.api.Test;
@@ -25,18 +26,18 @@ class EtcdUriTest {
       delimiter = '|',
       value = {
         "etcd:                                   | a host is missing",
-        "etcd://a/path                           | there is no path",
+        "etcd://a/path                           | takes no path",
         "etcd://a?namespace=white%20space        | namespace must be",
         "etcd://a?name=x                         | unknown parameter name",
         "etcd://me@a                             | user and password belong together",
         "etcd://:secret@a                        | user and password belong together",
-        "etcd://a?caCert=x.pem                   | write etcds://",
+        "etcd://a?caCert=/etc/hostname           | write etcds://",
         "etcds://a?caCert=/no/such/file          | must be a readable file",
-        "etcds://a?clientCert=x.pem              | belong together",
+        "etcds://a?clientCert=/etc/hostname      | belong together",
       })
   void aUriThatCannotWorkIsRefusedWithWhatWouldBeRight(String uri, String message) {
     LockConfigurationException e =
-        assertThrows(LockConfigurationException.class, () -> new EtcdUri(LockUri.parse(uri)));
+        assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
     assertTrue(e.getMessage().contains(message), e::getMessage);
   }
 

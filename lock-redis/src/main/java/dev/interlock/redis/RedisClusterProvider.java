@@ -5,6 +5,8 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
+import java.util.List;
 import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -13,8 +15,8 @@ import redis.clients.jedis.HostAndPort;
  * A Redis Cluster: <code>redis-cluster://user:password@host1:6379,host2:6379</code>, or {@code
  * rediss-cluster:} with TLS. Some of the nodes are enough; the others are found through them.
  *
- * <p>Takes the parameters of {@link RedisProvider}. There is no path, as a cluster has one database
- * only.
+ * <p>Takes the parameters of {@link RedisProvider}. There is no path, because a cluster has one
+ * database only.
  */
 public final class RedisClusterProvider implements LockProvider {
 
@@ -37,12 +39,16 @@ public final class RedisClusterProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return RedisUri.PARAMETERS;
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     RedisUri redis = new RedisUri(uri, context.options().requestTimeout());
     Set<HostAndPort> nodes = redis.clusterNodes();
     redis.requireNoPath();
     DefaultJedisClientConfig config = redis.clientConfig(0);
-    redis.requireAllRead();
     return new Opening(
             RedisTopology.CLUSTER, Opening.endpoint(nodes), redis.tls(), redis.settings(), context)
         .on(

@@ -5,6 +5,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.util.List;
 import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -13,17 +14,8 @@ import redis.clients.jedis.HostAndPort;
 /**
  * One Redis server: <code>redis://user:password@host:6379/0</code>, or {@code rediss:} with TLS.
  *
- * <p>The path is the number of a database. Parameters of all Redis schemes:
- *
- * <ul>
- *   <li>{@code namespace}, {@code fenceRetention}, {@code waitReplicas}: see {@link RedisSettings};
- *   <li>{@code connectTimeout}: how long connecting may take; default: the request time-out;
- *   <li>{@code maxConnections}: per server, default 16; made when needed, and closed when they have
- *       not been used for a minute or so. One more, to any one of the servers, is there while
- *       somebody waits;
- *   <li>{@code caCert}: with TLS, a PEM file with the authorities to be trusted in place of the
- *       JVM's.
- * </ul>
+ * <p>The path is the number of a database. {@link #parameters} lists the parameters; {@link
+ * RedisSettings} explains some of them.
  */
 public final class RedisProvider implements LockProvider {
 
@@ -46,11 +38,15 @@ public final class RedisProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return RedisUri.PARAMETERS;
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     RedisUri redis = new RedisUri(uri, context.options().requestTimeout());
     HostAndPort server = redis.server();
     DefaultJedisClientConfig config = redis.clientConfig(redis.databaseInPath());
-    redis.requireAllRead();
     return new Opening(
             RedisTopology.SINGLE,
             Opening.endpoint(List.of(server)),

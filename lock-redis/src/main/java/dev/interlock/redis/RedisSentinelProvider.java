@@ -6,6 +6,8 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
+import java.util.List;
 import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -13,17 +15,13 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A master and its replicas, watched by Sentinel: <code>
+ * A primary and its replicas, watched by Sentinel: <code>
  * redis-sentinel://user:password@sentinel1:26379,sentinel2:26379/mymaster</code>, or {@code
  * rediss-sentinel:} with TLS to sentinels and servers alike.
  *
- * <p>The path is the name under which the sentinels know the master; user and password are those of
- * the master. Takes the parameters of {@link RedisProvider}, and:
- *
- * <ul>
- *   <li>{@code database}: the number of a database, default 0;
- *   <li>{@code sentinelUser}, {@code sentinelPassword}: for the sentinels themselves.
- * </ul>
+ * <p>The path is the name under which the sentinels know the primary; user and password are those
+ * of the primary. Takes the parameters of {@link RedisProvider}, and others for the database and
+ * for user and password at the sentinels.
  */
 public final class RedisSentinelProvider implements LockProvider {
 
@@ -46,43 +44,47 @@ public final class RedisSentinelProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return RedisUri.PARAMETERS_WITH_SENTINELS;
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     RedisUri redis = new RedisUri(uri, context.options().requestTimeout());
     Set<HostAndPort> sentinels = redis.sentinels();
-    String master = redis.masterInPath();
+    String primary = redis.primaryInPath();
     DefaultJedisClientConfig config = redis.clientConfig(redis.databaseParameter());
     DefaultJedisClientConfig sentinelConfig = redis.sentinelConfig();
-    redis.requireAllRead();
     Opening opening =
         new Opening(
             RedisTopology.SENTINEL,
-            Opening.endpoint(sentinels) + "/" + master,
+            Opening.endpoint(sentinels) + "/" + primary,
             redis.tls(),
             redis.settings(),
             context);
-    requireMaster(sentinels, master, sentinelConfig, opening.failures());
+    requirePrimary(sentinels, primary, sentinelConfig, opening.failures());
     return opening.on(
         () ->
             PooledNodes.of(
                 new SentinelMaster(
-                    new Sentinels(master, config, sentinels, sentinelConfig),
+                    new Sentinels(primary, config, sentinels, sentinelConfig),
                     address -> new LockPool(address, config, redis.poolConfig()))));
   }
 
   /**
-   * Asks the sentinels for the master. Jedis's provider does too, but of the reasons why none of
-   * them answers it tells no more than that.
+   * Asks the sentinels for the primary. Jedis's provider does so as well, but does not say why no
+   * sentinel answers.
    */
-  private static void requireMaster(
+  private static void requirePrimary(
       Set<HostAndPort> sentinels,
-      String master,
+      String primary,
       DefaultJedisClientConfig config,
       Failures failures) {
     JedisException problem = new JedisConnectionException("there are no sentinels");
     boolean unknown = false;
     for (HostAndPort sentinel : sentinels) {
       try {
-        if (Sentinels.ask(sentinel, master, config) != null) {
+        if (Sentinels.ask(sentinel, primary, config) != null) {
           return;
         }
         unknown = true;
@@ -91,7 +93,7 @@ public final class RedisSentinelProvider implements LockProvider {
       }
     }
     if (unknown) {
-      throw failures.wrong("the sentinels know no master of that name", null);
+      throw failures.wrong("the sentinels know no primary of that name", null);
     }
     throw failures.explainOpening(problem);
   }

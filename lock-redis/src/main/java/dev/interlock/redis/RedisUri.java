@@ -3,8 +3,11 @@ package dev.interlock.redis;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.redis.server.ServerUri;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -17,7 +20,41 @@ import redis.clients.jedis.HostAndPort;
 final class RedisUri {
 
   private static final int SENTINEL_PORT = 26379;
-  private static final int MAX_CONNECTIONS = 16;
+  private static final int DEFAULT_CONNECTIONS = 16;
+
+  private static final UriParameter<Integer> MAX_CONNECTIONS =
+      UriParameter.integer(
+          "maxConnections",
+          1,
+          10_000,
+          Integer.toString(DEFAULT_CONNECTIONS),
+          "The most connections to each server. They are made when needed, and closed when they"
+              + " have not been used for about a minute. While a thread waits there is one more.");
+
+  private static final UriParameter<Integer> WAIT_REPLICAS =
+      UriParameter.integer(
+          "waitReplicas",
+          0,
+          100,
+          "0",
+          "How many replicas must confirm a grant or renewal before it counts.");
+
+  private static final UriParameter<String> SENTINEL_USER =
+      UriParameter.text("sentinelUser", null, "The user at the sentinels.");
+
+  private static final UriParameter<String> SENTINEL_PASSWORD =
+      UriParameter.secret("sentinelPassword", "The password at the sentinels.");
+
+  /** What all schemes of this module take. */
+  static final List<UriParameter<?>> PARAMETERS =
+      Stream.concat(ServerUri.PARAMETERS.stream(), Stream.of(MAX_CONNECTIONS, WAIT_REPLICAS))
+          .toList();
+
+  /** What the schemes with sentinels take. */
+  static final List<UriParameter<?>> PARAMETERS_WITH_SENTINELS =
+      Stream.concat(
+              PARAMETERS.stream(), Stream.of(ServerUri.DATABASE, SENTINEL_USER, SENTINEL_PASSWORD))
+          .toList();
 
   private final LockUri uri;
   private final ServerUri servers;
@@ -28,11 +65,11 @@ final class RedisUri {
   RedisUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
     this.requestTimeout = requestTimeout;
-    this.maxConnections = uri.integer("maxConnections", 1, 10_000).orElse(MAX_CONNECTIONS);
+    this.maxConnections = uri.get(MAX_CONNECTIONS).orElse(DEFAULT_CONNECTIONS);
     RedisSettings.Builder settings = RedisSettings.builder();
-    uri.text("namespace").ifPresent(settings::namespace);
-    uri.duration("fenceRetention").ifPresent(settings::fenceRetention);
-    uri.integer("waitReplicas", 0, 100).ifPresent(settings::waitReplicas);
+    uri.get(ServerUri.NAMESPACE).ifPresent(settings::namespace);
+    uri.get(ServerUri.FENCE_RETENTION).ifPresent(settings::fenceRetention);
+    uri.get(WAIT_REPLICAS).ifPresent(settings::waitReplicas);
     this.settings = settings.build();
     this.servers = new ServerUri(uri, requestTimeout);
   }
@@ -43,11 +80,6 @@ final class RedisUri {
 
   boolean tls() {
     return servers.tls();
-  }
-
-  /** Refuses whatever has not been read. To be called after the last reader, before any I/O. */
-  void requireAllRead() {
-    uri.requireAllRead();
   }
 
   /** The one server of the URI. */
@@ -81,18 +113,18 @@ final class RedisUri {
     return servers.databaseParameter();
   }
 
-  /** The master's name that is the whole path. */
-  String masterInPath() {
-    String master = servers.pathWithoutSlash();
-    if (master.isBlank() || master.indexOf('/') >= 0) {
+  /** The name that sentinels have for a primary, which is the whole path. */
+  String primaryInPath() {
+    String name = servers.pathWithoutSlash();
+    if (name.isBlank() || name.indexOf('/') >= 0) {
       throw new LockConfigurationException(
           uri.scheme()
-              + " URI: the path must be the name under which the sentinels know the master, such"
+              + " URI: the path must be the name under which the sentinels know the primary, such"
               + " as "
               + uri.scheme()
               + "://host:26379/mymaster");
     }
-    return master;
+    return name;
   }
 
   void requireNoPath() {
@@ -111,8 +143,8 @@ final class RedisUri {
   DefaultJedisClientConfig sentinelConfig() {
     // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
     DefaultJedisClientConfig.Builder config = servers.connection().serverDefaultProtocol();
-    uri.text("sentinelUser").ifPresent(config::user);
-    uri.text("sentinelPassword").ifPresent(config::password);
+    uri.get(SENTINEL_USER).ifPresent(config::user);
+    uri.get(SENTINEL_PASSWORD).ifPresent(config::password);
     return config.build();
   }
 

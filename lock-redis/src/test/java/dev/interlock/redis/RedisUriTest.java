@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Fault;
+import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockProvider;
 import java.time.Duration;
@@ -40,10 +41,11 @@ class RedisUriTest {
         "redis://USER@nohost.invalid?namespace= | namespace must be",
         "redis://USER@nohost.invalid?fenceRetention=7 | not a duration",
         "redis://USER@nohost.invalid?fenceRetention=10ms | must be between 1 s and 3650 days",
-        "redis://USER@nohost.invalid?connectTimeout=0s | must be longer than 0",
+        "redis://USER@nohost.invalid?connectTimeout=0s | must be at least 1ms",
         "redis://USER@nohost.invalid?waitReplicas=-1 | from 0 to 100",
         "redis://USER@nohost.invalid?maxConnections=0 | from 1 to 10000",
         "redis://USER@nohost.invalid?caCert=/etc/hostname | write rediss://",
+        "redis://nohost.invalid?passwordEnv=NO_SUCH | no environment variable",
         "rediss://USER@nohost.invalid?caCert=/nowhere.pem | must be a readable file",
         "rediss://USER@nohost.invalid?caCert=/etc/hostname | must be a readable file",
         "redis:nohost | a host is missing",
@@ -58,7 +60,7 @@ class RedisUriTest {
     LockConfigurationException e =
         assertThrows(
             LockConfigurationException.class,
-            () -> Backends.open(uri.replace("USER", "me:" + SECRET)));
+            () -> LockClient.open(uri.replace("USER", "me:" + SECRET)));
     assertTrue(e.getMessage().contains(message), e::getMessage);
     assertFalse(e.toString().contains(SECRET), e::toString);
   }

@@ -1,16 +1,18 @@
 package dev.interlock.redlock;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.LockConfigurationException;
 import dev.interlock.redis.server.ServerUri;
 import dev.interlock.redlock.Cluster.Place;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -19,18 +21,45 @@ import redis.clients.jedis.HostAndPort;
  * Several independent Redis servers: <code>
  * redlock://user:password@host1:6379,host2:6379,host3:6379/0</code>, or {@code redlocks:} with TLS.
  *
- * <p>User, password, and the database that is the path, hold for all nodes. Parameters:
- *
- * <ul>
- *   <li>{@code namespace}, {@code fenceRetention}, {@code nodeTimeout}, {@code maxTtl}, {@code
- *       drift}, {@code durable}, {@code force}: see {@link RedlockSettings};
- *   <li>{@code connectTimeout}: how long connecting to a node may take; default: the time-out of a
- *       node;
- *   <li>{@code caCert}: with TLS, a PEM file with the authorities to be trusted in place of the
- *       JVM's.
- * </ul>
+ * <p>User, password, and the database in the path apply to all nodes. {@link #parameters} lists the
+ * parameters; {@link RedlockSettings} explains most of them.
  */
 public final class RedlockProvider implements LockProvider {
+
+  private static final UriParameter<Duration> NODE_TIMEOUT =
+      UriParameter.duration("nodeTimeout", "1s", "How long a node may take to answer.");
+
+  private static final UriParameter<Duration> MAX_TTL =
+      UriParameter.duration(
+          "maxTtl",
+          "1m",
+          "The longest TTL that clients may ask for, and how long a restarted node does not vote."
+              + " All clients must say the same.");
+
+  private static final UriParameter<Double> DRIFT =
+      UriParameter.of(
+          "drift",
+          "number from 0 to 0.5",
+          "0.01",
+          "The part of the TTL by which the clocks of nodes and client may differ in speed.",
+          RedlockProvider::number);
+
+  private static final UriParameter<Boolean> DURABLE =
+      UriParameter.flag(
+          "durable",
+          false,
+          "Whether every node writes each change to its disk before it answers, so that it may vote"
+              + " at once after a restart.");
+
+  private static final UriParameter<Boolean> FORCE =
+      UriParameter.flag(
+          "force", false, "Whether to accept fewer than three nodes, or an even number.");
+
+  private static final List<UriParameter<?>> PARAMETERS =
+      Stream.concat(
+              ServerUri.PARAMETERS.stream(),
+              Stream.of(NODE_TIMEOUT, MAX_TTL, DRIFT, DURABLE, FORCE))
+          .toList();
 
   /** Does nothing. */
   public RedlockProvider() {}
@@ -51,15 +80,20 @@ public final class RedlockProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return PARAMETERS;
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     RedlockSettings.Builder builder = RedlockSettings.builder();
-    uri.text("namespace").ifPresent(builder::namespace);
-    uri.duration("fenceRetention").ifPresent(builder::fenceRetention);
-    uri.duration("nodeTimeout").ifPresent(builder::nodeTimeout);
-    uri.duration("maxTtl").ifPresent(builder::maxTtl);
-    uri.text("drift").ifPresent(drift -> builder.drift(number(uri, drift)));
-    uri.flag("durable").ifPresent(builder::durable);
-    uri.flag("force").ifPresent(builder::force);
+    uri.get(ServerUri.NAMESPACE).ifPresent(builder::namespace);
+    uri.get(ServerUri.FENCE_RETENTION).ifPresent(builder::fenceRetention);
+    uri.get(NODE_TIMEOUT).ifPresent(builder::nodeTimeout);
+    uri.get(MAX_TTL).ifPresent(builder::maxTtl);
+    uri.get(DRIFT).ifPresent(builder::drift);
+    uri.get(DURABLE).ifPresent(builder::durable);
+    uri.get(FORCE).ifPresent(builder::force);
     RedlockSettings settings = builder.build();
     ServerUri servers = new ServerUri(uri, settings.nodeTimeout());
     DefaultJedisClientConfig config = servers.clientConfig(servers.databaseInPath());
@@ -69,20 +103,14 @@ public final class RedlockProvider implements LockProvider {
       places.add(
           new Place(address.toString(), servers.tls(), () -> new Connection(address, config)));
     }
-    uri.requireAllRead();
     return Opening.backend(places, settings, context);
   }
 
-  private static double number(LockUri uri, String text) {
+  private static double number(String text) {
     try {
       return Double.parseDouble(text);
     } catch (NumberFormatException e) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: parameter drift must be a number such as 0.01, not \""
-              + text
-              + "\"",
-          e);
+      throw new IllegalArgumentException("must be a number such as 0.01, not \"" + text + "\"", e);
     }
   }
 }

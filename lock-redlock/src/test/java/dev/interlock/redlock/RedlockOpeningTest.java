@@ -90,7 +90,7 @@ class RedlockOpeningTest {
         "redlock://a,b,c?nodeTimeout=2m  | nodeTimeout",
         "redlock://a,b,c?durable=perhaps | durable",
         "redlock://a,b,c?quorum=1        | unknown parameter quorum",
-        "redlock://a,b,c?caCert=x.pem    | redlocks://",
+        "redlock://a,b,c?caCert=/etc/hostname | redlocks://",
         "redlock://a,b,c/mymaster        | database",
         "redlock:                        | host"
       })

@@ -7,7 +7,9 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFramework;
@@ -18,23 +20,9 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
  * zookeeper://user:password@host1:2181,host2:2181,host3:2181/chroot</code>.
  *
  * <p>User and password are for the digest scheme. With them, with a client certificate, or where
- * SASL is configured for the JVM, the locks that are made are for that user alone. The path is the
- * node of a chroot, which must exist. Parameters:
- *
- * <ul>
- *   <li>{@code sessionTimeout}: after how long without hearing of this client the servers give up
- *       its locks; default: the client's TTL. The servers have their own limits, and the lease
- *       tells what came of it;
- *   <li>{@code otherPassword}: a second password of the user, while passwords are being changed:
- *       the client is then both, and so are the locks that it makes;
- *   <li>{@code access}: {@code creator}, the default, or {@code anyone}: then the locks are for
- *       everybody who can connect, also where the client has a user, a certificate or SASL. Clients
- *       with different certificates that share locks need it;
- *   <li>{@code namespace}, {@code tickTime}: see {@link ZooKeeperSettings};
- *   <li>{@code tls}: {@code true} for encrypted connections; then {@code caCert}, a PEM file with
- *       the authorities to be trusted in place of the JVM's, and {@code clientCert}, a PEM file
- *       with the client's own key and certificates, which servers ask for by default.
- * </ul>
+ * SASL is configured for the JVM, only that user may use the locks that the client makes; the
+ * parameter {@code access} changes that. The path is the node of a chroot, which must exist. {@link
+ * #parameters} lists the parameters; see also {@link ZooKeeperSettings}.
  */
 public final class ZooKeeperProvider implements LockProvider {
 
@@ -59,9 +47,13 @@ public final class ZooKeeperProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return ZooKeeperUri.PARAMETERS;
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     ZooKeeperUri zookeeper = new ZooKeeperUri(uri);
-    uri.requireAllRead();
     Duration requestTimeout = context.options().requestTimeout();
     Duration sessionTimeout = zookeeper.sessionTimeout(context.options().ttl());
     FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());

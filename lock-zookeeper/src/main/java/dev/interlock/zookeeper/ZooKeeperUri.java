@@ -3,8 +3,7 @@ package dev.interlock.zookeeper;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.LockUri.Endpoint;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
+import dev.interlock.spi.UriParameter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -18,20 +17,83 @@ import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.common.X509Util;
 
 /**
- * What a URI says about an ensemble and how to reach it. Nothing is connected to here. What is
- * wrong is refused with a {@link LockConfigurationException}.
+ * What a URI says about an ensemble and how to reach it. Connects to nothing. Throws {@link
+ * LockConfigurationException} for what cannot work.
  */
 final class ZooKeeperUri {
 
   private static final int ZOOKEEPER_PORT = 2181;
+
+  private static final UriParameter<String> NAMESPACE =
+      UriParameter.text(
+          "namespace",
+          "interlock",
+          "The node below which the locks are. Clients that share locks must share it.");
+
+  private static final UriParameter<Duration> SESSION_TIMEOUT =
+      UriParameter.duration(
+          "sessionTimeout",
+          "the TTL",
+          "How long the servers keep the locks of a client that they do not hear of. They have"
+              + " limits of their own; Lease.effectiveTtl() tells the result.");
+
+  private static final UriParameter<Duration> TICK_TIME =
+      UriParameter.duration(
+          "tickTime",
+          "2s",
+          "The servers' tickTime, which they do not tell. At least half of what it is.");
+
+  private static final UriParameter<Boolean> FOR_ANYONE =
+      UriParameter.of(
+          "access",
+          "creator or anyone",
+          "creator",
+          "Who may use the locks that a client with a user, certificate or SASL makes: that user"
+              + " alone, or everybody who can connect. Clients with different certificates that"
+              + " share locks need anyone.",
+          ZooKeeperUri::isAnyone);
+
+  private static final UriParameter<String> OTHER_PASSWORD =
+      UriParameter.secret(
+          "otherPassword",
+          "A second password of the user, while passwords are being changed: the client and its"
+              + " locks are then both users.");
+
+  private static final UriParameter<Boolean> TLS =
+      UriParameter.flag("tls", false, "Whether connections are encrypted.");
+
+  private static final UriParameter<Path> CA_CERT =
+      UriParameter.file(
+          "caCert",
+          "the JVM's authorities",
+          "With TLS: a PEM file with the authorities to trust in place of the JVM's.");
+
+  private static final UriParameter<Path> CLIENT_CERT =
+      UriParameter.file(
+          "clientCert",
+          null,
+          "With TLS: a PEM file with the client's own key and certificates, which servers ask for"
+              + " by default.");
+
+  static final List<UriParameter<?>> PARAMETERS =
+      List.of(
+          NAMESPACE,
+          SESSION_TIMEOUT,
+          TICK_TIME,
+          FOR_ANYONE,
+          TLS,
+          CA_CERT,
+          CLIENT_CERT,
+          LockUri.PASSWORD,
+          OTHER_PASSWORD);
 
   private final LockUri uri;
   private final List<Endpoint> servers;
   private final String chroot;
   private final Optional<Duration> sessionTimeout;
   private final boolean tls;
-  private final Optional<String> caCert;
-  private final Optional<String> clientCert;
+  private final Optional<Path> caCert;
+  private final Optional<Path> clientCert;
   private final Optional<String> otherPassword;
   private final boolean forAnyone;
   private final ZooKeeperSettings settings;
@@ -40,15 +102,15 @@ final class ZooKeeperUri {
     this.uri = uri;
     this.servers = uri.endpoints(ZOOKEEPER_PORT);
     this.chroot = checkedChroot(uri.path());
-    this.sessionTimeout = uri.duration("sessionTimeout");
-    this.tls = uri.flag("tls").orElse(false);
-    this.caCert = uri.text("caCert").map(file -> readable("caCert", file));
-    this.clientCert = uri.text("clientCert").map(file -> readable("clientCert", file));
-    this.otherPassword = uri.text("otherPassword");
-    this.forAnyone = uri.text("access").map(this::isAnyone).orElse(false);
+    this.sessionTimeout = uri.get(SESSION_TIMEOUT);
+    this.tls = uri.get(TLS).orElse(false);
+    this.caCert = uri.get(CA_CERT);
+    this.clientCert = uri.get(CLIENT_CERT);
+    this.otherPassword = uri.get(OTHER_PASSWORD);
+    this.forAnyone = uri.get(FOR_ANYONE).orElse(false);
     ZooKeeperSettings.Builder settings = ZooKeeperSettings.builder();
-    uri.text("namespace").ifPresent(settings::namespace);
-    uri.duration("tickTime").ifPresent(settings::tickTime);
+    uri.get(NAMESPACE).ifPresent(settings::namespace);
+    uri.get(TICK_TIME).ifPresent(settings::tickTime);
     this.settings = settings.build();
     if (!tls && (caCert.isPresent() || clientCert.isPresent())) {
       throw wrong("caCert and clientCert are for TLS; add tls=true");
@@ -60,15 +122,10 @@ final class ZooKeeperUri {
       throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
     if (otherPassword.filter(String::isEmpty).isPresent()) {
-      // Whoever knows the user's name could do with the locks what the user can.
+      // Anybody who knows the user's name could then do to the locks what the user can.
       throw wrong("otherPassword is empty; leave it out when there is no second password");
     }
     requireLongEnough();
-  }
-
-  /** Refuses whatever has not been read. */
-  void requireAllRead() {
-    uri.requireAllRead();
   }
 
   ZooKeeperSettings settings() {
@@ -97,12 +154,12 @@ final class ZooKeeperUri {
         .toList();
   }
 
-  /** Whether the locks that are made are for whoever the servers take us for, and nobody else. */
+  /** Whether only the user that the servers see in this client may use the locks that it makes. */
   boolean isForUserAlone() {
     return !forAnyone && (uri.user().isPresent() || hasCertificate() || isSaslConfigured());
   }
 
-  /** Whether the URI gives one, or a system property of the driver's. */
+  /** Whether the URI, or a system property of the driver, gives a client certificate. */
   private boolean hasCertificate() {
     ZKClientConfig config = clientConfig(Duration.ofSeconds(1));
     try (X509Util names = new ClientX509Util()) {
@@ -111,7 +168,7 @@ final class ZooKeeperUri {
     }
   }
 
-  /** As the driver looks for it. */
+  /** Whether the driver would log in by SASL; it looks for the same configuration. */
   private static boolean isSaslConfigured() {
     ZKClientConfig config = new ZKClientConfig();
     if (!config.isSaslClientEnabled()) {
@@ -128,8 +185,8 @@ final class ZooKeeperUri {
   }
 
   /**
-   * The session time-out to ask the servers for: by default the client's TTL, so that its locks are
-   * given up when their TTL is over and no later.
+   * The session time-out to ask the servers for: by default the client's TTL, so that the servers
+   * drop its locks when their TTL is over and no later.
    */
   Duration sessionTimeout(Duration ttl) {
     Duration shortest = shortestSession();
@@ -151,7 +208,7 @@ final class ZooKeeperUri {
 
   ZKClientConfig clientConfig(Duration requestTimeout) {
     ZKClientConfig config = new ZKClientConfig();
-    // Also bounds how long the driver says good-bye.
+    // Also bounds how long the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
     if (tls) {
@@ -162,12 +219,12 @@ final class ZooKeeperUri {
       try (X509Util names = new ClientX509Util()) {
         caCert.ifPresent(
             file -> {
-              config.setProperty(names.getSslTruststoreLocationProperty(), file);
+              config.setProperty(names.getSslTruststoreLocationProperty(), file.toString());
               config.setProperty(names.getSslTruststoreTypeProperty(), "PEM");
             });
         clientCert.ifPresent(
             file -> {
-              config.setProperty(names.getSslKeystoreLocationProperty(), file);
+              config.setProperty(names.getSslKeystoreLocationProperty(), file.toString());
               config.setProperty(names.getSslKeystoreTypeProperty(), "PEM");
             });
       }
@@ -187,23 +244,12 @@ final class ZooKeeperUri {
     return path;
   }
 
-  private boolean isAnyone(String access) {
+  private static boolean isAnyone(String access) {
     return switch (access) {
       case "anyone" -> true;
       case "creator" -> false;
-      default -> throw wrong("access must be creator or anyone");
+      default -> throw new IllegalArgumentException("must be creator or anyone");
     };
-  }
-
-  private String readable(String parameter, String file) {
-    try {
-      if (Files.isReadable(Path.of(file))) {
-        return file;
-      }
-    } catch (InvalidPathException e) {
-      // As if it were not there.
-    }
-    throw wrong("the file of " + parameter + ", \"" + file + "\", cannot be read");
   }
 
   private LockConfigurationException wrong(String problem) {

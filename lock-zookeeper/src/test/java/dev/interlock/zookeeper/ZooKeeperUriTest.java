@@ -37,12 +37,12 @@ class ZooKeeperUriTest {
         "zookeeper://h?namespace=zookeeper | namespace must be",
         "zookeeper://h?caCert=/etc/hostname | add tls=true",
         "zookeeper://h?tls=yes | must be true or false",
-        "zookeeper://h?tls=true&caCert=/no/such/file | cannot be read",
+        "zookeeper://h?tls=true&caCert=/no/such/file | must be a readable file",
         "zookeeper://user@h | user and password come together",
         "zookeeper://:pass@h | user and password come together",
         "zookeeper://h?otherPassword=pass%40 | a second password of a user",
         "zookeeper://user:secret@h?otherPassword= | otherPassword is empty",
-        "zookeeper://h?access=all | access must be creator or anyone",
+        "zookeeper://h?access=all | access: must be creator or anyone",
         "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",
       })
   void aUriThatCannotWorkIsRefusedWithWhatIsWrong(String uri, String message) {

@@ -1,6 +1,7 @@
 package dev.interlock.cli.extra;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.FailureModel;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
@@ -9,19 +10,22 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.Set;
 
-/** The {@code tiny:} backend: every attempt is granted, and it can nothing that it need not. */
+/** The {@code tiny:} backend: grants every attempt, and always lists the same two locks. */
 public final class TinyProvider implements LockProvider {
   private static final BackendInfo INFO =
       new BackendInfo(
           "tiny",
           "grants everything",
-          Set.of(),
+          Set.of(Capability.LIST),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder().build());
@@ -72,6 +76,17 @@ public final class TinyProvider implements LockProvider {
       @Override
       public LockState inspect(String name, Deadline deadline) {
         return LockState.free(name);
+      }
+
+      @Override
+      public LockPage list(String prefix, String cursor, int limit, Deadline deadline) {
+        LockState state =
+            cursor == null
+                ? LockState.held(
+                        prefix + "/b\u001b", "me", 7L, Duration.ofSeconds(90), List.of("you"))
+                    .withHeldSince(Instant.EPOCH)
+                : LockState.held(prefix + "/a", null, null, null, List.of());
+        return new LockPage(List.of(state), cursor == null ? "more" : null);
       }
 
       @Override

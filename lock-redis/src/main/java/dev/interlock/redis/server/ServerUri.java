@@ -2,12 +2,12 @@ package dev.interlock.redis.server;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -17,6 +17,7 @@ import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -35,13 +36,48 @@ public final class ServerUri {
   /** Where a Redis listens unless told otherwise. */
   public static final int REDIS_PORT = 6379;
 
+  /** What keys and channels begin with. */
+  public static final UriParameter<String> NAMESPACE =
+      UriParameter.text(
+          "namespace",
+          "interlock",
+          "What every key and channel begins with, before a colon. Clients that share locks must"
+              + " share it.");
+
+  /** How long the servers remember the last token of a name. */
+  public static final UriParameter<Duration> FENCE_RETENTION =
+      UriParameter.duration(
+          "fenceRetention",
+          "1h",
+          "How long the last fencing token of a name is remembered after its last lease.");
+
+  private static final UriParameter<Duration> CONNECT_TIMEOUT =
+      UriParameter.duration(
+          "connectTimeout",
+          "the time-out of a request",
+          "How long connecting to a server may take.");
+
+  private static final UriParameter<Path> CA_CERT =
+      UriParameter.file(
+          "caCert",
+          "the JVM's authorities",
+          "With TLS: a PEM file with the authorities to trust in place of the JVM's.");
+
+  /** What {@link #ServerUri} and the constants above read, apart from {@link #DATABASE}. */
+  public static final List<UriParameter<?>> PARAMETERS =
+      List.of(NAMESPACE, FENCE_RETENTION, CONNECT_TIMEOUT, CA_CERT, LockUri.PASSWORD);
+
   private static final int LAST_DATABASE = 1_000_000;
+
+  /** The database, where it is not the path. */
+  public static final UriParameter<Integer> DATABASE =
+      UriParameter.integer("database", 0, LAST_DATABASE, "0", "The number of the database.");
 
   private final LockUri uri;
   private final boolean tls;
   private final Duration requestTimeout;
   private final Duration connectTimeout;
-  private final @Nullable String caCert;
+  private final @Nullable Path caCert;
 
   /**
    * Reads what concerns connections.
@@ -53,8 +89,8 @@ public final class ServerUri {
     this.uri = uri;
     this.tls = uri.scheme().matches("redis(s|s-.*)|redlocks");
     this.requestTimeout = requestTimeout;
-    this.connectTimeout = uri.duration("connectTimeout").orElse(requestTimeout);
-    this.caCert = uri.text("caCert").orElse(null);
+    this.connectTimeout = uri.get(CONNECT_TIMEOUT).orElse(requestTimeout);
+    this.caCert = uri.get(CA_CERT).orElse(null);
     if (caCert != null && !tls) {
       throw new LockConfigurationException(
           uri.scheme()
@@ -122,7 +158,7 @@ public final class ServerUri {
    * @return its number; 0 if there is none
    */
   public int databaseParameter() {
-    return uri.integer("database", 0, LAST_DATABASE).orElse(0);
+    return uri.get(DATABASE).orElse(0);
   }
 
   /**
@@ -171,8 +207,8 @@ public final class ServerUri {
     return (int) Math.min(Integer.MAX_VALUE, Math.max(1, duration.toMillis()));
   }
 
-  private SslOptions trusting(String file) {
-    try (InputStream pem = Files.newInputStream(Path.of(file))) {
+  private SslOptions trusting(Path file) {
+    try (InputStream pem = Files.newInputStream(file)) {
       // Jedis takes a trust store in stored form only.
       KeyStore store = KeyStore.getInstance("JKS");
       store.load(null, null);
@@ -190,7 +226,7 @@ public final class ServerUri {
           .trustStoreType("JKS")
           .truststore(() -> new ByteArrayInputStream(bytes), null)
           .build();
-    } catch (IOException | GeneralSecurityException | InvalidPathException e) {
+    } catch (IOException | GeneralSecurityException e) {
       throw new LockConfigurationException(
           uri.scheme()
               + " URI: caCert must be a readable file with X.509 certificates in PEM form, and \""

@@ -8,6 +8,8 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.LockUri.Endpoint;
+import dev.interlock.spi.UriParameter;
+import java.util.List;
 import java.util.Set;
 
 /** Serves {@code postgresql://user:password@host:5432/database}. */
@@ -29,9 +31,13 @@ public final class PostgresProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return List.of(LockUri.PASSWORD);
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     Endpoint server = uri.endpoints(5432).get(0);
-    uri.requireAllRead();
 
     long timeoutMillis = Math.max(250, context.options().requestTimeout().toMillis() / 2);
     String database = uri.path().isEmpty() ? "/postgres" : uri.path();

@@ -7,6 +7,8 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -34,6 +36,13 @@ public final class CarelessProvider implements LockProvider {
   }
 
   @Override
+  public List<UriParameter<?>> parameters(String scheme) {
+    return scheme.equals("careless")
+        ? List.of(UriParameter.text("noSuchParameter", null, "Is never read."))
+        : List.of();
+  }
+
+  @Override
   public LockBackend open(LockUri uri, BackendContext context) {
     if (uri.scheme().equals("talkative")) {
       if (uri.password().isPresent()) {
@@ -41,8 +50,6 @@ public final class CarelessProvider implements LockProvider {
             "nobody is let in with the password " + uri.password().get());
       }
       uri.endpoints(1);
-    } else {
-      var unused = uri.text("noSuchParameter");
     }
     return memory.open(LockUri.parse("memory:" + uri.scheme()), context);
   }

@@ -1,0 +1,97 @@
+package dev.interlock.spi;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/** The parameters that URIs of every backend take: each sets one of the client's options. */
+public final class ClientParameters {
+
+  private record Setting<T>(
+      UriParameter<T> parameter, BiFunction<LockOptions.Builder, T, LockOptions.Builder> setter) {
+
+    void apply(LockUri uri, LockOptions.Builder options) {
+      uri.get(parameter)
+          .ifPresent(
+              value -> {
+                try {
+                  var unused = setter.apply(options, value);
+                } catch (IllegalArgumentException e) {
+                  throw new LockConfigurationException(uri.scheme() + " URI: " + e.getMessage(), e);
+                }
+              });
+    }
+  }
+
+  /** How long the store keeps a lock whose holder it does not hear of. */
+  public static final UriParameter<Duration> TTL =
+      UriParameter.duration(
+          "ttl", "30s", "How long the store keeps a lock whose holder it does not hear of.");
+
+  private static final List<Setting<?>> SETTINGS =
+      List.of(
+          new Setting<>(TTL, LockOptions.Builder::ttl),
+          new Setting<>(
+              UriParameter.flag("autoRenew", true, "Whether leases are renewed in the background."),
+              LockOptions.Builder::autoRenew),
+          duration(
+              "maxHold",
+              null,
+              "How long a lease may be held at most, all renewals included.",
+              LockOptions.Builder::maxHold),
+          duration(
+              "requestTimeout",
+              "2s",
+              "How long a single request to the store may take.",
+              LockOptions.Builder::requestTimeout),
+          duration(
+              "waitTimeout",
+              null,
+              "How long acquire() waits for another holder before it throws.",
+              LockOptions.Builder::waitTimeout),
+          duration(
+              "outageTimeout",
+              "the TTL",
+              "How long the store may be unavailable before acquire() throws.",
+              LockOptions.Builder::outageTimeout),
+          duration(
+              "pollInterval",
+              "1s",
+              "How long a waiter relies on notifications before it looks at the lock again.",
+              LockOptions.Builder::pollInterval),
+          new Setting<>(
+              UriParameter.text("holder", "host/process/thread", "The label that inspect shows."),
+              LockOptions.Builder::holder));
+
+  private ClientParameters() {}
+
+  private static Setting<Duration> duration(
+      String name,
+      @Nullable String defaultValue,
+      String meaning,
+      BiFunction<LockOptions.Builder, Duration, LockOptions.Builder> setter) {
+    return new Setting<>(UriParameter.duration(name, defaultValue, meaning), setter);
+  }
+
+  /** {@return the parameters} */
+  public static List<UriParameter<?>> all() {
+    return SETTINGS.stream().<UriParameter<?>>map(Setting::parameter).toList();
+  }
+
+  /**
+   * Returns the options with those replaced that the URI gives.
+   *
+   * @param options the options
+   * @param uri the URI
+   * @return the client's options
+   * @throws LockConfigurationException if a value is not allowed
+   */
+  public static LockOptions apply(LockOptions options, LockUri uri) {
+    LockOptions.Builder builder = options.toBuilder();
+    SETTINGS.forEach(setting -> setting.apply(uri, builder));
+    return builder.build();
+  }
+}

@@ -1,0 +1,115 @@
+package dev.interlock.spi;
+
+import com.google.common.base.Throwables;
+import dev.interlock.LockConfigurationException;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The backends on the class path or module path: those of the thread's context class loader and
+ * those of this library's own. A provider that cannot be loaded, for instance because its driver is
+ * missing, does not keep others from working.
+ */
+public final class LockProviders {
+
+  // Clients begin with the scheme; which dependency serves it they have to be told.
+  private static final Pattern KNOWN =
+      Pattern.compile("(redis|redlock|etcd|zookeeper)s?(?:-cluster|-sentinel)?");
+
+  private final List<LockProvider> providers = new ArrayList<>();
+  private final TreeSet<String> problems = new TreeSet<>();
+
+  private LockProviders() {}
+
+  /** {@return the backends that are there now} */
+  public static LockProviders find() {
+    LockProviders found = new LockProviders();
+    found.addAll(ServiceLoader.load(LockProvider.class));
+    found.addAll(ServiceLoader.load(LockProvider.class, LockProviders.class.getClassLoader()));
+    return found;
+  }
+
+  private void addAll(ServiceLoader<LockProvider> loader) {
+    Iterator<LockProvider> iterator = loader.iterator();
+    while (true) {
+      try {
+        if (!iterator.hasNext()) {
+          return;
+        }
+        LockProvider provider = iterator.next();
+        if (providers.stream().noneMatch(other -> other.getClass() == provider.getClass())) {
+          providers.add(provider);
+        }
+      } catch (ServiceConfigurationError | LinkageError e) { // the iterator goes on after it
+        problems.add(reason(e));
+      }
+    }
+  }
+
+  private static String reason(Throwable failure) {
+    String message =
+        String.valueOf(failure.getMessage()).replace(LockProvider.class.getName() + ": ", "");
+    Throwable root = Throwables.getRootCause(failure);
+    if (root instanceof NoClassDefFoundError || root instanceof ClassNotFoundException) {
+      String missing =
+          "the class " + String.valueOf(root.getMessage()).replace('/', '.') + " is missing";
+      return root == failure ? missing : message + ": " + missing;
+    }
+    return root == failure ? message : message + ": " + root;
+  }
+
+  /** {@return the providers that can be used} */
+  public List<LockProvider> usable() {
+    return List.copyOf(providers);
+  }
+
+  /** {@return a line for each provider that cannot be loaded: which, and why} */
+  public List<String> problems() {
+    return List.copyOf(problems);
+  }
+
+  /**
+   * Returns the provider that serves a scheme.
+   *
+   * @param scheme the scheme, in lower case
+   * @return the provider
+   * @throws LockConfigurationException if there is none; says what to add, which there are, and
+   *     which cannot be loaded
+   */
+  public LockProvider serving(String scheme) {
+    return providers.stream()
+        .filter(provider -> provider.schemes().contains(scheme))
+        .findFirst()
+        .orElseThrow(() -> unserved(scheme));
+  }
+
+  private LockConfigurationException unserved(String scheme) {
+    String broken =
+        problems.isEmpty()
+            ? ""
+            : "these providers cannot be loaded: " + String.join("; ", problems) + "; otherwise ";
+    String examples =
+        providers.stream()
+            .flatMap(provider -> provider.schemes().stream().map(provider::example))
+            .sorted()
+            .collect(Collectors.joining(", "));
+    return new LockConfigurationException(
+        String.format(
+            "no lock backend serves %s: URIs; %s%s. Those found take %s",
+            scheme, broken, advice(scheme), examples));
+  }
+
+  private static String advice(String scheme) {
+    Matcher known = KNOWN.matcher(scheme);
+    return known.matches()
+        ? "add the dependency dev.interlock:lock-" + known.group(1)
+        : "correct the scheme, or add the backend's jar";
+  }
+}

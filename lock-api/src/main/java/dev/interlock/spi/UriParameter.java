@@ -1,0 +1,264 @@
+package dev.interlock.spi;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A parameter in the query of lock URIs, such as {@code ttl} in {@code redis://host?ttl=10s}.
+ * Declared once as a constant, listed by {@link LockProvider#parameters}, and read by {@link
+ * LockUri#get}. Messages, {@code interlock backends} and the reference of parameters follow from
+ * the declaration. Immutable.
+ *
+ * <pre>{@code
+ * static final UriParameter<Duration> CONNECT_TIMEOUT =
+ *     UriParameter.duration("connectTimeout", "2s", "How long connecting may take.");
+ *
+ * Duration timeout = uri.get(CONNECT_TIMEOUT).orElse(Duration.ofSeconds(2));
+ * }</pre>
+ *
+ * @param <T> the type of the value
+ */
+public final class UriParameter<T> {
+
+  private static final String FILE = "File";
+  private static final String VARIABLE = "Env";
+
+  /** Reads the value that is given under one of the names. */
+  private interface Reader<T> {
+    T read(String name, String text);
+  }
+
+  private final List<String> names;
+  private final String form;
+  private final @Nullable String defaultValue;
+  private final String meaning;
+  private final Reader<T> reader;
+
+  private UriParameter(
+      List<String> names,
+      String form,
+      @Nullable String defaultValue,
+      String meaning,
+      Reader<T> reader) {
+    this.names = List.copyOf(names);
+    this.form = form;
+    this.defaultValue = defaultValue;
+    this.meaning = meaning;
+    this.reader = reader;
+  }
+
+  /**
+   * Declares a parameter of any type.
+   *
+   * @param <T> the type of the value
+   * @param name the parameter's name; one that contains {@code password} or the like is hidden by
+   *     {@link LockUri#redact}
+   * @param form how values are written, for people, such as {@code creator or anyone}
+   * @param defaultValue what holds if the parameter is not given, for people; null if there is
+   *     nothing then
+   * @param meaning what it is for, as a sentence
+   * @param parser makes the value of the text; throws {@link IllegalArgumentException} with a
+   *     message that says what would be right
+   * @return the parameter
+   */
+  public static <T> UriParameter<T> of(
+      String name,
+      String form,
+      @Nullable String defaultValue,
+      String meaning,
+      Function<String, T> parser) {
+    return new UriParameter<>(
+        List.of(name), form, defaultValue, meaning, (given, text) -> parser.apply(text));
+  }
+
+  /**
+   * Declares a parameter whose values are any text.
+   *
+   * @param name the parameter's name
+   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<String> text(
+      String name, @Nullable String defaultValue, String meaning) {
+    return of(name, "text", defaultValue, meaning, text -> text);
+  }
+
+  /**
+   * Declares a parameter whose values are durations of at least 1 ms; see {@link DurationSyntax}.
+   *
+   * @param name the parameter's name
+   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<Duration> duration(
+      String name, @Nullable String defaultValue, String meaning) {
+    return of(
+        name,
+        "duration",
+        defaultValue,
+        meaning,
+        text -> {
+          Duration duration = DurationSyntax.parse(text);
+          if (duration.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException("must be at least 1ms, not \"" + text + "\"");
+          }
+          return duration;
+        });
+  }
+
+  /**
+   * Declares a parameter whose values are whole numbers.
+   *
+   * @param name the parameter's name
+   * @param min the least value allowed
+   * @param max the greatest value allowed
+   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<Integer> integer(
+      String name, int min, int max, @Nullable String defaultValue, String meaning) {
+    return of(
+        name,
+        "number from " + min + " to " + max,
+        defaultValue,
+        meaning,
+        text -> {
+          long value = text.matches("-?\\d{1,10}") ? Long.parseLong(text) : Long.MIN_VALUE;
+          if (value < min || value > max) {
+            throw new IllegalArgumentException(
+                String.format("must be a whole number from %d to %d, not \"%s\"", min, max, text));
+          }
+          return (int) value;
+        });
+  }
+
+  /**
+   * Declares a parameter whose values are {@code true} and {@code false}.
+   *
+   * @param name the parameter's name
+   * @param defaultValue what holds if it is not given
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<Boolean> flag(String name, boolean defaultValue, String meaning) {
+    return of(
+        name,
+        "true or false",
+        Boolean.toString(defaultValue),
+        meaning,
+        text ->
+            switch (text) {
+              case "true" -> true;
+              case "false" -> false;
+              default ->
+                  throw new IllegalArgumentException("must be true or false, not \"" + text + "\"");
+            });
+  }
+
+  /**
+   * Declares a parameter whose values are the names of readable files.
+   *
+   * @param name the parameter's name
+   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<Path> file(
+      String name, @Nullable String defaultValue, String meaning) {
+    return of(name, "file", defaultValue, meaning, UriParameter::readable);
+  }
+
+  /**
+   * Declares a parameter whose value is a secret. Besides the secret itself ({@code NAME}) a URI
+   * may give the file that holds it ({@code NAMEFile}) or the environment variable ({@code
+   * NAMEEnv}), so that neither URIs nor command lines have to contain secrets. Line breaks at the
+   * end of the file are dropped.
+   *
+   * @param name the parameter's name
+   * @param meaning what it is for, as a sentence
+   * @return the parameter
+   */
+  public static UriParameter<String> secret(String name, String meaning) {
+    return secret(List.of(name, name + FILE, name + VARIABLE), meaning);
+  }
+
+  /** A secret that is given in another part of the URI, if neither by file nor by variable. */
+  static UriParameter<String> secretElsewhere(String name, String meaning) {
+    return secret(List.of(name + FILE, name + VARIABLE), meaning);
+  }
+
+  private static UriParameter<String> secret(List<String> names, String meaning) {
+    return new UriParameter<>(names, "secret", null, meaning, UriParameter::secretOf);
+  }
+
+  private static String secretOf(String name, String text) {
+    if (name.endsWith(FILE)) {
+      try {
+        return Files.readString(readable(text)).replaceFirst("\\R+\\z", "");
+      } catch (IOException e) {
+        throw new IllegalArgumentException("the file \"" + text + "\" cannot be read: " + e, e);
+      }
+    }
+    if (name.endsWith(VARIABLE)) {
+      String value = System.getenv(text);
+      if (value == null) {
+        throw new IllegalArgumentException("there is no environment variable \"" + text + "\"");
+      }
+      return value;
+    }
+    return text;
+  }
+
+  private static Path readable(String text) {
+    try {
+      Path file = Path.of(text);
+      if (Files.isReadable(file) && !Files.isDirectory(file)) {
+        return file;
+      }
+    } catch (InvalidPathException e) {
+      // As if there were no such file.
+    }
+    throw new IllegalArgumentException("must be a readable file; \"" + text + "\" is not");
+  }
+
+  /** {@return the names under which the parameter may be given, at least one} */
+  public List<String> names() {
+    return names;
+  }
+
+  /** {@return how values are written, for people} */
+  public String form() {
+    return form;
+  }
+
+  /**
+   * {@return what holds if the parameter is not given, for people; null if there is nothing then}
+   */
+  public @Nullable String defaultValue() {
+    return defaultValue;
+  }
+
+  /** {@return what the parameter is for, as a sentence} */
+  public String meaning() {
+    return meaning;
+  }
+
+  /** Throws IllegalArgumentException if the text is not such a value. */
+  T read(String name, String text) {
+    return reader.read(name, text);
+  }
+
+  @Override
+  public String toString() {
+    return String.join(" or ", names);
+  }
+}

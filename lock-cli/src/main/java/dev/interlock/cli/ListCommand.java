@@ -1,0 +1,111 @@
+package dev.interlock.cli;
+
+import dev.interlock.Capability;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Shows all locks that are held. */
+@Command(
+    name = "list",
+    description =
+        "Show the locks that are held: by whom, with which token, since when, for how long.",
+    footer = {
+      "",
+      "This is no snapshot: a lock that is acquired or released meanwhile may be shown or not. The"
+          + " store's locks are read page by page, which takes a while where there are many. Not"
+          + " every backend can do this (LIST in 'interlock backends'). docs/command-line.md"
+          + " describes the fields of the JSON form.",
+      "",
+      "The exit code is 0 also if no lock is held."
+    })
+final class ListCommand implements Runnable {
+
+  private record Document(List<LockDocument> locks) {}
+
+  private static final List<String> HEADINGS =
+      List.of("LOCK", "TOKEN", "REMAINING", "HELD SINCE", "HELD BY");
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private CommandSpec spec;
+
+  @Parameters(
+      index = "0",
+      paramLabel = "URI",
+      converter = UriArgument.class,
+      description = UriArgument.DESCRIPTION)
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private String uri;
+
+  @Parameters(
+      index = "1",
+      arity = "0..1",
+      paramLabel = "PREFIX",
+      description = "Show only locks whose names begin so. Default: all.")
+  private String prefix = "";
+
+  @Option(names = "--json", description = "Write JSON.")
+  private boolean json;
+
+  @Override
+  public void run() {
+    List<LockState> locks = locks();
+    PrintWriter out = spec.commandLine().getOut();
+    if (json) {
+      Json.print(out, new Document(locks.stream().map(LockDocument::of).toList()));
+    } else if (!locks.isEmpty()) {
+      print(locks, out);
+    }
+  }
+
+  private List<LockState> locks() {
+    try (LockClient client = LockClient.open(uri, LockOptions.defaults())) {
+      if (!client.backend().has(Capability.LIST)) {
+        throw new CommandFailure(
+            ExitCode.USAGE,
+            client.backend().name() + " cannot list locks; use inspect with the name of a lock");
+      }
+      return client.list(prefix).sorted(Comparator.comparing(LockState::name)).toList();
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), "PREFIX: " + e.getMessage(), e);
+    }
+  }
+
+  private static void print(List<LockState> locks, PrintWriter out) {
+    List<List<String>> rows = new ArrayList<>(List.of(HEADINGS));
+    for (LockState lock : locks) {
+      rows.add(
+          List.of(
+              Text.printable(lock.name()),
+              lock.fencingToken().isPresent() ? "" + lock.fencingToken().getAsLong() : "-",
+              lock.remaining().map(Text::of).orElse("-"),
+              lock.heldSince().map(Instant::toString).orElse("-"),
+              lock.holder().map(Text::printable).orElse("-")));
+    }
+    int[] widths = new int[HEADINGS.size()];
+    for (List<String> row : rows) {
+      for (int i = 0; i < widths.length; i++) {
+        widths[i] = Math.max(widths[i], row.get(i).length());
+      }
+    }
+    for (List<String> row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int i = 0; i < widths.length; i++) {
+        line.append(row.get(i)).append(" ".repeat(widths[i] - row.get(i).length() + 2));
+      }
+      out.println(line.toString().stripTrailing());
+    }
+  }
+}
