@@ -34,7 +34,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   @Override
   public boolean hasPredecessor() {
-    return view.before() != null;
+    return !view.isFirst();
   }
 
   @Override

@@ -95,7 +95,7 @@ class FailuresTest {
       TlsIdentity stranger = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
       assertSays(
           wrong(unknown + "&clientCert=" + stranger.certificate() + "&clientKey=" + stranger.key()),
-          "does not trust the one that it was shown");
+          "does not trust the one that it got");
       assertEquals(0, Backends.keys(etcd.leader(), "interlock/"));
     }
   }

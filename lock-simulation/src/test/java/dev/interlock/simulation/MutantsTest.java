@@ -32,6 +32,7 @@ class MutantsTest {
           Map.entry("long names cut", NAMES),
           Map.entry("URI not looked at", ADDRESSES),
           Map.entry("password repeated", ADDRESSES),
+          Map.entry("listing of one page", NAMES),
           Map.entry("every name remembered", HEAP),
           Map.entry("expired lease remembered", HEAP),
           Map.entry("forgotten lease kept", HEAP),

@@ -74,7 +74,7 @@ class BadInputTest {
   void aChrootThatIsNotThereIsRefusedAtTheStart() {
     assertSays(
         LockConfigurationException.class,
-        "the node of the chroot does not exist",
+        "the chroot's node does not exist",
         () -> LockClient.open(server.uri() + "/no/such/node", Backends.OPTIONS));
   }
 
@@ -134,7 +134,7 @@ class BadInputTest {
     try (LockClient client = Backends.client(server)) {
       assertSays(
           LockConfigurationException.class,
-          "the node at /interlock/taken is somebody's ephemeral one",
+          "the node at /interlock/taken is ephemeral",
           () -> client.lock("taken").acquire());
     }
   }

@@ -182,7 +182,7 @@ class TlsTest {
   private static void assertKeptOut(String uri) {
     LockUnavailableException e =
         assertThrows(LockUnavailableException.class, () -> LockClient.open(uri));
-    assertTrue(e.getMessage().contains("One with TLS"), e::getMessage);
+    assertTrue(e.getMessage().contains("One that wants TLS"), e::getMessage);
   }
 
   private static String uri(TlsIdentity trusted, TlsIdentity own) {

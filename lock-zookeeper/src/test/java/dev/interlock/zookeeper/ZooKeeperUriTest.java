@@ -32,7 +32,7 @@ class ZooKeeperUriTest {
         "zookeeper://h/.. | the node of a chroot",
         "zookeeper://h?sessionTimeout=5 | is not a duration",
         "zookeeper://h?sessionTimeout=5s | at least four ticks, which is 8000 ms",
-        "zookeeper://h?tickTime=1h | between 10 ms and 1 minute",
+        "zookeeper://h?tickTime=1h | tickTime must be 10 ms to 1 minute",
         "zookeeper://h?namespace=a/b | namespace must be",
         "zookeeper://h?namespace=zookeeper | namespace must be",
         "zookeeper://h?caCert=/etc/hostname | add tls=true",
