@@ -84,7 +84,8 @@ class ChangedSessionTest {
     restartWith(SHORT);
     LeaseLostException loss = held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
-    assertTrue(loss.detail().contains("got another time-out: 12000 ms instead of 60000"), loss::detail);
+    assertTrue(
+        loss.detail().contains("got another time-out: 12000 ms instead of 60000"), loss::detail);
     assertFalse(held.isHeld());
     // Its node is gone, and the waiter in line with what its own session has become.
     Lease next = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS);
