@@ -14,6 +14,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -23,6 +24,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
@@ -223,6 +225,39 @@ final class ClusterNodes implements Nodes {
     } catch (JedisException e) {
       return e;
     }
+  }
+
+  /**
+   * The cursor has the layout of the cluster, a slot of the node that is looked at, and its own.
+   */
+  @Override
+  public Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
+      throws InterruptedException {
+    String[] parts = cursor == null ? new String[0] : cursor.split("/", -1);
+    int slot = cursor == null ? 0 : Integer.parseInt(parts[1]);
+    PooledNode node = table.node(slot, deadline);
+    String layout = table.layout();
+    if (cursor != null && !parts[0].equals(layout)) {
+      throw new JedisClusterOperationException(
+          "the nodes of the cluster have changed since the listing began; begin it again");
+    }
+    Keys found;
+    try {
+      found =
+          node.use(
+              deadline,
+              true,
+              false,
+              wire -> wire.scan(pattern, cursor == null ? "0" : parts[2], count));
+    } catch (JedisException e) {
+      table.suspect(node);
+      throw e;
+    }
+    if (found.next() != null) {
+      return new Keys(found.keys(), layout + "/" + slot + "/" + found.next());
+    }
+    OptionalInt next = table.slotOfNextNode(slot);
+    return new Keys(found.keys(), next.isEmpty() ? null : layout + "/" + next.getAsInt() + "/0");
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Deadline;
 import java.util.List;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
 /**
@@ -54,6 +55,23 @@ interface Nodes extends AutoCloseable {
       Function<I, LockKeys> keys,
       Deadline deadline,
       Function<List<I>, Talk<List<Object>>> talk)
+      throws InterruptedException;
+
+  /**
+   * Some keys.
+   *
+   * @param next where the next call goes on, or null if there are no more keys
+   */
+  record Keys(List<byte[]> keys, @Nullable String next) {}
+
+  /**
+   * Finds keys on all nodes that have any, one call of {@code SCAN} at a time.
+   *
+   * @param pattern in the language of {@code MATCH}
+   * @param cursor null at first, then what the last call returned
+   * @param count about how many keys to look at
+   */
+  Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
       throws InterruptedException;
 
   /**

@@ -126,6 +126,12 @@ final class PooledNodes implements Nodes {
   }
 
   @Override
+  public Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
+      throws InterruptedException {
+    return use(deadline, true, wire -> wire.scan(pattern, cursor == null ? "0" : cursor, count));
+  }
+
+  @Override
   public Connection dedicated() {
     return node().dedicated();
   }

@@ -17,13 +17,17 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -43,6 +47,8 @@ final class RedisBackend implements LockBackend {
   private static final Logger log = LoggerFactory.getLogger(RedisBackend.class);
 
   /** Below this, what is left for drift and rounding would be most of the TTL. */
+  private static final int TOKENS_PER_MILLISECOND = 16;
+
   static final Duration MIN_TTL = Duration.ofMillis(20);
 
   private static final byte[] LISTENING = {'1'};
@@ -306,15 +312,70 @@ final class RedisBackend implements LockBackend {
       return LockState.free(name);
     }
     expect("held", reply);
+    return held(name, reply);
+  }
+
+  private static LockState held(String name, List<?> reply) {
     String value = Wire.text(reply.get(1));
     boolean revoked = value.startsWith("revoked|");
     String label = value.substring(value.indexOf('|', revoked ? "revoked|".length() : 0) + 1);
-    return LockState.held(
-        name,
-        revoked ? label + " (revoked)" : label,
-        reply.size() > 3 ? Long.valueOf(Wire.text(reply.get(3))) : null,
-        Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
-        List.of());
+    Long token = reply.size() > 4 ? Long.valueOf(Wire.text(reply.get(4))) : null;
+    LockState state =
+        LockState.held(
+            name,
+            revoked ? label + " (revoked)" : label,
+            token,
+            Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
+            List.of());
+    // A token is the server's time, unless that was set back: then it may be ahead of it.
+    long since = token == null ? Long.MAX_VALUE : token / TOKENS_PER_MILLISECOND;
+    return since > (Long) reply.get(3) ? state : state.withHeldSince(Instant.ofEpochMilli(since));
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    Nodes.Keys page;
+    try {
+      page = nodes.scan(LockKeys.pattern(settings.namespace(), prefix), cursor, limit, deadline);
+    } catch (JedisException e) {
+      throw failures.explain(e);
+    }
+    List<String> names =
+        page.keys().stream()
+            .map(key -> LockKeys.name(settings.namespace(), key))
+            .filter(name -> name != null && name.startsWith(prefix))
+            .map(Objects::requireNonNull)
+            .toList();
+    return new LockPage(names.isEmpty() ? List.of() : held(names, deadline), page.next());
+  }
+
+  /** Those of the locks that are held. */
+  private List<LockState> held(List<String> names, Deadline deadline) throws InterruptedException {
+    List<Object> replies =
+        nodes.callAll(
+            names,
+            name -> LockKeys.of(settings.namespace(), name),
+            deadline,
+            some -> {
+              List<Call> calls =
+                  some.stream()
+                      .map(name -> LockKeys.of(settings.namespace(), name))
+                      .map(keys -> new Call(Script.INSPECT, keys))
+                      .toList();
+              return wire -> wire.runAll(calls);
+            });
+    List<LockState> held = new ArrayList<>();
+    for (int i = 0; i < replies.size(); i++) {
+      if (replies.get(i) instanceof RuntimeException e) {
+        throw failures.explain(e);
+      }
+      List<?> reply = (List<?>) replies.get(i);
+      if (word(reply).equals("held")) {
+        held.add(held(names.get(i), reply));
+      }
+    }
+    return held;
   }
 
   @Override

@@ -25,7 +25,7 @@ enum RedisTopology {
             summary
                 + ", expiring with its TTL; tokens from a counter that the server's clock"
                 + " bounds from below",
-            Set.of(Capability.FENCING, Capability.REVOKE),
+            Set.of(Capability.FENCING, Capability.REVOKE, Capability.LIST),
             Duration.ofMillis(10),
             RedisBackend.MIN_TTL,
             failureModel);

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -99,6 +100,26 @@ final class SlotTable {
       throw new JedisClusterOperationException("no node of the cluster serves slot " + slot);
     }
     return node;
+  }
+
+  /** Names the table in use; another one has another name. */
+  String layout() {
+    return Long.toHexString(table.madeAt);
+  }
+
+  /**
+   * Returns the first slot of the node that comes next when all nodes are visited by their first
+   * slots, or nothing after the last.
+   */
+  OptionalInt slotOfNextNode(int slot) {
+    Set<PooledNode> visited = new HashSet<>();
+    for (Map.Entry<Range<Integer>, PooledNode> range : table.nodes.asMapOfRanges().entrySet()) {
+      int first = range.getKey().lowerEndpoint();
+      if (visited.add(range.getValue()) && first > slot) {
+        return OptionalInt.of(first);
+      }
+    }
+    return OptionalInt.empty();
   }
 
   private void refresh(int slot, Deadline deadline) throws InterruptedException {

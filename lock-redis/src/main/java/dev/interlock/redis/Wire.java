@@ -307,6 +307,26 @@ final class Wire {
     return (List<?>) next();
   }
 
+  /**
+   * Looks at some keys.
+   *
+   * @param cursor "0" at first
+   * @return the keys that match; the next cursor is null if these are the last
+   */
+  Nodes.Keys scan(String pattern, String cursor, int count) {
+    send(
+        new CommandArguments(Command.SCAN)
+            .add(cursor)
+            .add("MATCH")
+            .add(pattern)
+            .add("COUNT")
+            .add(count));
+    List<?> reply = (List<?>) next();
+    String next = text(reply.get(0));
+    List<byte[]> keys = ((List<?>) reply.get(1)).stream().map(key -> (byte[]) key).toList();
+    return new Nodes.Keys(keys, next.equals("0") ? null : next);
+  }
+
   /** Where the connection leads to. */
   String host() {
     return connection.getHostAndPort().getHost();

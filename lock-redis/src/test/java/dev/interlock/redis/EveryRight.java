@@ -14,6 +14,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
@@ -24,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 
 /** The documented rights, and a client's life in which every kind of request is made. */
 final class EveryRight {
@@ -62,6 +64,7 @@ final class EveryRight {
 
       take(backend, claim(name));
       assertTrue(backend.inspect(name, soon()).isHeld());
+      assertTrue(lists(backend, name));
       assertTrue(backend.revoke(name, soon()));
       assertTrue(backend.forceRelease(name, soon()));
       assertFalse(backend.inspect(name, soon()).isHeld());
@@ -71,6 +74,17 @@ final class EveryRight {
     } finally {
       server.call("DEL", key);
     }
+  }
+
+  private static boolean lists(LockBackend backend, String name) throws InterruptedException {
+    @Nullable String cursor = null;
+    boolean listed = false;
+    do {
+      LockPage page = backend.list("", cursor, 100, soon());
+      listed |= page.locks().stream().anyMatch(lock -> lock.name().equals(name));
+      cursor = page.next();
+    } while (cursor != null);
+    return listed;
   }
 
   private static boolean listens(List<RedisServer> servers, String channel) throws IOException {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.redis.server.LockKeys;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -51,6 +52,27 @@ class LockKeysTest {
   void theChannelIsNamedLikeTheLocksKey() {
     LockKeys keys = LockKeys.of("n", "job");
     assertEquals(keys.channel(), new String(keys.lock(), UTF_8));
+  }
+
+  @Test
+  void onlyALocksKeyHasAName() {
+    for (String name : List.of("a b", "{a}", "100%", "%7B", "a+b", "zürich 🔒", "\u0000\u202e")) {
+      LockKeys keys = LockKeys.of("n", name);
+      assertEquals(name, LockKeys.name("n", keys.lock()));
+      assertNull(LockKeys.name("n", keys.fence()));
+      assertNull(LockKeys.name("other", keys.lock()));
+    }
+    for (String key : List.of("n:{}", "n:{a", "n:a}", "n:{a}}", "n:{%4}", "n:{%41}", "n:{%ff}")) {
+      assertNull(LockKeys.name("n", key.getBytes(UTF_8)), key);
+    }
+  }
+
+  @Test
+  void patternsMatchThePrefixAndNothingOfTheirOwnLanguage() {
+    assertEquals("n:{a*}", LockKeys.pattern("n", "a"));
+    assertEquals("n:{*}", LockKeys.pattern("n", ""));
+    assertEquals("n:{\\*\\?\\[x\\]\\\\*}", LockKeys.pattern("n", "*?[x]\\"));
+    assertEquals("n:{a*}", LockKeys.pattern("n", "a\ud83d"));
   }
 
   @Test

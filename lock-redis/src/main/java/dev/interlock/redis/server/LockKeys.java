@@ -1,7 +1,9 @@
 package dev.interlock.redis.server;
 
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
@@ -48,6 +50,46 @@ public final class LockKeys {
       }
     }
     return new LockKeys(key.append('}').toString());
+  }
+
+  /**
+   * Returns a pattern for {@code SCAN} that matches the locks whose names begin with a prefix, and
+   * perhaps more.
+   *
+   * @param namespace what all keys begin with
+   * @param prefix what the names begin with
+   * @return the pattern
+   */
+  public static String pattern(String namespace, String prefix) {
+    // Half a character at the end cannot be encoded alone.
+    int length = prefix.length();
+    boolean isCut = length > 0 && Character.isHighSurrogate(prefix.charAt(length - 1));
+    String start = of(namespace, isCut ? prefix.substring(0, length - 1) : prefix).text;
+    start = start.substring(0, start.length() - 1);
+    return start.replaceAll("[\\\\*?\\[\\]]", "\\\\$0") + "*}";
+  }
+
+  /**
+   * Returns the name of the lock that lives under a key.
+   *
+   * @param namespace what all keys begin with
+   * @param key any key of the server's
+   * @return the name, or null if the key is no lock's
+   */
+  public static @Nullable String name(String namespace, byte[] key) {
+    String text = new String(key, StandardCharsets.UTF_8);
+    String start = namespace + ":{";
+    if (!text.startsWith(start) || !text.endsWith("}")) {
+      return null;
+    }
+    String encoded = text.substring(start.length(), text.length() - 1);
+    try {
+      // A plus stands for itself here.
+      String name = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
+      return !name.isEmpty() && of(namespace, name).text.equals(text) ? name : null;
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
   }
 
   private static boolean mustBeEncoded(int c) {

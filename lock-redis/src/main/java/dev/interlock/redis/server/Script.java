@@ -251,8 +251,8 @@ public final class Script {
       """);
 
   /**
-   * Looks. Replies {@code free}; or {@code held}, the value, the remaining TTL in ms, and the last
-   * token if there is one.
+   * Looks. Replies {@code free}; or {@code held}, the value, the remaining TTL in ms, the server's
+   * time in ms, and the last token if there is one.
    */
   public static final Script INSPECT =
       new Script(
@@ -268,7 +268,8 @@ public final class Script {
       if not ours(value) then return {'foreign', KEYS[1], 'no lock'} end
       local last = redis.pcall('GET', KEYS[2])
       if type(last) == 'table' then return foreign(KEYS[2], last) end
-      return {'held', value, left, last or nil}
+      local now = redis.call('TIME')
+      return {'held', value, left, now[1] * 1000 + math.floor(now[2] / 1000), last or nil}
       """);
 
   private final byte[] keyCount;
