@@ -193,6 +193,20 @@ final class NodeScripts {
       return {'held', value, left, at.last and string.format('%.0f', at.last) or nil}
       """);
 
+  /**
+   * Finds some keys, of one node. {@code KEYS[1]} is the record, which is not looked at. ARGV: the
+   * cursor, the pattern, and about how many keys to look at.
+   *
+   * <p>Replies {@code keys}, the next cursor, which is 0 after the last keys, and the keys.
+   */
+  static final Script FIND_KEYS =
+      new Script(
+          1,
+          """
+      local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
+      return {'keys', found[1], found[2]}
+      """);
+
   private static final String RECORD =
       Script.FOREIGN
           + """

@@ -21,6 +21,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -70,7 +71,7 @@ final class RedlockBackend implements LockBackend {
           NAME,
           "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
               + " that a majority has confirmed",
-          Set.of(Capability.FENCING, Capability.REVOKE, Capability.REPLICATED),
+          Set.of(Capability.FENCING, Capability.REVOKE, Capability.REPLICATED, Capability.LIST),
           Duration.ofMillis(20),
           MIN_TTL,
           failureModel());
@@ -419,7 +420,10 @@ final class RedlockBackend implements LockBackend {
   /** Shows the token that a majority has; no single node's fence need be it. */
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    Round round = inspection(name, deadline);
+    return state(name, inspection(name, deadline), deadline);
+  }
+
+  private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
     // Whether it is held may be known before the token is: late votes have fences of their own.
     round.await(
         deadline,
@@ -435,6 +439,67 @@ final class RedlockBackend implements LockBackend {
         .findFirst()
         .map(holding -> holding.state(name, cluster.majority()))
         .orElseGet(() -> LockState.free(name));
+  }
+
+  /**
+   * Looks through the nodes one after the other. A lock is on a majority of them, so that as many
+   * may be missing as are no majority. The cursor has the node, its own cursor, and how many nodes
+   * were missing.
+   */
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    String[] parts = (cursor == null ? "0/0/0" : cursor).split("/", -1);
+    int node = Integer.parseInt(parts[0]);
+    int missing = Integer.parseInt(parts[2]);
+    Round round = new Round(cluster, time);
+    String pattern = LockKeys.pattern(settings.namespace(), prefix);
+    cluster.send(
+        node,
+        round.new Question(node, deadline.nanos()) {
+          @Override
+          public Lane.Call call(String run) {
+            return new Lane.Call(
+                NodeScripts.FIND_KEYS,
+                List.of(cluster.record()),
+                Stream.of(parts[1], pattern, String.valueOf(limit))
+                    .map(argument -> argument.getBytes(UTF_8))
+                    .toList());
+          }
+        });
+    round.await(deadline, () -> round.answer(node) != null);
+    Answer found = round.answer(node);
+    String next = "0";
+    List<LockState> locks = List.of();
+    if (found != null && found.is("keys")) {
+      next = Round.text(found.reply().get(1));
+      locks = held(prefix, (List<?>) found.reply().get(2), deadline);
+    } else if (++missing >= cluster.majority()) {
+      throw round.undecided();
+    }
+    if (!next.equals("0")) {
+      return new LockPage(locks, node + "/" + next + "/" + missing);
+    }
+    return new LockPage(locks, node + 1 == cluster.size() ? null : (node + 1) + "/0/" + missing);
+  }
+
+  private List<LockState> held(String prefix, List<?> keys, Deadline deadline)
+      throws InterruptedException {
+    Map<String, Round> rounds = new LinkedHashMap<>();
+    for (Object key : keys) {
+      String name = LockKeys.name(settings.namespace(), (byte[]) key);
+      if (name != null && name.startsWith(prefix)) {
+        rounds.put(name, inspection(name, deadline));
+      }
+    }
+    List<LockState> held = new ArrayList<>();
+    for (Map.Entry<String, Round> round : rounds.entrySet()) {
+      LockState state = state(round.getKey(), round.getValue(), deadline);
+      if (state.isHeld()) {
+        held.add(state);
+      }
+    }
+    return held;
   }
 
   private Stream<Holding> holdings(Round round) {

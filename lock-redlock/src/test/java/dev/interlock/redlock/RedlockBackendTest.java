@@ -20,6 +20,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
@@ -32,8 +33,11 @@ import dev.interlock.testbed.Testbed;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -207,6 +211,7 @@ class RedlockBackendTest {
               assertTrue(tryTake(mine, claim("job")).isEmpty());
               // Once two have refused, the third need not be asked any more.
               awaitOrRefused("two are marked", node -> marked() >= 2);
+              assertEquals(Set.of("job"), listed(mine));
               assertTrue(mine.revoke("job", soon()));
               assertTrue(mine.release(claim, soon()));
             }
@@ -218,6 +223,30 @@ class RedlockBackendTest {
             assertThrows(LockConfigurationException.class, () -> mine.inspect("job", soon()));
           }
         });
+  }
+
+  private static Set<String> listed(LockBackend backend) throws InterruptedException {
+    Set<String> names = new HashSet<>();
+    @Nullable String cursor = null;
+    do {
+      LockPage page = backend.list("", cursor, 10, soon());
+      page.locks().forEach(lock -> names.add(lock.name()));
+      cursor = page.next();
+    } while (cursor != null);
+    return names;
+  }
+
+  /** What one node alone has is nobody's lock. */
+  @Test
+  void locksOfAMajorityAreListedEvenIfANodeHasForgottenThem() throws Exception {
+    Claim claim = claim("job");
+    take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(0).call("DEL", LOCK);
+    nodes.get(1).call("SET", "interlock:{orphan}", claim.id() + "|third", "PX", "20000");
+    assertEquals(Set.of("job"), listed(backend));
+    nodes.get(1).call("DEL", "interlock:{orphan}");
+    assertTrue(backend.release(claim, soon()));
   }
 
   private static long marked() throws IOException {
