@@ -33,10 +33,7 @@ import picocli.CommandLine.Spec;
       InspectCommand.class,
       ListCommand.class,
       ReleaseCommand.class,
-      TckCommand.class,
-      CompareCommand.class,
-      StormCommand.class,
-      CommandLine.HelpCommand.class
+      TckCommand.class
     },
     footer = {
       "",
@@ -86,7 +83,8 @@ public final class Main implements Runnable {
     Main main = new Main();
     Failures failures = new Failures(() -> main.debug);
     CommandLine command =
-        new CommandLine(main)
+        addInstruments(new CommandLine(main))
+            .addSubcommand(CommandLine.HelpCommand.class)
             .setOut(writer(FileDescriptor.out, StandardCharsets.UTF_8))
             .setErr(writer(FileDescriptor.err, Charset.defaultCharset()))
             // Neither @files nor quotes in a child's arguments are for this command to interpret.
@@ -105,6 +103,13 @@ public final class Main implements Runnable {
     } finally {
       command.getOut().flush(); // what goes to stderr is written line by line
     }
+  }
+
+  /** Adds the commands that start servers and inject faults, which the one jar leaves out. */
+  private static CommandLine addInstruments(CommandLine command) {
+    return Main.class.getResource("/dev/interlock/compare/Comparison.class") == null
+        ? command
+        : command.addSubcommand(CompareCommand.class).addSubcommand(StormCommand.class);
   }
 
   private static PrintWriter writer(FileDescriptor descriptor, Charset charset) {
@@ -131,8 +136,10 @@ public final class Main implements Runnable {
   /** Without a subcommand. */
   @Override
   public void run() {
+    List<String> names = new ArrayList<>(spec.subcommands().keySet());
+    names.remove("help");
+    String last = names.remove(names.size() - 1);
     throw new ParameterException(
-        spec.commandLine(),
-        "say what to do: backends, exec, inspect, list, release, tck, compare or storm");
+        spec.commandLine(), "say what to do: " + String.join(", ", names) + " or " + last);
   }
 }
