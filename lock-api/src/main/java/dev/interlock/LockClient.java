@@ -45,12 +45,13 @@ public interface LockClient extends AutoCloseable {
 
   /**
    * Opens the store at the URI. Blocks while it connects, for at most the connect and request
-   * time-outs.
+   * time-outs; with {@link LockOptions#openTimeout()} it tries again for so long.
    *
-   * <p>Besides what the backend documents, the query part of every URI takes {@code ttl}, {@code
-   * requestTimeout}, {@code waitTimeout}, {@code outageTimeout}, {@code maxHold}, {@code
-   * pollInterval} (durations such as {@code 500ms}, {@code 10s}, {@code 5m}), {@code autoRenew}
-   * ({@code true} or {@code false}) and {@code holder}. They replace the given options' values.
+   * <p>Besides the backend's own parameters, every URI takes {@linkplain
+   * dev.interlock.spi.ClientParameters some} that replace the given options' values, such as {@code
+   * ttl=10s}. A password need not be in the URI: {@code passwordFile=PATH} and {@code
+   * passwordEnv=NAME} say where to read it. That is in the URI, and not in a parameter here, so
+   * that it works wherever a URI can be configured.
    *
    * @param uri where the store is
    * @param options what holds for every lock of the client unless said otherwise per lock

@@ -25,6 +25,7 @@ public final class LockOptions {
   private final Duration requestTimeout;
   private final @Nullable Duration waitTimeout;
   private final @Nullable Duration outageTimeout;
+  private final @Nullable Duration openTimeout;
   private final Duration pollInterval;
   private final @Nullable String holder;
 
@@ -35,6 +36,7 @@ public final class LockOptions {
     this.requestTimeout = builder.requestTimeout;
     this.waitTimeout = builder.waitTimeout;
     this.outageTimeout = builder.outageTimeout;
+    this.openTimeout = builder.openTimeout;
     this.pollInterval = builder.pollInterval;
     this.holder = builder.holder;
   }
@@ -70,6 +72,7 @@ public final class LockOptions {
     builder.requestTimeout = requestTimeout;
     builder.waitTimeout = waitTimeout;
     builder.outageTimeout = outageTimeout;
+    builder.openTimeout = openTimeout;
     builder.pollInterval = pollInterval;
     builder.holder = holder;
     return builder;
@@ -137,6 +140,15 @@ public final class LockOptions {
   }
 
   /**
+   * {@return how long opening a client keeps trying while the store is unavailable} Default: empty,
+   * a single attempt. A service that may start before its store sets this to the time that the
+   * store may take. Always the client's.
+   */
+  public Optional<Duration> openTimeout() {
+    return Optional.ofNullable(openTimeout);
+  }
+
+  /**
    * How long a waiter relies on notifications before it looks at the lock again by itself, at most.
    * Default 1 s. It only matters for stores without a queue, and when a notification was lost.
    *
@@ -165,6 +177,7 @@ public final class LockOptions {
         && requestTimeout.equals(that.requestTimeout)
         && Objects.equals(waitTimeout, that.waitTimeout)
         && Objects.equals(outageTimeout, that.outageTimeout)
+        && Objects.equals(openTimeout, that.openTimeout)
         && pollInterval.equals(that.pollInterval)
         && Objects.equals(holder, that.holder);
   }
@@ -172,7 +185,15 @@ public final class LockOptions {
   @Override
   public int hashCode() {
     return Objects.hash(
-        ttl, autoRenew, maxHold, requestTimeout, waitTimeout, outageTimeout, pollInterval, holder);
+        ttl,
+        autoRenew,
+        maxHold,
+        requestTimeout,
+        waitTimeout,
+        outageTimeout,
+        openTimeout,
+        pollInterval,
+        holder);
   }
 
   @Override
@@ -189,6 +210,8 @@ public final class LockOptions {
         + waitTimeout
         + ", outageTimeout="
         + outageTimeout()
+        + ", openTimeout="
+        + openTimeout
         + ", pollInterval="
         + pollInterval
         + ", holder="
@@ -208,6 +231,7 @@ public final class LockOptions {
     private Duration requestTimeout = Duration.ofSeconds(2);
     private @Nullable Duration waitTimeout;
     private @Nullable Duration outageTimeout;
+    private @Nullable Duration openTimeout;
     private Duration pollInterval = Duration.ofSeconds(1);
     private @Nullable String holder;
 
@@ -287,6 +311,19 @@ public final class LockOptions {
     @CanIgnoreReturnValue
     public Builder outageTimeout(@Nullable Duration outageTimeout) {
       this.outageTimeout = outageTimeout == null ? null : checked("outageTimeout", outageTimeout);
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#openTimeout()}.
+     *
+     * @param openTimeout at least 1 ms, or null for a single attempt
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder openTimeout(@Nullable Duration openTimeout) {
+      this.openTimeout = openTimeout == null ? null : checked("openTimeout", openTimeout);
       return this;
     }
 

@@ -5,13 +5,17 @@ import static java.util.Objects.requireNonNull;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.ClientParameters;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockProviders;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.UriParameter;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -80,9 +84,35 @@ public final class ClientFactory {
    * @return a new client
    */
   public static LockClient using(BackendFactory factory, LockOptions options, TimeSource time) {
+    requireNonNull(factory, "factory");
     Platform platform = Platform.on(requireNonNull(time, "time"));
     Labels.findHost(platform);
-    return new DefaultLockClient(
-        requireNonNull(factory, "factory"), requireNonNull(options, "options"), platform);
+    Deadline end = Deadline.in(platform, options.openTimeout().orElse(Duration.ZERO));
+    Backoff backoff = new Backoff(platform, options.ttl());
+    for (boolean first = true; ; first = false) {
+      try {
+        return new DefaultLockClient(factory, options, platform);
+      } catch (LockUnavailableException e) {
+        Deadline next = Deadline.in(platform, backoff.next());
+        if (next.nanos() - end.nanos() >= 0) {
+          throw e;
+        }
+        if (first) {
+          DefaultLockClient.log.warn(
+              "trying for {} to open a client: {}", options.openTimeout().get(), e.getMessage());
+        }
+        pause(platform, next, e);
+      }
+    }
+  }
+
+  /** Throws the failure if the thread is interrupted, and keeps the interrupt status. */
+  private static void pause(Platform platform, Deadline end, LockUnavailableException failure) {
+    try {
+      var unused = new WakeUp(platform).await(end);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw failure;
+    }
   }
 }

@@ -526,6 +526,9 @@ final class DefaultLockClient implements LockClient {
         "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have %s",
         requestTimeout(),
         changed.requestTimeout());
+    checkArgument(
+        changed.openTimeout().equals(options.openTimeout()),
+        "openTimeout can only be set for a whole client");
     return changed;
   }
 

@@ -58,6 +58,12 @@ public final class ClientParameters {
               "How long the store may be unavailable before acquire() throws.",
               LockOptions.Builder::outageTimeout),
           duration(
+              "openTimeout",
+              null,
+              "How long opening a client keeps trying while the store is unavailable. Without it"
+                  + " there is a single attempt.",
+              LockOptions.Builder::openTimeout),
+          duration(
               "pollInterval",
               "1s",
               "How long a waiter relies on notifications before it looks at the lock again.",
