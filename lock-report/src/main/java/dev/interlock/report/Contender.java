@@ -3,6 +3,7 @@ package dev.interlock.report;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockProviders;
 import dev.interlock.testbed.Deployment;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -49,7 +50,7 @@ public record Contender(
       int colon = uri.indexOf(':');
       String scheme = colon < 0 ? "" : uri.substring(0, colon).toLowerCase(Locale.ROOT);
       String backend =
-          providers().stream()
+          LockProviders.find().usable().stream()
               .filter(provider -> provider.schemes().contains(scheme))
               .findFirst()
               .map(provider -> provider.describe(scheme).name())
@@ -64,7 +65,7 @@ public record Contender(
         "no backend for the scheme \""
             + scheme
             + "\"; there are "
-            + providers().stream()
+            + LockProviders.find().usable().stream()
                 .flatMap(provider -> provider.schemes().stream())
                 .sorted()
                 .collect(Collectors.joining(", ")));
@@ -82,7 +83,7 @@ public record Contender(
     List<Contender> usual = new ArrayList<>();
     List<Contender> all = new ArrayList<>();
     Set<String> served = new HashSet<>();
-    for (LockProvider provider : providers()) {
+    for (LockProvider provider : LockProviders.find().usable()) {
       for (ServerSource.Offer offer : offers()) {
         if (provider.schemes().contains(offer.scheme())) {
           String backend = provider.describe(offer.scheme()).name();
@@ -103,7 +104,7 @@ public record Contender(
         }
       }
     }
-    for (LockProvider provider : providers()) {
+    for (LockProvider provider : LockProviders.find().usable()) {
       for (String scheme : provider.schemes().stream().sorted().toList()) {
         BackendInfo info = provider.describe(scheme);
         if (served.add(info.name())) {
@@ -161,12 +162,6 @@ public record Contender(
               one.durability));
     }
     return distinct;
-  }
-
-  private static List<LockProvider> providers() {
-    return ServiceLoader.load(LockProvider.class).stream()
-        .map(ServiceLoader.Provider::get)
-        .toList();
   }
 
   private static List<ServerSource.Offer> offers() {

@@ -7,13 +7,13 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockProviders;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisErrors;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -223,7 +223,7 @@ public final class Kit implements AutoCloseable {
   private static int defaultPort(String uri) {
     int colon = uri.indexOf(':');
     String scheme = colon < 0 ? "" : uri.substring(0, colon).toLowerCase(Locale.ROOT);
-    for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
+    for (LockProvider provider : LockProviders.find().usable()) {
       if (provider.schemes().contains(scheme)) {
         return portOf(provider.example(scheme));
       }

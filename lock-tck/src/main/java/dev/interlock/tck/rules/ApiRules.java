@@ -18,6 +18,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockProviders;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
@@ -32,7 +33,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -262,7 +262,7 @@ public abstract class ApiRules extends RuleTest {
   private String scheme() {
     String uri = kit().server().uri();
     String scheme = uri.substring(0, uri.indexOf(':'));
-    for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
+    for (LockProvider provider : LockProviders.find().usable()) {
       if (provider.schemes().contains(scheme)) {
         return scheme;
       }
