@@ -22,6 +22,7 @@ final class Opening {
 
   private final RedisTopology topology;
   private final String endpoint;
+  private final boolean tls;
   private final RedisSettings settings;
   private final BackendContext context;
   private final Failures failures;
@@ -34,6 +35,7 @@ final class Opening {
       BackendContext context) {
     this.topology = topology;
     this.endpoint = endpoint;
+    this.tls = tls;
     this.settings = settings;
     this.context = context;
     this.failures = new Failures(topology.info().name(), endpoint, tls);
@@ -60,19 +62,29 @@ final class Opening {
       throw failures.explainOpening(e);
     }
     try {
-      greet(nodes);
-      return new RedisBackend(topology, endpoint, nodes, settings, context.time(), failures);
+      String server = greet(nodes);
+      if (topology != RedisTopology.SINGLE || server.equals(endpoint)) {
+        return new RedisBackend(topology, endpoint, nodes, settings, context.time(), failures);
+      }
+      // Only its connections tell the address of a Jedis client that the caller has made.
+      return new RedisBackend(
+          topology,
+          server,
+          nodes,
+          settings,
+          context.time(),
+          new Failures(topology.info().name(), server, tls));
     } catch (LockException e) {
       nodes.close();
       throw e;
     }
   }
 
-  /** Makes sure that the servers are there, and are what they should be. */
-  private void greet(Nodes nodes) {
+  /** Makes sure that the servers are there, and of the right kind; returns the address of one. */
+  private String greet(Nodes nodes) {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
-      nodes.call(LockKeys.of(settings.namespace(), "hello"), deadline, true, this::greet);
+      return nodes.call(LockKeys.of(settings.namespace(), "hello"), deadline, true, this::greet);
     } catch (JedisException e) {
       throw failures.explainOpening(e);
     } catch (InterruptedException e) {
@@ -81,7 +93,7 @@ final class Opening {
     }
   }
 
-  private boolean greet(Wire wire) {
+  private String greet(Wire wire) {
     if (wire.waitsWithoutLimit()) {
       throw failures.wrong(
           "the Jedis client waits for answers without limit; give it a finite"
@@ -94,11 +106,19 @@ final class Opening {
       server = wire.hello();
     } catch (JedisDataException e) {
       log.debug("the server does not introduce itself", e);
-      return true;
+      return address(wire);
     }
     if ("sentinel".equals(server.get("mode"))) {
-      throw failures.wrong("is a sentinel; use redis-sentinel://host:26379/master", null);
+      throw failures.wrong("is a sentinel; use redis-sentinel://host:26379/mymaster", null);
     }
-    return true;
+    return address(wire);
+  }
+
+  private String address(Wire wire) {
+    try {
+      return wire.address().toString();
+    } catch (ClassCastException e) { // a Jedis client with a socket factory of the caller's own
+      return endpoint;
+    }
   }
 }

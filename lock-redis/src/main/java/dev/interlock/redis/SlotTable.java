@@ -146,7 +146,7 @@ final class SlotTable {
                   deadline.orIn(PATIENCE),
                   true,
                   false,
-                  wire -> new Answer(wire.slots(), wire.host()));
+                  wire -> new Answer(wire.slots(), wire.address().getHost()));
           Table told = read(answer);
           // A node that was reset knows of no slots, and one that was cut off of fewer than others.
           if (fresh == null || told.has(slot)) {

@@ -172,7 +172,7 @@ final class Wire {
 
   /** A node that leaves the host out means the one under which it was reached itself. */
   private JedisRedirectionException toThisHost(JedisRedirectionException e) {
-    HostAndPort target = new HostAndPort(host(), e.getTargetNode().getPort());
+    HostAndPort target = new HostAndPort(address().getHost(), e.getTargetNode().getPort());
     return e instanceof JedisAskDataException
         ? new JedisAskDataException(e.getMessage(), e, target, e.getSlot())
         : new JedisMovedDataException(e.getMessage(), e, target, e.getSlot());
@@ -327,9 +327,9 @@ final class Wire {
     return new Nodes.Keys(keys, next.equals("0") ? null : next);
   }
 
-  /** Where the connection leads to. */
-  String host() {
-    return connection.getHostAndPort().getHost();
+  /** {@return the address that the connection leads to} */
+  HostAndPort address() {
+    return connection.getHostAndPort();
   }
 
   /** Whether the connection, left to itself, would wait for answers without limit. */

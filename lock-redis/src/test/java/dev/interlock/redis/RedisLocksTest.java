@@ -73,6 +73,7 @@ class RedisLocksTest {
           Lease lease = locks.lock("job").acquire()) {
         assertEquals(lease.fencingToken() / 64, Long.parseLong(jedis.get("mine:{job}:fence")));
         assertTrue(locks.lock("job").tryAcquire().isEmpty());
+        assertEquals("127.0.0.1:" + redis.port(), locks.endpoint());
       }
       assertFalse(jedis.exists("mine:{job}"));
       assertEquals("PONG", jedis.ping());
