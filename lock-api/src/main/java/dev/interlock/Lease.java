@@ -117,10 +117,10 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Gives the lock up, and waits for the store's confirmation for at most the request time-out. If
-   * the lock passes to a waiter of the same client the store is not asked, and confirms nothing;
-   * see {@link ReleaseOutcome#RELEASED}. A renewal under way is joined first, and none follows.
-   * Calling it again returns the same outcome and does nothing. An interrupt does not stop it; the
-   * thread's interrupt status is kept.
+   * the lock is handed off to a waiter of the same client the store is not asked; see {@link
+   * ReleaseOutcome#HANDED_OFF}. A renewal under way is joined first, and none follows. Calling it
+   * again returns the same outcome and does nothing. An interrupt does not stop it; the thread's
+   * interrupt status is kept.
    *
    * @return what is known about the release
    */

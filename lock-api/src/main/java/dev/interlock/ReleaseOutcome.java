@@ -1,20 +1,24 @@
 package dev.interlock;
 
-/** What is known after {@link Lease#release()}. */
+/** What is known after {@link Lease#release()}. More may be added in a later release. */
 public enum ReleaseOutcome {
-  /**
-   * The lease is given up, and was not known to be lost. Either the store confirmed that it held
-   * the lock until now; or the lock was passed to a waiter of the same client without asking the
-   * store, which knows nothing of that. A client passes a lock on only while at least two thirds of
-   * the lease's validity are left, and within a third of a TTL of acquiring it from the store: so
-   * the store's last confirmation is at most a third of the validity old, and what has happened to
-   * the lock on the store since then is found out by the next renewal or release.
-   */
+  /** The store confirmed that the lease held the lock until now, and that it is released. */
   RELEASED,
-  /** The lease had been lost before; nothing was, or had to be, given up. */
+  /**
+   * The lock was handed off to a waiter of the same client, without asking the store: the lease was
+   * not known to be lost, and nothing has been confirmed. Of a {@link MultiLease}: that happened to
+   * one of its locks at least, and the others were released.
+   *
+   * <p>A client hands a lock off only while at least two thirds of the lease's validity are left,
+   * and within a third of a TTL of acquiring it from the store. So the store's last confirmation is
+   * at most a third of the validity old. What has happened to the lock on the store since then is
+   * found out by the next renewal or release.
+   */
+  HANDED_OFF,
+  /** The lease had been lost before; nothing was, or had to be, released. */
   ALREADY_LOST,
   /**
-   * The store did not confirm in time. The release goes on behind the scenes, and the lock is free
+   * The store did not confirm in time. The release goes on in the background, and the lock is free
    * within the {@linkplain Lease#effectiveTtl() effective TTL} at the latest.
    */
   UNKNOWN

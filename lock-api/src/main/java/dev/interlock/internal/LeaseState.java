@@ -870,7 +870,7 @@ final class LeaseState extends Timer.Event {
       gone = phase == Phase.LOST;
       taker = gone || next == null || engine.isClosed() ? null : successorFor(next);
       if (taker != null) {
-        released(ReleaseOutcome.RELEASED);
+        released(ReleaseOutcome.HANDED_OFF);
         taker.noteAcquired();
         engine.line.begin(taker);
         successor = taker;
@@ -885,7 +885,7 @@ final class LeaseState extends Timer.Event {
       } finally {
         next.onHandoff(taker);
       }
-      return ReleaseOutcome.RELEASED;
+      return ReleaseOutcome.HANDED_OFF;
     }
     if (!gone && next != null && engine.isClosed()) {
       try {

@@ -312,8 +312,11 @@ final class MultiLeaseHandle implements MultiLease {
       if ((first && !held) || ofMembers.contains(ReleaseOutcome.ALREADY_LOST)) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      return ofMembers.contains(ReleaseOutcome.UNKNOWN)
-          ? ReleaseOutcome.UNKNOWN
+      if (ofMembers.contains(ReleaseOutcome.UNKNOWN)) {
+        return ReleaseOutcome.UNKNOWN;
+      }
+      return ofMembers.contains(ReleaseOutcome.HANDED_OFF)
+          ? ReleaseOutcome.HANDED_OFF
           : ReleaseOutcome.RELEASED;
     }
   }

@@ -96,8 +96,8 @@ class AsyncRequestTest extends EngineFixture {
   void aReleaseServesTheNextWaiterWithoutTheServer() throws Exception {
     Lease lease = acquire(RENEWED);
     CompletableFuture<Lease> next = engine.lock("a").acquireAsync();
-    ReleaseOutcome outcome = get(lease.releaseAsync());
-    assertEquals(lease.release(), outcome);
+    assertEquals(ReleaseOutcome.HANDED_OFF, get(lease.releaseAsync()));
+    assertEquals(ReleaseOutcome.HANDED_OFF, lease.release());
     get(next).close();
     assertEquals(1, store.calls(FakeStore.Op.RELEASE));
   }
@@ -109,6 +109,10 @@ class AsyncRequestTest extends EngineFixture {
     assertFalse(set.isHeld());
     assertEquals(ReleaseOutcome.RELEASED, get(release));
     assertEquals(ReleaseOutcome.RELEASED, set.release());
+    MultiLease wanted = engine.lockAll(List.of("a", "b")).acquire();
+    CompletableFuture<Lease> waiter = engine.lock("a").acquireAsync();
+    assertEquals(ReleaseOutcome.HANDED_OFF, wanted.release());
+    get(waiter).close();
     for (String name : set.names()) {
       assertFalse(store.holds(name), name);
     }

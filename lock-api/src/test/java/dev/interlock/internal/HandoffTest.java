@@ -21,7 +21,8 @@ class HandoffTest extends EngineFixture {
   void aReleaseServesTheNextLocalWaiterWithoutAskingTheServer() throws Exception {
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
-    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
     Lease second = get(waiting);
     assertEquals(first.fencingToken() + 1, second.fencingToken());
     assertFalse(first.isHeld());
@@ -85,7 +86,7 @@ class HandoffTest extends EngineFixture {
     time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
     assertFalse(first.lost().isDone());
-    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
   }
 
   @Test

@@ -195,7 +195,7 @@ final class ExecCommand implements Callable<Integer> {
       int exitCode = signal.isPresent() ? signal.get().exitCode() : runJob(lease, client, signals);
       // Only a lease that is still reachable is renewed.
       return switch (lease.release()) {
-        case RELEASED -> {
+        case RELEASED, HANDED_OFF -> {
           verbose("released " + target.quotedName());
           yield exitCode;
         }

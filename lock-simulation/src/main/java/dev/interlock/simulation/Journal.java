@@ -591,7 +591,8 @@ final class Journal {
     if (held.lossesSignalled > 0 && held.releasesReported > 0) {
       scheduler.fail("LOSS-03", held + ": reported both released and lost");
     }
-    if (held.lossesSignalled > 0 && "RELEASED".equals(held.outcome)) {
+    if (held.lossesSignalled > 0
+        && ("RELEASED".equals(held.outcome) || "HANDED_OFF".equals(held.outcome))) {
       scheduler.fail("LOSS-03", held + ": released, yet reported lost: " + held.reason);
     }
     if (held.machine.isDead()) {

@@ -39,6 +39,7 @@ class MutantsTest {
           Map.entry("thread per lease", THREADS),
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),
+          Map.entry("handoff called a release", "both are right to a world"),
           Map.entry("sleep not noticed", "clients in one JVM have one clock, which does not sleep"),
           Map.entry(
               "expiry pushed back by failed attempts",

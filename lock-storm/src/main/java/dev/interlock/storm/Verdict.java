@@ -41,6 +41,8 @@ final class Verdict {
   /** Tokens of one turn differ in their lowest bits only; see {@link dev.interlock.spi.Grant}. */
   private static final long TOKENS_PER_TURN = 64;
 
+  private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
+
   /** More of one kind tell nothing new. */
   private static final int MOST_OF_A_RULE = 5;
 
@@ -246,12 +248,16 @@ final class Verdict {
     return a.from() <= b.from() ? a : b;
   }
 
+  private static boolean isReleased(Lease lease) {
+    return RELEASED.contains(lease.outcome());
+  }
+
   private void checkLosses(Map<String, List<Stop>> stops) {
     for (Lease lease : records.leases()) {
       if (!lease.isLost()) {
         continue;
       }
-      if (lease.outcome().equals("RELEASED")) {
+      if (isReleased(lease)) {
         find("LOSS-03", lease.grant() + " was released, and reported as lost");
       }
       long late = lease.reported() - lease.validUntil();
@@ -279,7 +285,7 @@ final class Verdict {
     return new OperationCounts(
         records.leases().size(),
         count(lease -> lease.token() % TOKENS_PER_TURN != 0),
-        count(lease -> lease.outcome().equals("RELEASED")),
+        count(Verdict::isReleased),
         records.entries(Entry.Renewed.class).size(),
         records.entries(Entry.Abandoned.class).size(),
         without.getOrDefault(Entry.Why.CANCELLED, 0L),

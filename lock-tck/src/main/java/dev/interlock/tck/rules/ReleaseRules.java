@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -85,6 +86,26 @@ public abstract class ReleaseRules extends RuleTest {
     assertEquals(
         outcome, within(bound(), lease.releaseAsync(), "a repeated release did not end"), "again");
     assertEquals(outcome, lease.release(), "again");
+  }
+
+  @Test
+  @Rule("REL-01")
+  void aHandoffIsToldFromAReleaseThatTheStoreConfirmed() throws Exception {
+    DistributedLock lock = client().lock(newName());
+    Lease lease = acquireNow(lock);
+    CompletableFuture<Lease> waiter = lock.acquireAsync();
+    ReleaseOutcome outcome = lease.release();
+    try (Lease next = within(bound(), waiter, "the lock was not passed on")) {
+      assertNotEquals(
+          ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held");
+      if (info().has(Capability.FENCING)) {
+        // Tokens of leases that one grant of the store has had differ in the last six bits alone.
+        assertEquals(
+            lease.fencingToken() >> 6 == next.fencingToken() >> 6,
+            outcome == ReleaseOutcome.HANDED_OFF,
+            () -> "a release that the store was not asked for said " + outcome);
+      }
+    }
   }
 
   @Test

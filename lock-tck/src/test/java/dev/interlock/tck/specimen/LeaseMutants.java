@@ -149,6 +149,23 @@ final class LeaseMutants {
                               }
                             }))
             .refusedBy("REL-01", "release number 2")
+            .build(),
+        Specimen.mutant("handoff called a release")
+            .fault("A lock that is handed off without asking the store is said to be released.")
+            .harness(
+                () ->
+                    MemoryMutant.ofLease(
+                        lease ->
+                            new ForwardingLease(lease) {
+                              @Override
+                              public ReleaseOutcome release() {
+                                ReleaseOutcome outcome = super.release();
+                                return outcome == ReleaseOutcome.HANDED_OFF
+                                    ? ReleaseOutcome.RELEASED
+                                    : outcome;
+                              }
+                            }))
+            .refusedBy("REL-01", "a release that the store was not asked for said RELEASED")
             .build());
   }
 
