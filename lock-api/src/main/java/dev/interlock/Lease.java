@@ -2,6 +2,7 @@ package dev.interlock;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -155,6 +156,37 @@ public interface Lease extends AutoCloseable {
    * @return the lease's future
    */
   CompletableFuture<LeaseLostException> lost();
+
+  /**
+   * Runs work on the calling thread, and interrupts the thread if the lease is lost meanwhile.
+   *
+   * <pre>{@code
+   * try (Lease lease = lock.acquire()) {
+   *   Report report = lease.callWhileHeld(() -> nightlyReport());
+   * }
+   * }</pre>
+   *
+   * <p>If the work returns and this method does, the lease was held until the work had returned,
+   * unless the program released it before. If the lease is lost, this method throws {@link
+   * LeaseLostException} when the work has ended, in whichever way; what the work threw is
+   * suppressed in it. The interrupt is a signal and no more: work that ignores it goes on, and only
+   * a {@linkplain #fencingToken() fencing token} keeps its writes out.
+   *
+   * <p>The thread is interrupted at most once, and never after the work has ended: an interrupt
+   * status that the loss has left is cleared. An interrupt by another party that comes between the
+   * loss and the end of the work cannot be told from it, and is cleared with it. Otherwise the
+   * thread's interrupt status stays as the work leaves it. Several threads may run work under one
+   * lease; a loss interrupts them all.
+   *
+   * @param <T> what the work returns
+   * @param work what to run; it may release the lease
+   * @return what the work returned
+   * @throws LeaseLostException if the lease was lost, before the work began or until it had ended
+   * @throws IllegalStateException if the lease was released, or is being released, before the work
+   *     began
+   * @throws Exception what the work threw, if the lease was not lost
+   */
+  <T> T callWhileHeld(Callable<T> work) throws Exception;
 
   /**
    * Calls the listener for whatever happens to this lease from now on, and once at once with the

@@ -1,5 +1,6 @@
 package dev.interlock;
 
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,7 @@ public final class LockUnavailableException extends LockException {
 
   private static final long serialVersionUID = 1L;
 
+  private final @Nullable String name;
   private final String backend;
   private final String endpoint;
 
@@ -28,8 +30,31 @@ public final class LockUnavailableException extends LockException {
   public LockUnavailableException(
       String backend, String endpoint, String problem, @Nullable Throwable cause) {
     super(backend + " at " + endpoint + ": " + problem, cause);
+    this.name = null;
     this.backend = backend;
     this.endpoint = endpoint;
+  }
+
+  /**
+   * Says which lock was asked for when the store could not serve.
+   *
+   * @param name the lock's name, or those of a set
+   * @param problem what happened; its cause and stack trace become this one's
+   */
+  public LockUnavailableException(String name, LockUnavailableException problem) {
+    super("lock \"" + name + "\": " + problem.getMessage(), problem.getCause());
+    this.name = name;
+    this.backend = problem.backend;
+    this.endpoint = problem.endpoint;
+    setStackTrace(problem.getStackTrace());
+  }
+
+  /**
+   * {@return the name of the lock that was asked for, or the names of a set joined by {@code ", "}}
+   * Empty if the failure concerns no lock in particular, such as that of opening a client.
+   */
+  public Optional<String> name() {
+    return Optional.ofNullable(name);
   }
 
   /**

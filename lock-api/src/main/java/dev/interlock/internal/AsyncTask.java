@@ -181,7 +181,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       timeOut();
     } else if (withdraw()) {
       passOn();
-      fail(engine.unavailable("no thread was free in time to ask the store", null));
+      fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }
 

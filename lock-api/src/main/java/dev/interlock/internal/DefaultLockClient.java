@@ -197,6 +197,15 @@ final class DefaultLockClient implements LockClient {
     return new LockUnavailableException(info.name(), store.endpoint(), problem, cause);
   }
 
+  /** The same for what one lock was asked. */
+  LockUnavailableException unavailable(String name, String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(name, unavailable(problem, cause));
+  }
+
+  static LockUnavailableException of(String name, LockUnavailableException problem) {
+    return problem.name().isPresent() ? problem : new LockUnavailableException(name, problem);
+  }
+
   // --- acquiring ------------------------------------------------------------------------------
 
   Events.Source source(Request request, long token) {
@@ -304,6 +313,8 @@ final class DefaultLockClient implements LockClient {
         line.begin(loop);
       }
       lease = loop.run(request);
+    } catch (LockUnavailableException e) {
+      throw of(request.name(), e);
     } finally {
       if (lease == null) {
         pass(request.name());
@@ -322,7 +333,7 @@ final class DefaultLockClient implements LockClient {
     AcquireLoop loop = line.loop(request.name());
     LockUnavailableException trouble = loop == null ? null : loop.trouble();
     if (trouble != null) {
-      throw unavailable("the store could not be asked in time", trouble);
+      throw unavailable(request.name(), "the store could not be asked in time", trouble);
     }
     return timedOut(request);
   }
@@ -370,6 +381,15 @@ final class DefaultLockClient implements LockClient {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  private <T> T ask(String name, Question<T> question) {
+    Names.checked(name);
+    try {
+      return uninterrupted(question);
+    } catch (LockUnavailableException e) {
+      throw of(name, e);
     }
   }
 
@@ -534,8 +554,7 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public LockState inspect(String name) {
-    Names.checked(name);
-    return withLeaseToken(uninterrupted(() -> store.inspect(name, requestDeadline())));
+    return withLeaseToken(ask(name, () -> store.inspect(name, requestDeadline())));
   }
 
   /** The store's token is the grant's; the lease's is what users see. */
@@ -557,14 +576,12 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public boolean forceRelease(String name) {
-    Names.checked(name);
-    return uninterrupted(() -> store.forceRelease(name, requestDeadline()));
+    return ask(name, () -> store.forceRelease(name, requestDeadline()));
   }
 
   @Override
   public boolean revoke(String name) {
-    Names.checked(name);
-    return uninterrupted(() -> store.revoke(name, requestDeadline()));
+    return ask(name, () -> store.revoke(name, requestDeadline()));
   }
 
   @Override

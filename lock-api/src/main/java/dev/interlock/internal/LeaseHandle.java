@@ -11,6 +11,7 @@ import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -109,6 +110,11 @@ final class LeaseHandle implements Lease {
   @Override
   public void close() {
     release();
+  }
+
+  @Override
+  public <T> T callWhileHeld(Callable<T> work) throws Exception {
+    return HeldCall.run(this, requireNonNull(work, "work"));
   }
 
   @Override

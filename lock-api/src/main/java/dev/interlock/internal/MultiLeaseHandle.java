@@ -19,6 +19,7 @@ import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
@@ -324,6 +325,11 @@ final class MultiLeaseHandle implements MultiLease {
   @Override
   public void close() {
     release();
+  }
+
+  @Override
+  public <T> T callWhileHeld(Callable<T> work) throws Exception {
+    return HeldCall.run(this, requireNonNull(work, "work"));
   }
 
   @Override

@@ -61,7 +61,8 @@ final class MultiLockHandle implements MultiLock {
       } catch (LeaseLostException e) {
         engine.ensureOpen();
         if (request.deadline().hasPassed()) {
-          throw engine.unavailable("one of the set was lost before all were had", e);
+          throw engine.unavailable(
+              request.name(), "one of the set was lost before all were had", e);
         }
         new WakeUp(engine.platform).await(request.deadline().orIn(backoff.next()));
       }
@@ -94,7 +95,8 @@ final class MultiLockHandle implements MultiLock {
 
   private void requireTime(Request request) {
     if (request.end().hasPassed()) {
-      throw engine.unavailable("the store was too slow to be asked for all of the set", null);
+      throw engine.unavailable(
+          request.name(), "the store was too slow to be asked for all of the set", null);
     }
   }
 

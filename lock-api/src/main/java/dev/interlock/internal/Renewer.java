@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import com.google.common.collect.Lists;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
@@ -12,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 
 /**
  * Renews what is due, in batches: what comes due together goes to the store together. Never more
@@ -84,16 +86,22 @@ final class Renewer {
   void renewNow(List<LeaseState> leases, Deadline deadline) throws InterruptedException {
     StackRoom.require();
     if (deadline.hasPassed()) {
-      throw engine.unavailable("no time was left to ask for a renewal", null);
+      throw engine.unavailable(names(leases), "no time was left to ask for a renewal", null);
     }
     for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
       for (Renewal outcome : renew(batch, deadline, true)) {
         if (outcome instanceof Renewal.Failed failed) {
-          throw failed.problem();
+          throw failed.problem() instanceof LockUnavailableException problem
+              ? DefaultLockClient.of(names(leases), problem)
+              : failed.problem();
         }
       }
     }
     leases.forEach(LeaseState::ensureHeld);
+  }
+
+  private static String names(List<LeaseState> leases) {
+    return leases.stream().map(LeaseState::name).collect(Collectors.joining(", "));
   }
 
   /** Renews with one request those that it can claim, and lets them know of the outcome. */

@@ -15,6 +15,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import org.junit.jupiter.api.Test;
 
@@ -130,7 +131,8 @@ class RenewalTest extends EngineFixture {
     try (Lease lease = acquire(FIXED)) {
       time.advance(Duration.ofSeconds(1));
       store.down(true);
-      assertThrows(LockUnavailableException.class, lease::renew);
+      LockUnavailableException failure = assertThrows(LockUnavailableException.class, lease::renew);
+      assertEquals(Optional.of("a"), failure.name());
       assertEquals(TTL.minusSeconds(1), lease.remainingValidity());
       store.down(false);
     }

@@ -178,13 +178,16 @@ public abstract class ApiRules extends RuleTest {
   void aStoreThatFailsIsAFailureWhichNamesIt() throws Exception {
     Network network = network();
     LockClient client = client(network, lasting());
+    String name = newName();
     try (Disturbance cut = network.cut()) {
       LockUnavailableException e =
           assertThrows(
               LockUnavailableException.class,
-              () -> client.lock(newName()).tryAcquire(),
+              () -> client.lock(name).tryAcquire(),
               () -> "not a failure, although " + cut);
       assertEquals(info().name(), e.backend());
+      assertEquals(Optional.of(name), e.name());
+      assertTrue(message(e).contains(name), () -> message(e));
       assertFalse(e.endpoint().isEmpty(), "the endpoint is missing");
       assertTrue(message(e).contains(e.backend()), () -> message(e));
       assertTrue(message(e).contains(e.endpoint()), () -> message(e));

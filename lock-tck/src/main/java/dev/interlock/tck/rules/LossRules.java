@@ -2,6 +2,7 @@ package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -97,6 +99,29 @@ public abstract class LossRules extends RuleTest {
     assertEquals(LossReason.EXPIRED, loss.reason());
     assertFalse(lease.isHeld(), "held although its loss was told");
     assertToldOnce(lease, signals);
+  }
+
+  @Test
+  @Rule("LOSS-02")
+  void workUnderALeaseThatRunsOutIsInterrupted() throws Exception {
+    Lease lease = acquireNow(client(passing()).lock(newName()));
+    Future<Boolean> work =
+        inThread(
+            () -> {
+              CountDownLatch never = new CountDownLatch(1);
+              assertThrows(
+                  LeaseLostException.class,
+                  () ->
+                      lease.callWhileHeld(
+                          () -> {
+                            never.await();
+                            return true;
+                          }));
+              return Thread.currentThread().isInterrupted();
+            });
+    assertFalse(
+        within(lease.effectiveTtl().plus(bound()), work, "a loss did not interrupt the work"),
+        "an interrupt was left over");
   }
 
   @Test

@@ -92,10 +92,14 @@ public abstract class ReleaseRules extends RuleTest {
   @Rule("REL-01")
   void aHandoffIsToldFromAReleaseThatTheStoreConfirmed() throws Exception {
     DistributedLock lock = client().lock(newName());
-    Lease lease = acquireNow(lock);
-    CompletableFuture<Lease> waiter = lock.acquireAsync();
+    Lease before = acquireNow(client().lock(lock.name()));
+    CompletableFuture<Lease> first = lock.acquireAsync();
+    // In line before the other was granted, so that the lock may be handed off to it.
+    CompletableFuture<Lease> second = lock.acquireAsync();
+    before.release();
+    Lease lease = within(bound(), first, "a released lock was not granted to a waiter");
     ReleaseOutcome outcome = lease.release();
-    try (Lease next = within(bound(), waiter, "the lock was not passed on")) {
+    try (Lease next = within(bound(), second, "the lock was not passed on")) {
       assertNotEquals(
           ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held");
       if (info().has(Capability.FENCING)) {

@@ -6,6 +6,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -76,6 +77,11 @@ public abstract class ForwardingLease implements Lease {
   @Override
   public void close() {
     right.close();
+  }
+
+  @Override
+  public <T> T callWhileHeld(Callable<T> work) throws Exception {
+    return right.callWhileHeld(work);
   }
 
   @Override

@@ -15,6 +15,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -183,6 +184,11 @@ final class SetMutants {
     @Override
     public void close() {
       release();
+    }
+
+    @Override
+    public <T> T callWhileHeld(Callable<T> work) throws Exception {
+      return leases.get(0).callWhileHeld(work);
     }
 
     @Override
