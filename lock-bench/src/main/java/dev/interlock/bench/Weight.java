@@ -2,6 +2,7 @@ package dev.interlock.bench;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.ProcessorTime;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.RedisServer;
 import java.io.IOException;

@@ -1,6 +1,11 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.PairTrial;
+import dev.interlock.compare.rounds.Pairs;
+import dev.interlock.compare.rounds.Trial;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Network;
@@ -9,52 +14,45 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What distance costs. */
-final class AddedLatency implements Scenario {
-  static final String ID = "added-latency";
+/** What a distant server costs. */
+final class AddedLatency extends Scenario {
   static final String ROUND_TRIP = "ms";
   static final Metric P50 = new Metric("latency-p50", "p50", Unit.SECONDS);
-  static final Metric FLOOR = new Metric("floor-latency-p50", "floor p50", Unit.SECONDS);
+  static final Metric BASELINE = new Metric("baseline-latency-p50", "baseline p50", Unit.SECONDS);
   static final Metric ROUND_TRIPS = new Metric("round-trips", "round trips", Unit.COUNT);
 
-  @Override
-  public String id() {
-    return ID;
+  AddedLatency() {
+    super(
+        "added-latency",
+        "Network latency",
+        """
+        The latency of an uncontended pair when a proxy delays the replies. The number of round
+        trips follows from how the latency grows. All numbers include the proxy's own delay, and
+        that its clock counts whole milliseconds.
+        """);
   }
 
   @Override
-  public String title() {
-    return "Distance to the server";
-  }
-
-  @Override
-  public String explanation() {
-    return "The latency of a pair when replies are made late by a proxy. The number of round trips"
-        + " follows from how the latency grows. The proxy's own delay, and that its clock counts"
-        + " whole milliseconds, is in all of the numbers.";
-  }
-
-  @Override
-  public List<Column> columns(Effort effort) {
+  List<Column> columns(Profile profile) {
     List<Column> columns = new ArrayList<>();
-    for (Duration added : effort.roundTrips()) {
+    for (Duration added : profile.roundTrips()) {
       columns.add(new Column("+" + added.toMillis() + " ms: p50", P50, point(added)));
-      columns.add(new Column("floor", FLOOR, point(added)));
+      columns.add(new Column("baseline", BASELINE, point(added)));
     }
     columns.add(new Column(ROUND_TRIPS));
     return columns;
   }
 
   @Override
-  public List<Chart> charts() {
+  List<Chart> charts() {
     return List.of(
         new Chart.Lines(
             "Latency of a pair, median", P50, ROUND_TRIP, "added to the round trip, in ms"));
   }
 
   @Override
-  public Duration estimate(Effort effort, int backends) {
-    return effort.roundsOf(2 * backends * effort.roundTrips().size());
+  Duration estimate(Profile profile, int backends) {
+    return profile.roundsOf(2 * backends * profile.roundTrips().size());
   }
 
   private static Point point(Duration added) {
@@ -62,104 +60,76 @@ final class AddedLatency implements Scenario {
   }
 
   @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
+    List<OpenContender> near = new ArrayList<>();
     run.oneByOne(
-        subject -> {
-          Optional<Network> network = subject.network();
+        contender -> {
+          Optional<Network> network = contender.network();
           network.ifPresent(Network::close);
           if (network.isEmpty()) {
-            run.skip(subject, "there is no network to delay, or its clients go round the proxy");
+            run.skip(contender, "there is no network to delay, or its clients bypass the proxy");
+            near.add(contender);
           }
         });
-    for (Duration added : run.effort().roundTrips()) {
-      run.interleaved(subject -> trials(run, subject, added));
+    for (Duration added : run.profile().roundTrips()) {
+      run.interleaved(
+          contender ->
+              near.contains(contender)
+                  ? null
+                  : () ->
+                      trial(
+                          run,
+                          contender,
+                          added,
+                          uri -> Locking.by(LockClient.open(uri, OpenContender.options()))),
+          contender ->
+              near.contains(contender)
+                  ? null
+                  : () -> trial(run, contender, added, uri -> contender.baseline(uri, 1)),
+          (contender, series, lock, baseline) -> {
+            run.measured(contender, P50, point(added), series.values(lock, Figure.PAIR_P50));
+            run.measured(
+                contender, BASELINE, point(added), series.values(baseline, Figure.PAIR_P50));
+          });
     }
     roundTrips(run);
   }
 
-  private static List<Trial> trials(Run run, Subject subject, Duration added) throws Exception {
-    List<Trial> trials = new ArrayList<>();
-    Optional<Network> forLock = subject.network();
-    if (forLock.isEmpty()) {
-      return trials;
-    }
-    Network network = forLock.get();
-    trials.add(
-        late(
-            network,
-            added,
-            new PairTrial(
-                subject,
-                Pairs.byLock(LockClient.open(network.uri(), Subject.options())),
-                (rounds, all, results) ->
-                    run.measured(
-                        subject,
-                        P50,
-                        point(added),
-                        Uncontended.each(rounds, round -> round.quantile(0.5))))));
-    Network forFloor = subject.network().orElseThrow();
-    Pairs floor = Pairs.byDriver(subject, forFloor.uri(), 1);
-    if (floor == null) {
-      forFloor.close();
-      return trials;
-    }
-    trials.add(
-        late(
-            forFloor,
-            added,
-            new PairTrial(
-                subject,
-                floor,
-                (rounds, all, results) ->
-                    run.measured(
-                        subject,
-                        FLOOR,
-                        point(added),
-                        Uncontended.each(rounds, round -> round.quantile(0.5))))));
-    return trials;
+  private interface Opener {
+    Pairs open(String uri) throws Exception;
   }
 
-  /** Connected already; from now on everything is late. */
-  private static Trial late(Network network, Duration added, Trial trial) {
+  /** Connects, and delays everything from then on. */
+  private static Trial trial(Run run, OpenContender contender, Duration added, Opener opener)
+      throws Exception {
+    Network network = contender.network().orElseThrow();
+    Pairs client;
+    try {
+      client = opener.open(network.uri());
+    } catch (Exception | LinkageError e) {
+      network.close();
+      throw e;
+    }
     network.delay(Direction.SERVER_TO_CLIENT, added);
-    return new Trial() {
-      @Override
-      public Subject subject() {
-        return trial.subject();
-      }
-
-      @Override
-      public void round(Duration slice, boolean warmUp) throws Exception {
-        trial.round(slice, warmUp);
-      }
-
-      @Override
-      public void report(Results results) {
-        trial.report(results);
-      }
-
-      @Override
-      public void close() {
-        network.heal();
-        trial.close();
-        network.close();
-      }
-    };
+    String name = contender.newName();
+    return new PairTrial(client.over(network), 1, run.profile().slice(), number -> name, null);
   }
 
-  private static void roundTrips(Run run) {
-    List<Duration> added = run.effort().roundTrips();
-    if (added.size() < 2) {
-      return;
-    }
+  private void roundTrips(Run run) {
+    List<Duration> added = run.profile().roundTrips();
     Duration near = added.get(0);
     Duration far = added.get(added.size() - 1);
-    for (Subject subject : run.subjects()) {
-      Optional<Measurement> first = run.results().find(ID, subject.name(), P50, point(near));
-      Optional<Measurement> last = run.results().find(ID, subject.name(), P50, point(far));
+    if (near.equals(far)) {
+      return;
+    }
+    for (OpenContender contender : run.contenders()) {
+      Optional<Results.Measurement> first =
+          run.results().find(id(), contender.name(), P50, point(near));
+      Optional<Results.Measurement> last =
+          run.results().find(id(), contender.name(), P50, point(far));
       if (first.isPresent() && last.isPresent()) {
-        double slope = (last.get().value() - first.get().value()) * 1e9 / far.minus(near).toNanos();
-        run.measured(subject, ROUND_TRIPS, List.of(slope));
+        double grown = last.get().value() - first.get().value();
+        run.measured(contender, ROUND_TRIPS, grown * 1e9 / far.minus(near).toNanos());
       }
     }
   }

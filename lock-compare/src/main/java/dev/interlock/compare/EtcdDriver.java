@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.compare.rounds.BareDriver;
 import dev.interlock.spi.LockUri;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -63,7 +64,7 @@ public final class EtcdDriver implements BareDriver {
 
     @Override
     public void pair(String name) throws Exception {
-      ByteSequence key = ByteSequence.from("floor/" + name, StandardCharsets.UTF_8);
+      ByteSequence key = ByteSequence.from("baseline/" + name, StandardCharsets.UTF_8);
       TxnResponse created =
           await(
               store
@@ -72,7 +73,7 @@ public final class EtcdDriver implements BareDriver {
                   .Then(Op.put(key, key, PutOption.builder().withLeaseId(lease).build()))
                   .commit());
       if (!created.isSucceeded()) {
-        throw new IllegalStateException("floor/" + name + " is there already");
+        throw new IllegalStateException("baseline/" + name + " is there already");
       }
       await(store.delete(key));
     }

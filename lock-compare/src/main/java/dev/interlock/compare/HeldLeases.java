@@ -2,6 +2,8 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.Workers;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
@@ -16,8 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** What it costs a client to hold many locks. */
-final class HeldLeases implements Scenario {
-  static final String ID = "held-leases";
+final class HeldLeases extends Scenario {
   static final String LEASES = "leases";
   static final Metric THREADS = new Metric("client-threads", "threads", Unit.COUNT);
   static final Metric CONNECTIONS = new Metric("connections", "connections", Unit.COUNT);
@@ -30,28 +31,22 @@ final class HeldLeases implements Scenario {
   private static final int WARM_UP = 200;
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
-  @Override
-  public String id() {
-    return ID;
+  HeldLeases() {
+    super(
+        "held-leases",
+        "Many held leases",
+        """
+        One client, in a JVM of its own, holds leases that are renewed. Threads are those that the
+        client started; heap is counted after garbage collection, beyond a client that holds no
+        lease.
+        """);
   }
 
   @Override
-  public String title() {
-    return "Many leases held";
-  }
-
-  @Override
-  public String explanation() {
-    return "One client, in a JVM of its own, holds leases that are renewed. Threads are those that"
-        + " came with the client; heap is counted after garbage collection, beyond a client that"
-        + " holds none.";
-  }
-
-  @Override
-  public List<Column> columns(Effort effort) {
+  List<Column> columns(Profile profile) {
     List<Column> columns = new ArrayList<>();
     for (Metric metric : List.of(THREADS, CONNECTIONS, HEAP)) {
-      for (int leases : effort.leases()) {
+      for (int leases : profile.leases()) {
         Point point = new Point(LEASES, leases);
         columns.add(new Column(metric.label() + ", " + point.number(), metric, point));
       }
@@ -60,51 +55,51 @@ final class HeldLeases implements Scenario {
   }
 
   @Override
-  public List<Chart> charts() {
+  List<Chart> charts() {
     return List.of(
-        new Chart.Lines("Client threads, over leases held", THREADS, LEASES),
-        new Chart.Lines("Connections, over leases held", CONNECTIONS, LEASES));
+        new Chart.Lines("Client threads, over leases held", THREADS, LEASES, LEASES),
+        new Chart.Lines("Connections, over leases held", CONNECTIONS, LEASES, LEASES));
   }
 
   @Override
-  public Duration estimate(Effort effort, int backends) {
-    int most = effort.leases().get(effort.leases().size() - 1);
+  Duration estimate(Profile profile, int backends) {
+    int most = profile.leases().get(profile.leases().size() - 1);
     return Duration.ofMillis(1_000 + most / 4).multipliedBy(backends);
   }
 
   @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
     run.together( // nothing here is measured in time
-        subject -> {
-          Optional<Network> network = subject.network();
+        contender -> {
+          Optional<Network> network = contender.network();
           try {
-            hold(run, subject, network);
+            hold(run, contender, network);
           } finally {
             network.ifPresent(Network::close);
           }
         });
   }
 
-  private static void hold(Run run, Subject subject, Optional<Network> network)
+  private static void hold(Run run, OpenContender contender, Optional<Network> network)
       throws IOException, InterruptedException {
-    String uri = network.map(Network::uri).orElse(subject.uri());
-    try (OtherProcess process = subject.otherProcess(uri, Subject.options())) {
-      Usage none = Usage.parse(process.call(ANSWER, Hold.class, subject.newName(), "0"));
-      String prefix = subject.newName();
-      for (int leases : run.effort().leases()) {
+    String uri = network.map(Network::uri).orElse(contender.uri());
+    try (OtherProcess process = contender.otherProcess(uri, OpenContender.options())) {
+      Usage none = Usage.parse(process.call(ANSWER, Hold.class, contender.newName(), "0"));
+      String prefix = contender.newName();
+      for (int leases : run.profile().leases()) {
         Usage usage =
             Usage.parse(process.call(ANSWER, Hold.class, prefix, Integer.toString(leases)));
-        Point point = new Point(LEASES, leases);
-        run.measured(subject, THREADS, point, List.of((double) usage.threads()));
+        Point at = new Point(LEASES, leases);
+        run.measured(contender, THREADS, at, List.of((double) usage.threads()));
         network.ifPresent(
             way ->
-                run.measured(subject, CONNECTIONS, point, List.of((double) way.traffic().open())));
+                run.measured(contender, CONNECTIONS, at, List.of((double) way.traffic().open())));
         if (leases >= ENOUGH_FOR_HEAP) {
           double heap = (double) (usage.heap() - none.heap()) / leases;
-          run.measured(subject, HEAP, point, List.of(heap));
+          run.measured(contender, HEAP, at, List.of(heap));
         }
       }
-      if (subject.deployment().isEmpty()) { // somebody else's store is left as it was
+      if (contender.deployment().isEmpty()) { // the user's store is left as it was
         process.call(ANSWER, Close.class);
       }
     }
@@ -118,7 +113,7 @@ final class HeldLeases implements Scenario {
     }
   }
 
-  /** Takes leases until there are so many; answers with threads and heap. */
+  /** Acquires leases until it holds so many; answers with threads and heap. */
   static final class Hold implements RemoteTask {
     private static final List<Lease> HELD = new ArrayList<>();
     private static final AtomicInteger THREADS_BEFORE = new AtomicInteger(-1);
@@ -131,14 +126,14 @@ final class HeldLeases implements Scenario {
       String prefix = arguments.get(0);
       int wanted = Integer.parseInt(arguments.get(1));
       if (first) {
-        // What a driver makes once, for a batch or a burst, is not what a lease costs.
+        // What a driver creates once, for a batch or a burst, is not what a lease costs.
         for (int i = 0; i < WARM_UP; i++) {
           client.lock(prefix + "first").acquire().close();
         }
       }
       AtomicInteger next = new AtomicInteger(HELD.size());
       if (wanted > HELD.size()) {
-        Crew.work(
+        Workers.work(
             ACQUIRERS,
             Duration.ofSeconds(40),
             (number, goesOn) -> {
@@ -146,7 +141,7 @@ final class HeldLeases implements Scenario {
                 Lease lease =
                     client
                         .lock(prefix + i)
-                        .tryAcquire(Pairs.PATIENCE)
+                        .tryAcquire(Locking.PATIENCE)
                         .orElseThrow(() -> new IllegalStateException("busy"));
                 synchronized (HELD) {
                   HELD.add(lease);
@@ -168,7 +163,7 @@ final class HeldLeases implements Scenario {
     }
   }
 
-  /** Gives back whatever it holds. */
+  /** Releases all that it holds. */
   static final class Close implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {

@@ -3,6 +3,7 @@ package dev.interlock.compare;
 import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
@@ -10,31 +11,25 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** A process that holds a lock and does not renew it, until something happens to it. */
-final class Holder implements AutoCloseable {
+/**
+ * A process that holds a lock and does not renew it, until something happens to it.
+ *
+ * @param acquired when it had the lock, on the clock of {@link System#nanoTime}, which the
+ *     processes of one machine share
+ * @param ttl the TTL that the store applies
+ * @param token the fencing token, or 0 if the backend has none
+ */
+record Holder(OtherProcess process, String name, long acquired, Duration ttl, long token)
+    implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
-  private final OtherProcess process;
-  private final String name;
-  private final long took;
-  private final Duration ttl;
-  private final long token;
-
-  private Holder(OtherProcess process, String name, long took, Duration ttl, long token) {
-    this.process = process;
-    this.name = name;
-    this.took = took;
-    this.ttl = ttl;
-    this.token = token;
-  }
-
-  /** Starts a process that takes the lock. */
-  static Holder take(Subject subject, String name, Duration ttl)
+  /** Starts a process that acquires the lock. */
+  static Holder start(OpenContender contender, String name, Duration ttl)
       throws IOException, InterruptedException {
-    LockOptions options = Subject.options(ttl).toBuilder().autoRenew(false).build();
-    OtherProcess process = subject.otherProcess(subject.uri(), options);
+    LockOptions options = OpenContender.options(ttl).toBuilder().autoRenew(false).build();
+    OtherProcess process = contender.otherProcess(contender.uri(), options);
     try {
-      String[] answer = process.call(ANSWER, Take.class, name).split(" ", -1);
+      String[] answer = process.call(ANSWER, Acquire.class, name).split(" ", -1);
       return new Holder(
           process,
           name,
@@ -45,24 +40,6 @@ final class Holder implements AutoCloseable {
       process.close();
       throw e;
     }
-  }
-
-  /**
-   * When it had the lock, on the clock of {@link System#nanoTime}, which the processes of one
-   * machine share.
-   */
-  long took() {
-    return took;
-  }
-
-  /** The TTL that the store applies. */
-  Duration ttl() {
-    return ttl;
-  }
-
-  /** The fencing token, or 0 if the backend has none. */
-  long token() {
-    return token;
   }
 
   void kill() {
@@ -96,19 +73,19 @@ final class Holder implements AutoCloseable {
     return worker.client().backend().has(Capability.FENCING) ? lease.fencingToken() : 0;
   }
 
-  /** Takes the lock; answers with its TTL in nanoseconds, its token, and when it had it. */
-  static final class Take implements RemoteTask {
+  /** Acquires the lock; answers with its TTL in nanoseconds, its token, and when it had it. */
+  static final class Acquire implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       Lease lease =
           worker
               .client()
               .lock(arguments.get(0))
-              .tryAcquire(Pairs.PATIENCE)
-              .orElseThrow(() -> new IllegalStateException("a lock that nobody has was busy"));
-      long took = System.nanoTime();
+              .tryAcquire(Locking.PATIENCE)
+              .orElseThrow(() -> new IllegalStateException("an uncontended lock was busy"));
+      long acquired = System.nanoTime();
       worker.keep(arguments.get(0), lease);
-      return lease.effectiveTtl().toNanos() + " " + token(worker, lease) + " " + took;
+      return lease.effectiveTtl().toNanos() + " " + token(worker, lease) + " " + acquired;
     }
   }
 
@@ -120,7 +97,7 @@ final class Holder implements AutoCloseable {
     }
   }
 
-  /** Answers with the token of the lease, without a look at whether it is still held. */
+  /** Answers with the token of the lease, without asking whether it is still held. */
   static final class Write implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {

@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
@@ -20,25 +21,27 @@ record KitVerdict(String backend, String verdict, String summary, String started
 
   /** Reads what the kit wrote. */
   static KitVerdict in(Path directory) {
-    Path file = directory.resolve(FILE);
     try {
-      JsonObject report = JsonParser.parseString(Files.readString(file)).getAsJsonObject();
+      JsonObject report =
+          JsonParser.parseString(Files.readString(directory.resolve(FILE))).getAsJsonObject();
       return new KitVerdict(
           text(report, "backend"),
           text(report, "verdict"),
           text(report, "summary"),
           text(report, "started"));
     } catch (IOException e) {
-      throw new IllegalArgumentException("there is no readable " + file, e);
+      throw new IllegalArgumentException("no readable " + FILE + " in " + directory, e);
     } catch (JsonParseException | IllegalStateException e) {
-      throw new IllegalArgumentException(file + " is no report of the kit", e);
+      throw new IllegalArgumentException(
+          directory.resolve(FILE) + " is not a report of the kit", e);
     }
   }
 
   private static String text(JsonObject report, String field) {
-    if (!report.has(field)) {
+    JsonElement value = report.get(field);
+    if (value == null) {
       throw new IllegalStateException("no " + field);
     }
-    return report.get(field).getAsString();
+    return value.getAsString();
   }
 }

@@ -1,7 +1,6 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockConfigurationException;
-import dev.interlock.compare.Comparison.Participant;
 import dev.interlock.report.Contender;
 import dev.interlock.report.Failures;
 import java.io.PrintWriter;
@@ -17,9 +16,9 @@ final class Lineup implements AutoCloseable {
   private final List<Contender> contenders;
   private final Results results;
   private final PrintWriter err;
-  private final List<Future<Subject>> opening = new ArrayList<>();
-  private final List<Subject> subjects = new ArrayList<>();
-  private final List<Participant> participants = new ArrayList<>();
+  private final List<Future<OpenContender>> opening = new ArrayList<>();
+  private final List<OpenContender> open = new ArrayList<>();
+  private final List<Findings.Backend> backends = new ArrayList<>();
 
   Lineup(List<Contender> contenders, Results results, PrintWriter err) {
     this.contenders = contenders;
@@ -28,13 +27,13 @@ final class Lineup implements AutoCloseable {
   }
 
   /** Those that answered. */
-  List<Subject> subjects() {
-    return subjects;
+  List<OpenContender> contenders() {
+    return open;
   }
 
   /** All of them, as the report shows them. */
-  List<Participant> participants() {
-    return participants;
+  List<Findings.Backend> backends() {
+    return backends;
   }
 
   /**
@@ -44,24 +43,18 @@ final class Lineup implements AutoCloseable {
    * @param strict whether a URI that can never be right is an error
    */
   void open(boolean strict) throws InterruptedException {
-    ClassLoader loader = Thread.currentThread().getContextClassLoader();
-    ExecutorService starters =
-        Executors.newCachedThreadPool(
-            work -> {
-              Thread thread = new Thread(work, "starter");
-              thread.setContextClassLoader(loader);
-              thread.setDaemon(true);
-              return thread;
-            });
-    contenders.forEach(contender -> opening.add(starters.submit(() -> Subject.open(contender))));
+    ExecutorService starters = Executors.newCachedThreadPool(Run::thread);
+    contenders.forEach(
+        contender -> opening.add(starters.submit(() -> OpenContender.open(contender))));
     starters.shutdown();
     for (int i = 0; i < contenders.size(); i++) {
       try {
-        Subject subject = opening.get(i).get();
-        subjects.add(subject);
-        participants.add(present(subject));
-        if (!subject.servers().isEmpty()) {
-          err.println("interlock: " + subject + ": " + subject.servers());
+        OpenContender contender = opening.get(i).get();
+        Findings.Backend backend = contender.describe();
+        open.add(contender);
+        backends.add(backend);
+        if (!backend.servers().isEmpty()) {
+          err.println("interlock: " + contender + ": " + backend.servers());
         }
       } catch (ExecutionException e) {
         Throwable cause = e.getCause() == null ? e : e.getCause();
@@ -74,25 +67,12 @@ final class Lineup implements AutoCloseable {
   }
 
   private void leaveOut(Contender contender, String why) {
-    participants.add(
-        new Participant(
-            contender.name(), contender.scheme(), "", null, "", contender.durability(), ""));
-    results.add(new Results.Gap("", contender.name(), Results.Reason.FAILED, why));
+    backends.add(Findings.Backend.leftOut(contender));
+    results.gaps().add(new Results.Gap("", contender.name(), Results.Reason.FAILED, why));
     err.println("interlock: " + contender.name() + " is left out: " + why);
   }
 
-  private static Participant present(Subject subject) {
-    return new Participant(
-        subject.name(),
-        subject.scheme(),
-        subject.endpoint(),
-        subject.info(),
-        subject.servers(),
-        subject.durability(),
-        subject.driver().map(BareDriver::summary).orElse(""));
-  }
-
-  /** Ends everything that came up, also what nobody has waited for. */
+  /** Ends everything that came up, even if it did so after an interrupt. */
   @Override
   public void close() {
     boolean interrupted = Thread.interrupted();
@@ -100,13 +80,13 @@ final class Lineup implements AutoCloseable {
       try {
         opening.get(i).get().close();
       } catch (ExecutionException e) {
-        err.flush(); // it did not come up, which has been said
+        err.flush(); // it did not come up, which has been reported
       } catch (InterruptedException e) {
         interrupted = true;
-        i--; // servers are not left running, however impatient the user is
+        i--; // no server is left running, even if the user is impatient
       } catch (RuntimeException e) {
         err.println(
-            "interlock: " + contenders.get(i).name() + " was not ended: " + Failures.describe(e));
+            "interlock: could not end " + contenders.get(i).name() + ": " + Failures.describe(e));
       }
     }
     if (interrupted) {

@@ -5,15 +5,14 @@ import dev.interlock.report.Unit;
 /**
  * Under which circumstances something was measured.
  *
- * @param dimension what was varied, such as {@code threads}; empty if nothing was
+ * @param dimension what was varied, such as {@code threads}
  * @param value its value
  */
 record Point(String dimension, double value) {
-  static final Point ONLY = new Point("", 0);
 
   /** For people: {@code 10 threads}. */
   String label() {
-    return dimension.isEmpty() ? "" : number() + " " + dimension;
+    return number() + " " + dimension;
   }
 
   String number() {

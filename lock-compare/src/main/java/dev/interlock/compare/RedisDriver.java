@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.compare.rounds.BareDriver;
 import dev.interlock.spi.LockUri;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +59,7 @@ public final class RedisDriver implements BareDriver {
   private static Pool connect(LockUri uri, LockUri.Endpoint endpoint, int threads) {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
-            .timeoutMillis(Math.toIntExact(Subject.REQUEST_TIMEOUT.toMillis()))
+            .timeoutMillis(Math.toIntExact(OpenContender.REQUEST_TIMEOUT.toMillis()))
             .user(uri.user().orElse(null))
             .password(uri.password().orElse(null))
             .database(uri.path().matches("/\\d+") ? Integer.parseInt(uri.path().substring(1)) : 0);
@@ -102,7 +103,7 @@ public final class RedisDriver implements BareDriver {
     }
 
     private static String key(String name) {
-      return "floor:" + name;
+      return "baseline:" + name;
     }
 
     @Override

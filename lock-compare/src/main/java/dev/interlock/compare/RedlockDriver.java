@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.compare.rounds.BareDriver;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

@@ -2,72 +2,66 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.DisposableServer;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** How soon locks are to be had again after a server was killed and came back. */
-final class Restart implements Scenario {
-  static final String ID = "restart";
+/** How soon locks can be acquired again after a server was killed and came back. */
+final class Restart extends Scenario {
   static final Metric DOWN = new Metric("server-down", "server down", Unit.SECONDS);
   static final Metric PAUSE = new Metric("longest-pause", "longest pause", Unit.SECONDS);
-  static final Metric BACK =
-      new Metric("back-after-server", "after the server is back", Unit.SECONDS);
+  static final Metric BACK = new Metric("back-after-server", "after server is back", Unit.SECONDS);
   static final Metric KEPT = new Metric("held-leases-kept", "held lease kept", Unit.COUNT);
 
   private static final Duration STAYS_DOWN = Duration.ofSeconds(1);
   private static final Duration LONG_TTL = Duration.ofSeconds(20);
   private static final long PATIENCE_SECONDS = 40;
 
-  @Override
-  public String id() {
-    return ID;
+  Restart() {
+    super(
+        "restart",
+        "Server restart",
+        """
+        One server (of several, the leader) is killed, stays down for a second, and is started
+        again with its data. Meanwhile a client acquires and releases a lock as fast as it can and
+        holds another one with a TTL of %d s. Measured is the longest time without a pair. Of the
+        lease that was held, 1 means that it was kept, 0 that it was lost and the loss signalled.
+        """
+            .formatted(LONG_TTL.toSeconds()));
   }
 
   @Override
-  public String title() {
-    return "A server is killed and comes back";
-  }
-
-  @Override
-  public String explanation() {
-    return "One server (of several, the leader) is killed, stays down for a second, and is started"
-        + " again with its data, while a client takes and releases a lock as fast as it can and"
-        + " holds another one with a TTL of "
-        + LONG_TTL.toSeconds()
-        + " s. Measured is the longest time without a pair. Of the lease that was held, 1 means that"
-        + " it was kept, 0 that it was lost and its holder told.";
-  }
-
-  @Override
-  public List<Column> columns(Effort effort) {
+  List<Column> columns(Profile profile) {
     return List.of(new Column(DOWN), new Column(PAUSE), new Column(BACK), new Column(KEPT));
   }
 
   @Override
-  public List<Chart> charts() {
-    return List.of(new Chart.TimeLines("What happened when"));
+  List<Chart> charts() {
+    return List.of(new Chart.TimeLines());
   }
 
   @Override
-  public Duration estimate(Effort effort, int backends) {
+  Duration estimate(Profile profile, int backends) {
     return Duration.ofMillis(4_000 + 1_000L * backends);
   }
 
   @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
     run.together(
-        subject -> {
-          Optional<DisposableServer> victim = subject.deployment().flatMap(Restart::victim);
+        contender -> {
+          Optional<DisposableServer> victim = contender.deployment().flatMap(Restart::victim);
           if (victim.isPresent()) {
-            restart(run, subject, victim.get());
+            restart(run, contender, victim.get());
           } else {
-            run.skip(subject, "no server of ours that could be killed");
+            run.skip(contender, "no server of ours that could be killed");
           }
         });
   }
@@ -81,10 +75,11 @@ final class Restart implements Scenario {
         .findFirst();
   }
 
-  private static void restart(Run run, Subject subject, DisposableServer server) throws Exception {
-    try (LockClient client = LockClient.open(subject.uri(), Subject.options(LONG_TTL));
-        Lease held = client.lock(subject.newName()).tryAcquire(Pairs.PATIENCE).orElseThrow()) {
-      Service service = new Service(client, subject.newName());
+  private static void restart(Run run, OpenContender contender, DisposableServer server)
+      throws Exception {
+    try (LockClient client = LockClient.open(contender.uri(), OpenContender.options(LONG_TTL));
+        Lease held = client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow()) {
+      Service service = new Service(client, contender.newName());
       long killed;
       long back;
       try (service) {
@@ -99,27 +94,26 @@ final class Restart implements Scenario {
         server.heal();
       }
       boolean kept = held.isHeld();
-      long first = service.endOfLongestPause();
-      TimeLineRecorder line = new TimeLineRecorder(killed);
-      line.at(killed, "the server is killed");
-      line.at(back, "it answers again");
-      line.at(first, "a lock was had again");
+      long first = service.endOfLongestPause;
+      Map<String, Long> events = new LinkedHashMap<>();
+      events.put("the server is killed", killed);
+      events.put("it answers again", back);
+      events.put("a lock is acquired again", first);
       if (!kept) {
-        line.at(
-            System.nanoTime(),
-            "the lease that was held is lost: " + SilentPartition.words(held.lost().getNow(null)));
+        String reason = SilentPartition.words(held.lost().getNow(null));
+        events.put("the lease that was held is lost: " + reason, System.nanoTime());
       }
-      run.timeLine(subject, line.events());
-      run.measured(subject, DOWN, List.of((back - killed) / 1e9));
-      run.measured(subject, PAUSE, List.of(service.longestPause() / 1e9));
+      run.timeLine(contender, events);
+      run.measured(contender, DOWN, (back - killed) / 1e9);
+      run.measured(contender, PAUSE, service.longestPause / 1e9);
       if (first - killed > STAYS_DOWN.toNanos()) { // else others stood in
-        run.measured(subject, BACK, List.of(Math.max(0, first - back) / 1e9));
+        run.measured(contender, BACK, Math.max(0, first - back) / 1e9);
       }
-      run.measured(subject, KEPT, List.of(kept ? 1.0 : 0.0));
+      run.measured(contender, KEPT, kept ? 1 : 0);
     }
   }
 
-  /** A thread that takes and releases a lock, whatever happens to the server. */
+  /** A thread that acquires and releases a lock, whatever happens to the server. */
   private static final class Service implements AutoCloseable {
     private final LockClient client;
     private final String name;
@@ -128,8 +122,8 @@ final class Restart implements Scenario {
     private final Thread thread = new Thread(this::work, "service");
     private volatile long awaited = Long.MAX_VALUE;
     private volatile boolean stopped;
-    private volatile long longest;
-    private volatile long endOfLongest;
+    private volatile long longestPause;
+    private volatile long endOfLongestPause;
 
     Service(LockClient client, String name) {
       this.client = client;
@@ -140,7 +134,7 @@ final class Restart implements Scenario {
     void start() throws InterruptedException {
       thread.start();
       if (!first.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("no lock could be had");
+        throw new IllegalStateException("could not acquire the first lock");
       }
     }
 
@@ -148,18 +142,19 @@ final class Restart implements Scenario {
       long last = System.nanoTime();
       while (!stopped) {
         try {
-          Optional<Lease> lease =
-              client.lock(name).tryAcquire(Duration.ofSeconds(PATIENCE_SECONDS));
-          lease.ifPresent(Lease::release);
+          client
+              .lock(name)
+              .tryAcquire(Duration.ofSeconds(PATIENCE_SECONDS))
+              .ifPresent(Lease::release);
         } catch (InterruptedException e) {
           return;
         } catch (RuntimeException e) {
           continue; // that is what is measured
         }
         long now = System.nanoTime();
-        if (now - last > longest) {
-          longest = now - last;
-          endOfLongest = now;
+        if (now - last > longestPause) {
+          longestPause = now - last;
+          endOfLongestPause = now;
         }
         last = now;
         first.countDown();
@@ -173,16 +168,8 @@ final class Restart implements Scenario {
       awaited = moment;
       if (!after.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
         throw new IllegalStateException(
-            "no lock could be had for " + PATIENCE_SECONDS + " s after the server was back");
+            "could not acquire a lock for " + PATIENCE_SECONDS + " s after the server was back");
       }
-    }
-
-    long longestPause() {
-      return longest;
-    }
-
-    long endOfLongestPause() {
-      return endOfLongest;
     }
 
     @Override

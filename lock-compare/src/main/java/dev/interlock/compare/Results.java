@@ -1,13 +1,50 @@
 package dev.interlock.compare;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import java.time.Duration;
-import java.util.ArrayList;
+import dev.interlock.compare.rounds.Spread;
+import dev.interlock.report.Unit;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 
-/** What has been found out so far. Thread-safe, so that a run that is cut short loses nothing. */
-final class Results {
+/**
+ * What has been found out so far, as {@code results.json} has it. Thread-safe, so that a run that
+ * is cut short loses nothing.
+ */
+record Results(
+    List<Measurement> measurements,
+    List<Distribution> distributions,
+    List<TimeLine> timeLines,
+    List<Gap> gaps) {
+
+  /**
+   * One number of the comparison.
+   *
+   * @param at under which circumstances; null if none were varied
+   * @param value the median of the rounds
+   * @param rounds what each round gave, in their order
+   */
+  record Measurement(
+      String scenario,
+      String backend,
+      String metric,
+      Unit unit,
+      @Nullable Point at,
+      double value,
+      List<Double> rounds) {}
+
+  /** A distribution of durations. */
+  record Distribution(String scenario, String backend, List<Step> steps) {
+    /** One point of it; the quantile is from 0 to 1. */
+    record Step(double quantile, double seconds) {}
+  }
+
+  /** What happened when, in one example of a fault. */
+  record TimeLine(String scenario, String backend, List<Event> events) {
+    /** Something that happened, counted from the beginning of the line. */
+    record Event(double seconds, String what) {}
+  }
 
   /** Why something was not measured. */
   enum Reason {
@@ -20,84 +57,36 @@ final class Results {
   /** What was not measured; an empty scenario means all of them. */
   record Gap(String scenario, String backend, Reason reason, String text) {}
 
-  /** A distribution of durations: for each quantile, from 0 to 1, the duration. */
-  record Distribution(String scenario, String backend, List<Step> steps) {
-    /** One point of it. */
-    record Step(double quantile, double seconds) {}
+  Results() {
+    this(
+        new CopyOnWriteArrayList<>(),
+        new CopyOnWriteArrayList<>(),
+        new CopyOnWriteArrayList<>(),
+        new CopyOnWriteArrayList<>());
   }
 
-  /** What happened when, in one example of a fault. */
-  record TimeLine(String scenario, String backend, List<Event> events) {
-    /** Something that happened, counted from the beginning of the line. */
-    record Event(double seconds, String what) {
-      Event(Duration at, String what) {
-        this(at.toNanos() / 1e9, what);
-      }
+  void measured(
+      String scenario, String backend, Metric metric, @Nullable Point at, List<Double> rounds) {
+    double median = Spread.of(rounds).median();
+    if (!Double.isNaN(median)) {
+      measurements.add(
+          new Measurement(
+              scenario, backend, metric.id(), metric.unit(), at, median, List.copyOf(rounds)));
     }
   }
 
-  @GuardedBy("this")
-  private final List<Measurement> measurements = new ArrayList<>();
-
-  @GuardedBy("this")
-  private final List<Gap> gaps = new ArrayList<>();
-
-  @GuardedBy("this")
-  private final List<Distribution> distributions = new ArrayList<>();
-
-  @GuardedBy("this")
-  private final List<TimeLine> timeLines = new ArrayList<>();
-
-  synchronized void add(Measurement measurement) {
-    if (!Double.isNaN(measurement.value())) {
-      measurements.add(measurement);
-    }
-  }
-
-  synchronized void add(Gap gap) {
-    gaps.add(gap);
-  }
-
-  synchronized void add(Distribution distribution) {
-    distributions.add(distribution);
-  }
-
-  synchronized void add(TimeLine timeLine) {
-    timeLines.add(timeLine);
-  }
-
-  synchronized List<Measurement> measurements() {
-    return List.copyOf(measurements);
-  }
-
-  synchronized List<Gap> gaps() {
-    return List.copyOf(gaps);
-  }
-
-  synchronized List<Distribution> distributions() {
-    return List.copyOf(distributions);
-  }
-
-  synchronized List<TimeLine> timeLines() {
-    return List.copyOf(timeLines);
-  }
-
-  Optional<Measurement> find(String scenario, String backend, Metric metric, Point point) {
-    return measurements().stream()
+  Optional<Measurement> find(String scenario, String backend, Metric metric, @Nullable Point at) {
+    return measurements.stream()
         .filter(
             one ->
-                one.scenario().equals(scenario)
-                    && one.backend().equals(backend)
-                    && one.metric().equals(metric)
-                    && one.point().equals(point))
+                one.scenario.equals(scenario)
+                    && one.backend.equals(backend)
+                    && one.metric.equals(metric.id())
+                    && Objects.equals(one.at, at))
         .findFirst();
   }
 
-  boolean measuredAnything() {
-    return !measurements().isEmpty();
-  }
-
   boolean anythingFailed() {
-    return gaps().stream().anyMatch(gap -> gap.reason() == Reason.FAILED);
+    return gaps.stream().anyMatch(gap -> gap.reason == Reason.FAILED);
   }
 }

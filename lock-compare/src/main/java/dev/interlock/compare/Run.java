@@ -1,53 +1,68 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockUnavailableException;
+import dev.interlock.compare.rounds.Rounds;
+import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Failures;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** One scenario under way: the backends that take part, and where the results go. */
 final class Run {
 
-  /** Makes what is measured on one backend. */
+  /** What takes part in interleaved rounds: a backend's lock, or the bare driver of its store. */
+  record Side(OpenContender contender, boolean baseline) {}
+
+  /** Gets one backend ready; null if it takes no part. */
   @FunctionalInterface
-  interface TrialFactory {
-    List<? extends Trial> on(Subject subject) throws Exception;
+  interface Entry {
+    Rounds.@Nullable Opener of(OpenContender contender);
   }
 
   /** Does something with one backend. */
   @FunctionalInterface
   interface Work {
-    void on(Subject subject) throws Exception;
+    void on(OpenContender contender) throws Exception;
+  }
+
+  /** Takes down what the rounds gave for one backend. */
+  @FunctionalInterface
+  interface Report {
+    void of(OpenContender contender, Series<Side> series, Side lock, Side baseline);
   }
 
   private final Scenario scenario;
-  private final Effort effort;
-  private final List<Subject> subjects;
+  private final Profile profile;
+  private final List<OpenContender> contenders;
   private final Results results;
   private final Consumer<String> say;
 
   Run(
       Scenario scenario,
-      Effort effort,
-      List<Subject> subjects,
+      Profile profile,
+      List<OpenContender> contenders,
       Results results,
       Consumer<String> say) {
     this.scenario = scenario;
-    this.effort = effort;
-    this.subjects = List.copyOf(subjects);
+    this.profile = profile;
+    this.contenders = List.copyOf(contenders);
     this.results = results;
     this.say = say;
   }
 
-  Effort effort() {
-    return effort;
+  Profile profile() {
+    return profile;
   }
 
   Results results() {
@@ -55,122 +70,93 @@ final class Run {
   }
 
   /** The backends that still answer. */
-  List<Subject> subjects() {
-    return subjects.stream().filter(subject -> !subject.isGone()).toList();
+  List<OpenContender> contenders() {
+    return contenders.stream().filter(contender -> !contender.isGone()).toList();
   }
 
   /** Notes that the scenario makes no sense on a backend. */
-  void skip(Subject subject, String why) {
-    results.add(new Results.Gap(scenario.id(), subject.name(), Results.Reason.NOT_APPLICABLE, why));
+  void skip(OpenContender contender, String why) {
+    results
+        .gaps()
+        .add(new Results.Gap(scenario.id(), contender.name(), Results.Reason.NOT_APPLICABLE, why));
   }
 
   /** Notes that something went wrong. A store that does not answer is left alone from now on. */
-  void failed(Subject subject, Throwable failure) {
-    if (subject.isGone()) {
+  void failed(OpenContender contender, Throwable failure) {
+    if (contender.isGone()) {
       return;
     }
-    if (isUnavailable(failure)) {
-      subject.markGone();
-    }
-    String text = Failures.describe(failure);
-    results.add(new Results.Gap(scenario.id(), subject.name(), Results.Reason.FAILED, text));
-    say.accept(subject + ", " + scenario.id() + ": " + text);
-  }
-
-  private static boolean isUnavailable(Throwable failure) {
     for (Throwable at = failure; at != null; at = at.getCause()) {
       if (at instanceof LockUnavailableException) {
-        return true;
+        contender.markGone();
       }
     }
-    return false;
+    String text = Failures.describe(failure);
+    results
+        .gaps()
+        .add(new Results.Gap(scenario.id(), contender.name(), Results.Reason.FAILED, text));
+    say.accept(contender + ", " + scenario.id() + ": " + text);
   }
 
-  void measured(Subject subject, Metric metric, Point point, List<Double> rounds) {
-    if (!rounds.isEmpty()) {
-      results.add(Measurement.ofRounds(scenario.id(), subject.name(), metric, point, rounds));
-    }
+  void measured(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
+    results.measured(scenario.id(), contender.name(), metric, at, rounds);
   }
 
-  void measured(Subject subject, Metric metric, List<Double> rounds) {
-    measured(subject, metric, Point.ONLY, rounds);
+  void measured(OpenContender contender, Metric metric, double... rounds) {
+    measured(contender, metric, null, Arrays.stream(rounds).boxed().toList());
   }
 
-  /** Holds one quantity against another, wherever both were measured. */
-  void ratio(Metric ratio, Metric of, Metric to) {
-    for (Measurement one : results.measurements()) {
-      if (one.scenario().equals(scenario.id()) && one.metric().equals(of)) {
-        results
-            .find(one.scenario(), one.backend(), to, one.point())
-            .filter(other -> other.value() > 0)
-            .ifPresent(other -> results.add(against(ratio, one, other)));
-      }
-    }
-  }
-
-  /** Round by round, so that what disturbed one round disturbs one ratio. */
-  private static Measurement against(Metric ratio, Measurement one, Measurement other) {
-    List<Double> rounds = new ArrayList<>();
-    for (int i = 0; i < Math.min(one.rounds().size(), other.rounds().size()); i++) {
-      rounds.add(one.rounds().get(i) / other.rounds().get(i));
-    }
-    return Measurement.ofRounds(one.scenario(), one.backend(), ratio, one.point(), rounds);
-  }
-
-  void timeLine(Subject subject, List<Results.TimeLine.Event> events) {
-    results.add(new Results.TimeLine(scenario.id(), subject.name(), events));
+  /** Notes events, each with the nanoseconds since the first one, in their order. */
+  void timeLine(OpenContender contender, Map<String, Long> events) {
+    long begin = events.values().iterator().next();
+    results
+        .timeLines()
+        .add(
+            new Results.TimeLine(
+                scenario.id(),
+                contender.name(),
+                events.entrySet().stream()
+                    .map(
+                        event ->
+                            new Results.TimeLine.Event(
+                                Math.max(0, event.getValue() - begin) / 1e9, event.getKey()))
+                    .sorted(Comparator.comparingDouble(Results.TimeLine.Event::seconds))
+                    .toList()));
   }
 
   /**
-   * Measures in interleaved rounds: each goes through all backends, and begins with another one, so
-   * that whatever disturbs the machine disturbs them all alike. The first round is for warming up.
+   * Measures in interleaved rounds, each backend's lock and its baseline.
+   *
+   * @param locks what the lock does
+   * @param baselines what the bare driver does, for the stores that have one
    */
-  void interleaved(TrialFactory factory) throws InterruptedException {
-    List<Trial> trials = new ArrayList<>();
+  void interleaved(Entry locks, Entry baselines, Report report) throws InterruptedException {
+    Map<Side, Rounds.Opener> openers = new LinkedHashMap<>();
+    for (OpenContender contender : contenders()) {
+      Rounds.Opener lock = locks.of(contender);
+      Rounds.Opener baseline = contender.driver().isEmpty() ? null : baselines.of(contender);
+      if (lock != null) {
+        openers.put(new Side(contender, false), lock);
+      }
+      if (baseline != null) {
+        openers.put(new Side(contender, true), baseline);
+      }
+    }
+    Series<Side> series = new Series<>(scenario.id());
     try {
-      for (Subject subject : subjects()) {
-        try {
-          trials.addAll(factory.on(subject));
-        } catch (InterruptedException e) {
-          throw e;
-        } catch (Exception | LinkageError e) {
-          failed(subject, e);
-        }
-      }
-      for (int round = 0; round <= effort.rounds(); round++) {
-        round(trials, round);
-      }
+      new Rounds<>(profile.plan(), series, this::failed).measure(openers);
     } finally {
-      for (Trial trial : trials) {
-        if (!trial.subject().isGone()) {
-          trial.report(results);
-        }
-        trial.close();
+      for (OpenContender contender : contenders()) {
+        report.of(contender, series, new Side(contender, false), new Side(contender, true));
       }
     }
   }
 
-  private void round(List<Trial> trials, int number) throws InterruptedException {
-    List<Trial> turn = new ArrayList<>(trials);
-    if (!turn.isEmpty()) {
-      Collections.rotate(turn, -number);
-    }
-    for (Trial trial : turn) {
-      if (trial.subject().isGone()) {
-        continue;
-      }
-      try {
-        trial.round(effort.slice(), number == 0);
-      } catch (InterruptedException e) {
-        throw e;
-      } catch (Exception | LinkageError e) {
-        failed(trial.subject(), e);
-        trials.remove(trial);
-        trial.close();
-      }
-      if (Thread.interrupted()) {
-        throw new InterruptedException();
-      }
+  private void failed(Side side, Throwable failure) {
+    if (!side.baseline) {
+      failed(side.contender, failure);
+    } else if (!side.contender.isGone()) { // the locks are what matters
+      say.accept(side.contender + ", no baseline: " + Failures.describe(failure));
     }
   }
 
@@ -178,13 +164,13 @@ final class Run {
   void together(Work work) throws InterruptedException {
     ExecutorService threads = Executors.newCachedThreadPool(Run::thread);
     try {
-      List<Subject> started = subjects();
+      List<OpenContender> started = contenders();
       List<Future<?>> running = new ArrayList<>();
-      for (Subject subject : started) {
+      for (OpenContender contender : started) {
         running.add(
             threads.submit(
                 () -> {
-                  work.on(subject);
+                  work.on(contender);
                   return null;
                 }));
       }
@@ -207,8 +193,9 @@ final class Run {
     }
   }
 
-  private static Thread thread(Runnable work) {
-    Thread thread = new Thread(work, "compare-" + work.hashCode());
+  /** A daemon that finds services and classes as the thread does which makes it. */
+  static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "compare");
     thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
     thread.setDaemon(true);
     return thread;
@@ -216,13 +203,13 @@ final class Run {
 
   /** One backend after the other. */
   void oneByOne(Work work) throws InterruptedException {
-    for (Subject subject : subjects()) {
+    for (OpenContender contender : contenders()) {
       try {
-        work.on(subject);
+        work.on(contender);
       } catch (InterruptedException e) {
         throw e;
       } catch (Exception | LinkageError e) {
-        failed(subject, e);
+        failed(contender, e);
       }
     }
   }

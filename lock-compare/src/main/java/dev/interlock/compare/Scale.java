@@ -3,76 +3,49 @@ package dev.interlock.compare;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.IntStream;
 
-/** A logarithmic axis, from one round number to another. */
-final class Scale {
+/**
+ * A logarithmic axis, from one round number to another.
+ *
+ * @param ticks round numbers to be written at the axis, in ascending order
+ */
+record Scale(double low, double high, List<Double> ticks) {
   private static final int MOST_TICKS = 7;
-  private static final double[] FINE = {1, 2, 5};
-  private static final double[] COARSE = {1};
-
-  private final double low;
-  private final double high;
-  private final double[] digits;
-
-  private Scale(double low, double high, double[] digits) {
-    this.low = low;
-    this.high = high;
-    this.digits = digits;
-  }
+  private static final int[] FINE = {1, 2, 5};
+  private static final int[] COARSE = {1};
 
   /** The narrowest axis that holds all the values, which are positive. */
   static Scale around(Collection<Double> values) {
     double least = values.stream().mapToDouble(Double::doubleValue).min().orElse(1);
     double most = values.stream().mapToDouble(Double::doubleValue).max().orElse(10);
-    double[] digits = Math.log10(most / least) < 2 ? FINE : COARSE;
-    double low = least;
-    double high = most;
+    List<Double> round = new ArrayList<>();
     for (int power = -12; power <= 15; power++) {
-      for (double digit : digits) {
-        double tick = tick(digit, power);
-        if (tick <= least * 1.000001) {
-          low = tick;
-        }
+      for (int digit : Math.log10(most / least) < 2 ? FINE : COARSE) {
+        round.add(Double.parseDouble(digit + "e" + power));
       }
     }
-    search:
-    for (int power = -12; power <= 15; power++) {
-      for (double digit : digits) {
-        double tick = tick(digit, power);
-        if (tick >= most * 0.999999 && tick > low) {
-          high = tick;
-          break search;
-        }
-      }
+    int first = 0;
+    while (round.get(first + 1) <= least * 1.000001) {
+      first++;
     }
-    return new Scale(low, high, digits);
-  }
-
-  private static double tick(double digit, int power) {
-    return Double.parseDouble((int) digit + "e" + power);
+    int last = first + 1;
+    while (last < round.size() - 1 && round.get(last) < most * 0.999999) {
+      last++;
+    }
+    List<Double> between = round.subList(first, last + 1);
+    int step = (between.size() + MOST_TICKS - 1) / MOST_TICKS;
+    return new Scale(
+        between.get(0),
+        between.get(between.size() - 1),
+        IntStream.range(0, between.size())
+            .filter(i -> i % step == 0)
+            .mapToObj(between::get)
+            .toList());
   }
 
   /** Where on the axis a value is, from 0 to 1. */
   double place(double value) {
     return Math.log(value / low) / Math.log(high / low);
-  }
-
-  /** The round numbers to be written at the axis; not too many. */
-  List<Double> ticks() {
-    List<Double> ticks = new ArrayList<>();
-    for (int power = -12; power <= 15; power++) {
-      for (double digit : digits) {
-        double tick = tick(digit, power);
-        if (tick >= low * 0.999999 && tick <= high * 1.000001) {
-          ticks.add(tick);
-        }
-      }
-    }
-    int step = (ticks.size() + MOST_TICKS - 1) / MOST_TICKS;
-    List<Double> some = new ArrayList<>();
-    for (int i = 0; i < ticks.size(); i += Math.max(1, step)) {
-      some.add(ticks.get(i));
-    }
-    return some;
   }
 }

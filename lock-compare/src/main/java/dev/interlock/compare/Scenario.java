@@ -1,40 +1,115 @@
 package dev.interlock.compare;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** One question that is put to all backends. */
-interface Scenario {
+abstract class Scenario {
 
-  /** Its name on the command line and in {@code results.json}. */
-  String id();
+  /**
+   * What the report says about a scenario.
+   *
+   * @param id its name on the command line and in {@code results.json}
+   * @param title its name for people
+   * @param explanation what is done and measured, in a sentence or two
+   */
+  record About(String id, String title, String explanation) {}
 
-  /** Its name for people. */
-  String title();
+  /** One column of a scenario's table. */
+  record Column(String label, Metric metric, @Nullable Point at) {
+    Column(Metric metric) {
+      this(metric.label(), metric, null);
+    }
+  }
 
-  /** What is done and measured, in a sentence or two. */
-  String explanation();
+  /** A picture of some of a scenario's numbers. */
+  sealed interface Chart {
+    String title();
+
+    /** A bar for each backend. */
+    record Bars(String title, Metric metric) implements Chart {}
+
+    /**
+     * A line for each backend, over the circumstances, both axes logarithmic.
+     *
+     * @param dimension which circumstance
+     * @param axis the caption of the horizontal axis
+     */
+    record Lines(String title, Metric metric, String dimension, String axis) implements Chart {}
+
+    /** For each backend, the latency at each percentile. */
+    record Latencies(String title) implements Chart {}
+
+    /** For each backend, what happened when. */
+    record TimeLines(String title) implements Chart {
+      TimeLines() {
+        this("What happened when");
+      }
+    }
+  }
+
+  private final About about;
+
+  Scenario(String id, String title, String explanation) {
+    this.about = new About(id, title, explanation.strip().replace('\n', ' '));
+  }
+
+  private static List<Scenario> all() {
+    return List.of(
+        new Uncontended(),
+        new ManyLocks(),
+        new HotLock(),
+        new AddedLatency(),
+        new ServerCost(),
+        new Takeover(),
+        new SilentPartition(),
+        new Restart(),
+        new StoppedHolder(),
+        new HeldLeases());
+  }
+
+  /** The names of all scenarios, in the order in which they are run and reported. */
+  static List<String> names() {
+    return all().stream().map(Scenario::id).toList();
+  }
+
+  /** Those that are named, in our order; all if none is. */
+  static List<Scenario> named(List<String> ids) {
+    List<String> unknown = new ArrayList<>(ids);
+    unknown.removeAll(names());
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          "there is no scenario "
+              + String.join(", ", unknown)
+              + "; the scenarios are "
+              + String.join(", ", names()));
+    }
+    return all().stream().filter(one -> ids.isEmpty() || ids.contains(one.id())).toList();
+  }
+
+  final About about() {
+    return about;
+  }
+
+  final String id() {
+    return about.id();
+  }
 
   /** The numbers that make its table, in the order of the columns. */
-  List<Column> columns(Effort effort);
+  abstract List<Column> columns(Profile profile);
 
   /** The pictures that make it easy to see. */
-  List<Chart> charts();
+  abstract List<Chart> charts();
 
   /** About how long it takes. */
-  Duration estimate(Effort effort, int backends);
+  abstract Duration estimate(Profile profile, int backends);
 
   /**
    * Measures. What fails on one backend is noted, and the others go on.
    *
-   * @throws InterruptedException if the user has had enough; what was measured is noted before
+   * @throws InterruptedException if the user ends it; what was measured by then is noted
    */
-  void run(Run run) throws InterruptedException;
-
-  /** One column of its table. */
-  record Column(String label, Metric metric, Point point) {
-    Column(Metric metric) {
-      this(metric.label(), metric, Point.ONLY);
-    }
-  }
+  abstract void run(Run run) throws InterruptedException;
 }

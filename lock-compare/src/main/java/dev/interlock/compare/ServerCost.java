@@ -2,6 +2,8 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.BareDriver;
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.Traffic;
@@ -11,8 +13,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** What a lock costs the server and the network. */
-final class ServerCost implements Scenario {
-  static final String ID = "server-cost";
+final class ServerCost extends Scenario {
   static final Metric REQUESTS = new Metric("requests-per-pair", "requests / pair", Unit.COUNT);
   static final Metric SENT = new Metric("bytes-sent-per-pair", "bytes sent / pair", Unit.BYTES);
   static final Metric RECEIVED =
@@ -25,25 +26,19 @@ final class ServerCost implements Scenario {
   private static final int PAIRS = 300;
   private static final int LOCKS = 100;
 
-  @Override
-  public String id() {
-    return ID;
+  ServerCost() {
+    super(
+        "server-cost",
+        "Server load",
+        """
+        Requests and bytes of one thread's pairs, counted by a proxy (a request is what arrives at
+        once; nodes of one store are added up), and the keys or nodes that the store keeps for a
+        lock while it is held, and right after its release. What is left expires.
+        """);
   }
 
   @Override
-  public String title() {
-    return "What the server sees";
-  }
-
-  @Override
-  public String explanation() {
-    return "Requests and bytes of one thread's pairs, counted by a proxy (a request is what arrives"
-        + " at once; nodes of one store are added up), and the keys or nodes that the store keeps"
-        + " for a lock while it is held, and right after its release. What is left expires.";
-  }
-
-  @Override
-  public List<Column> columns(Effort effort) {
+  List<Column> columns(Profile profile) {
     return List.of(
         new Column(REQUESTS),
         new Column(SENT),
@@ -53,70 +48,74 @@ final class ServerCost implements Scenario {
   }
 
   @Override
-  public List<Chart> charts() {
+  List<Chart> charts() {
     return List.of(
-        new Chart.Bars("Requests for a pair", REQUESTS, Point.ONLY),
-        new Chart.Bars("Bytes sent for a pair", SENT, Point.ONLY));
+        new Chart.Bars("Requests for a pair", REQUESTS),
+        new Chart.Bars("Bytes sent for a pair", SENT));
   }
 
   @Override
-  public Duration estimate(Effort effort, int backends) {
-    return Duration.ofSeconds(1).multipliedBy(backends);
+  Duration estimate(Profile profile, int backends) {
+    return Duration.ofSeconds(backends);
   }
 
   @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
     run.oneByOne(
-        subject -> {
-          traffic(run, subject);
-          keys(run, subject);
+        contender -> {
+          traffic(run, contender);
+          keys(run, contender);
         });
   }
 
-  private static void traffic(Run run, Subject subject) throws Exception {
-    Optional<Network> found = subject.network();
+  private static void traffic(Run run, OpenContender contender) throws Exception {
+    Optional<Network> found = contender.network();
     if (found.isEmpty()) {
-      run.skip(subject, "there is no network to count on, or its clients go round the proxy");
+      run.skip(contender, "there is no network to count on, or its clients bypass the proxy");
       return;
     }
     try (Network network = found.get();
-        Pairs pairs = Pairs.byLock(LockClient.open(network.uri(), Subject.options()))) {
-      String name = subject.newName();
+        Locking client = Locking.by(LockClient.open(network.uri(), OpenContender.options()))) {
+      String name = contender.newName();
       for (int i = 0; i < WARM_UP; i++) {
-        pairs.pair(name);
+        client.pair(name);
       }
       Traffic before = network.traffic();
       for (int i = 0; i < PAIRS; i++) {
-        pairs.pair(name);
+        client.pair(name);
       }
       Traffic after = network.traffic();
       double requests = after.toServer().chunks() - before.toServer().chunks();
       double sent = after.toServer().received() - before.toServer().received();
       double received = after.toClient().received() - before.toClient().received();
-      run.measured(subject, REQUESTS, List.of(requests / PAIRS));
-      run.measured(subject, SENT, List.of(sent / PAIRS));
-      run.measured(subject, RECEIVED, List.of(received / PAIRS));
+      run.measured(contender, REQUESTS, requests / PAIRS);
+      run.measured(contender, SENT, sent / PAIRS);
+      run.measured(contender, RECEIVED, received / PAIRS);
     }
   }
 
-  private static void keys(Run run, Subject subject) throws Exception {
-    Optional<BareDriver.Session> found = Pairs.session(subject, subject.uri(), 1);
-    if (found.isEmpty()) {
-      return;
+  private static void keys(Run run, OpenContender contender) throws Exception {
+    BareDriver.Session store;
+    try {
+      store = contender.baseline(contender.uri(), 1);
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception | LinkageError e) {
+      return; // keys are counted where the bare driver can be used
     }
     List<Lease> leases = new ArrayList<>();
-    try (BareDriver.Session session = found.get();
-        LockClient client = subject.open()) {
-      client.lock(subject.newName()).acquire().close(); // whatever there is once for all locks
-      long before = session.storedKeys();
+    try (store;
+        LockClient client = contender.open()) {
+      client.lock(contender.newName()).acquire().close(); // creates what all locks share
+      long before = store.storedKeys();
       for (int i = 0; i < LOCKS; i++) {
-        leases.add(client.lock(subject.newName()).tryAcquire(Pairs.PATIENCE).orElseThrow());
+        leases.add(client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow());
       }
-      long held = session.storedKeys();
+      long held = store.storedKeys();
       leases.forEach(Lease::close);
-      long left = session.storedKeys();
-      run.measured(subject, KEYS_HELD, List.of((double) (held - before) / LOCKS));
-      run.measured(subject, KEYS_LEFT, List.of((double) (left - before) / LOCKS));
+      long left = store.storedKeys();
+      run.measured(contender, KEYS_HELD, (double) (held - before) / LOCKS);
+      run.measured(contender, KEYS_LEFT, (double) (left - before) / LOCKS);
     }
   }
 }

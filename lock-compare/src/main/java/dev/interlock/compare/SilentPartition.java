@@ -3,78 +3,78 @@ package dev.interlock.compare;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** When a holder learns that it has lost its lock, if the network just falls silent. */
-final class SilentPartition implements Scenario {
-  static final String ID = "silent-partition";
-  static final Metric TOLD = new Metric("told-after", "told after", Unit.SECONDS);
+final class SilentPartition extends Scenario {
+  static final Metric SIGNALLED =
+      new Metric("loss-signalled-after", "loss signalled after", Unit.SECONDS);
   static final Metric LATE =
-      new Metric("told-after-validity", "after the end of validity", Unit.SECONDS);
+      new Metric("loss-signalled-after-validity", "after end of validity", Unit.SECONDS);
 
   private static final long PATIENCE_SECONDS = 30;
 
-  @Override
-  public String id() {
-    return ID;
+  SilentPartition() {
+    super(
+        "silent-partition",
+        "Silent partition",
+        """
+        A holder renews its lease; then packets vanish in both directions, and no connection is
+        closed. Measured is when the loss of the lease is signalled to the holder, from the
+        beginning of the partition, and from the end of the lease's validity: the signal must not
+        come later than that.
+        """);
   }
 
   @Override
-  public String title() {
-    return "The network falls silent";
+  List<Column> columns(Profile profile) {
+    return List.of(new Column(SIGNALLED), new Column(LATE));
   }
 
   @Override
-  public String explanation() {
-    return "A holder renews its lease; then packets vanish in both directions, and no connection is"
-        + " closed. Measured is when the holder is told that the lease is lost, from the beginning"
-        + " of the silence, and against the end of its validity: not later is what counts.";
+  List<Chart> charts() {
+    return List.of(new Chart.TimeLines());
   }
 
   @Override
-  public List<Column> columns(Effort effort) {
-    return List.of(new Column(TOLD), new Column(LATE));
+  Duration estimate(Profile profile, int backends) {
+    return profile.ttl().plusSeconds(1).multipliedBy(profile.faultRounds());
   }
 
   @Override
-  public List<Chart> charts() {
-    return List.of(new Chart.TimeLines("What happened when"));
-  }
-
-  @Override
-  public Duration estimate(Effort effort, int backends) {
-    return effort.ttl().plusSeconds(1).multipliedBy(effort.faultRounds());
-  }
-
-  @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
     run.together(
-        subject -> {
-          Optional<Network> found = subject.network();
+        contender -> {
+          Optional<Network> found = contender.network();
           if (found.isEmpty()) {
-            run.skip(subject, "there is no network to cut, or its clients go round the proxy");
+            run.skip(contender, "there is no network to cut, or its clients bypass the proxy");
             return;
           }
           try (Network network = found.get()) {
-            silence(run, subject, network);
+            silence(run, contender, network);
           }
         });
   }
 
-  private static void silence(Run run, Subject subject, Network network) throws Exception {
-    List<Double> told = new ArrayList<>();
+  private static void silence(Run run, OpenContender contender, Network network) throws Exception {
+    List<Double> signalled = new ArrayList<>();
     List<Double> late = new ArrayList<>();
-    for (int i = 0; i < run.effort().faultRounds(); i++) {
-      try (LockClient client = LockClient.open(network.uri(), Subject.options(run.effort().ttl()));
-          Lease lease = client.lock(subject.newName()).tryAcquire(Pairs.PATIENCE).orElseThrow()) {
+    for (int i = 0; i < run.profile().faultRounds(); i++) {
+      try (LockClient client =
+              LockClient.open(network.uri(), OpenContender.options(run.profile().ttl()));
+          Lease lease =
+              client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow()) {
         long silent = System.nanoTime();
         LeaseLostException loss;
         long known;
@@ -85,19 +85,19 @@ final class SilentPartition implements Scenario {
           loss = lease.lost().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
           known = System.nanoTime();
         }
-        told.add((known - silent) / 1e9);
+        signalled.add((known - silent) / 1e9);
         late.add((known - end) / 1e9);
         if (i == 0) {
-          TimeLineRecorder line = new TimeLineRecorder(silent);
-          line.at(silent, "the network falls silent");
-          line.at(end, "validity ends");
-          line.at(known, "the holder is told: " + words(loss));
-          run.timeLine(subject, line.events());
+          Map<String, Long> events = new LinkedHashMap<>();
+          events.put("the network falls silent", silent);
+          events.put("the validity ends", end);
+          events.put("the holder is signalled: " + words(loss), known);
+          run.timeLine(contender, events);
         }
       }
     }
-    run.measured(subject, TOLD, told);
-    run.measured(subject, LATE, late);
+    run.measured(contender, SIGNALLED, null, signalled);
+    run.measured(contender, LATE, null, late);
   }
 
   static String words(LeaseLostException loss) {

@@ -7,12 +7,13 @@ import dev.interlock.report.Unit;
 import dev.interlock.tck.process.ProcessSignals;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.LongStream;
 
 /** What a holder does to the data that stood still for longer than its TTL. */
-final class StoppedHolder implements Scenario {
-  static final String ID = "stopped-holder";
+final class StoppedHolder extends Scenario {
   static final Metric UNCHECKED =
       new Metric("lost-updates-unchecked", "lost updates, no token", Unit.COUNT);
   static final Metric CHECKED =
@@ -22,105 +23,98 @@ final class StoppedHolder implements Scenario {
 
   private static final int COUNTERS = 100;
 
-  @Override
-  public String id() {
-    return ID;
+  StoppedHolder() {
+    super(
+        "stopped-holder",
+        "Stopped holder",
+        """
+        A process acquires a lock, reads %d counters to add one to each, and is stopped (SIGSTOP)
+        for longer than its TTL. Meanwhile another one acquires the lock and reads them too. When it
+        has written half of them, the first one resumes and writes all. Then the second writes the
+        other half. No lock can prevent that. If the store checks the token of each write, it saves
+        the half that the second had written before. If each lease also claims its token there
+        before it reads, no update is lost.
+        """
+            .formatted(COUNTERS));
   }
 
   @Override
-  public String title() {
-    return "A stopped holder writes late";
-  }
-
-  @Override
-  public String explanation() {
-    return "A process takes a lock, reads "
-        + COUNTERS
-        + " counters to add one to each, and is stopped (SIGSTOP) for longer than its TTL."
-        + " Meanwhile another one gets the lock and reads them too. When it has written half of"
-        + " them, the first one goes on and writes all. Then the second writes the other half. No"
-        + " lock can prevent that. If the store checks the token of each write, it saves the half"
-        + " that the second had written before. If each lease also claims its token there before it"
-        + " reads, nothing is lost.";
-  }
-
-  @Override
-  public List<Column> columns(Effort effort) {
+  List<Column> columns(Profile profile) {
     return List.of(new Column(UNCHECKED), new Column(CHECKED), new Column(CLAIMED));
   }
 
   @Override
-  public List<Chart> charts() {
-    return List.of(new Chart.TimeLines("What happened when"));
+  List<Chart> charts() {
+    return List.of(new Chart.TimeLines());
   }
 
   @Override
-  public Duration estimate(Effort effort, int backends) {
-    return effort.ttl().plusMillis(900L * backends);
+  Duration estimate(Profile profile, int backends) {
+    return profile.ttl().plusMillis(900L * backends);
   }
 
   @Override
-  public void run(Run run) throws InterruptedException {
+  void run(Run run) throws InterruptedException {
     run.together(
-        subject -> {
-          if (!subject.isShared()) {
-            run.skip(subject, "its locks stop with the process");
+        contender -> {
+          if (!contender.isShared()) {
+            run.skip(contender, "its locks stop with the process");
           } else if (!ProcessSignals.supported()) {
-            run.skip(subject, "processes can be stopped on Linux only");
+            run.skip(contender, "processes can be stopped on Linux only");
           } else {
-            demonstrate(run, subject);
+            demonstrate(run, contender);
           }
         });
   }
 
-  private static void demonstrate(Run run, Subject subject) throws Exception {
-    boolean fencing = subject.info().has(Capability.FENCING);
-    String name = subject.newName();
+  private static void demonstrate(Run run, OpenContender contender) throws Exception {
+    boolean fencing = contender.info().has(Capability.FENCING);
+    String name = contender.newName();
     Counters unchecked = new Counters(false, false);
     Counters checked = new Counters(false, true);
     Counters claimed = new Counters(true, true);
     List<Counters> stores = List.of(unchecked, checked, claimed);
-    try (LockClient client = subject.open();
-        Holder holder = Holder.take(subject, name, run.effort().ttl())) {
-      TimeLineRecorder line = new TimeLineRecorder(holder.took());
-      line.at(holder.took(), "the first has the lock" + token(fencing, holder.token()));
+    Map<String, Long> events = new LinkedHashMap<>();
+    try (LockClient client = contender.open();
+        Holder holder = Holder.start(contender, name, run.profile().ttl())) {
+      events.put("the first holds the lock" + token(fencing, holder.token()), holder.acquired());
       List<Update> late = updates(stores, holder.token());
       holder.stop();
-      line.at(System.nanoTime(), "it has read, and is stopped");
+      events.put("it has read, and is stopped", System.nanoTime());
       try (Lease lease =
           client
               .lock(name)
               .tryAcquire(holder.ttl().plusSeconds(30))
               .orElseThrow(() -> new IllegalStateException("the lock never became free"))) {
         long token = fencing ? lease.fencingToken() : 0;
-        line.at(System.nanoTime(), "the second has the lock" + token(fencing, token));
+        events.put("the second holds the lock" + token(fencing, token), System.nanoTime());
         List<Update> updates = updates(stores, token);
         updates.stream()
             .filter(update -> update.counter() < COUNTERS / 2)
             .forEach(update -> update.write(token));
-        line.at(System.nanoTime(), "it has read all, and written half");
+        events.put("it has read all, and written half", System.nanoTime());
         holder.resume();
-        // Without a look at whether its lease is still held.
+        // It writes without asking whether its lease is still held.
         long lateToken = holder.writesWith();
         late.forEach(update -> update.write(lateToken));
-        line.at(
-            System.nanoTime(),
-            "the first goes on and writes"
+        events.put(
+            "the first resumes and writes"
                 + token(fencing, lateToken)
-                + (holder.thinksThatItHolds() ? "" : "; asked, its lease says that it is lost"));
+                + (holder.thinksThatItHolds() ? "" : "; asked, its lease says that it is lost"),
+            System.nanoTime());
         updates.stream()
             .filter(update -> update.counter() >= COUNTERS / 2)
             .forEach(update -> update.write(token));
-        line.at(System.nanoTime(), "the second writes the rest");
+        events.put("the second writes the rest", System.nanoTime());
       }
-      run.timeLine(subject, line.events());
     }
-    run.measured(subject, UNCHECKED, List.of((double) unchecked.lost()));
+    run.timeLine(contender, events);
+    run.measured(contender, UNCHECKED, unchecked.lost());
     if (fencing) {
-      run.measured(subject, CHECKED, List.of((double) checked.lost()));
-      run.measured(subject, CLAIMED, List.of((double) claimed.lost()));
+      run.measured(contender, CHECKED, checked.lost());
+      run.measured(contender, CLAIMED, claimed.lost());
     } else {
-      run.skip(subject, "it has no tokens that could be checked");
+      run.skip(contender, "it has no tokens that could be checked");
     }
   }
 
@@ -152,7 +146,7 @@ final class StoppedHolder implements Scenario {
     private final boolean writesCheck;
     private final long[] highest = new long[COUNTERS];
     private final long[] values = new long[COUNTERS];
-    private int taken;
+    private int accepted;
 
     Counters(boolean readsClaim, boolean writesCheck) {
       this.readsClaim = readsClaim;
@@ -172,12 +166,12 @@ final class StoppedHolder implements Scenario {
       }
       highest[counter] = Math.max(highest[counter], token);
       values[counter] = value;
-      taken++;
+      accepted++;
     }
 
-    /** Writes that were taken, each of which should have added one, and did not. */
-    long lost() {
-      return taken - LongStream.of(values).sum();
+    /** Accepted writes, each of which should have added one, that added none. */
+    double lost() {
+      return accepted - LongStream.of(values).sum();
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.compare;
 
+import dev.interlock.compare.rounds.BareDriver;
 import dev.interlock.spi.LockUri;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -19,7 +20,7 @@ import org.apache.zookeeper.ZooKeeper;
 public final class ZooKeeperDriver implements BareDriver {
   private static final int DEFAULT_PORT = 2181;
   private static final int SESSION_MILLIS = 20_000;
-  private static final String ROOT = "/interlock-floor";
+  private static final String ROOT = "/interlock-baseline";
 
   /** For the service loader. */
   public ZooKeeperDriver() {}

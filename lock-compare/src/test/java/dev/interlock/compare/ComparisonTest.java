@@ -30,8 +30,8 @@ import org.xml.sax.InputSource;
 
 /** Whole comparisons, as small as they can be. No test cares how fast anything is. */
 class ComparisonTest {
-  private static final Effort TINY =
-      new Effort(
+  private static final Profile TINY =
+      new Profile(
           "tiny",
           2,
           Duration.ofMillis(20),
@@ -51,7 +51,7 @@ class ComparisonTest {
   @TempDir private Path directory;
 
   private Comparison comparison() {
-    return new Comparison(new PrintWriter(out, true), new PrintWriter(err, true)).effort(TINY);
+    return new Comparison(new PrintWriter(out, true), new PrintWriter(err, true)).profile(TINY);
   }
 
   private JsonObject json() throws Exception {
@@ -81,7 +81,7 @@ class ComparisonTest {
     assertEquals(0, value(results, "redis", "lost-updates-claimed"));
     assertEquals(2, value(results, "redis", "requests-per-pair"), 0.2);
     // Below zero by how long after it was made the grant was known; the TTL is 3 s.
-    assertTrue(value(results, "redis", "beyond-TTL") > -3);
+    assertTrue(value(results, "redis", "beyond-ttl") > -3);
 
     assertIsSelfContained(Files.readString(directory.resolve("index.html")));
     String markdown = Files.readString(directory.resolve("results.md"));
@@ -101,7 +101,7 @@ class ComparisonTest {
               .run(),
           err::toString);
       assertTrue(redis.answers(Duration.ofSeconds(5)));
-      Object keys = redis.call("KEYS", "floor:*");
+      Object keys = redis.call("KEYS", "baseline:*");
       assertEquals(List.of(), keys);
     }
     assertTrue(measured(json(), "redis").contains("uncontended"));
@@ -138,15 +138,15 @@ class ComparisonTest {
       Scenario killer =
           new StubScenario("killer") {
             @Override
-            public void run(Run run) {
+            void run(Run run) {
               redis.kill();
             }
           };
       Results results = new Results();
       List<String> said = new ArrayList<>();
       List<Contender> contenders = Contender.at(List.of(redis.uri(), "memory:y"));
-      try (Subject dying = Subject.open(contenders.get(0));
-          Subject other = Subject.open(contenders.get(1))) {
+      try (OpenContender dying = OpenContender.open(contenders.get(0));
+          OpenContender other = OpenContender.open(contenders.get(1))) {
         for (Scenario scenario : List.of(killer, new Uncontended(), new ManyLocks())) {
           scenario.run(new Run(scenario, TINY, List.of(dying, other), results, said::add));
         }
@@ -166,7 +166,7 @@ class ComparisonTest {
     Scenario last =
         new StubScenario("last") {
           @Override
-          public void run(Run run) throws InterruptedException {
+          void run(Run run) throws InterruptedException {
             throw new InterruptedException();
           }
         };
@@ -231,40 +231,23 @@ class ComparisonTest {
   }
 
   /** A scenario that measures nothing. */
-  private abstract static class StubScenario implements Scenario {
-    private final String id;
-
+  private abstract static class StubScenario extends Scenario {
     StubScenario(String id) {
-      this.id = id;
+      super(id, id, "");
     }
 
     @Override
-    public String id() {
-      return id;
-    }
-
-    @Override
-    public String title() {
-      return id;
-    }
-
-    @Override
-    public String explanation() {
-      return "";
-    }
-
-    @Override
-    public List<Column> columns(Effort effort) {
+    List<Column> columns(Profile profile) {
       return List.of();
     }
 
     @Override
-    public List<Chart> charts() {
+    List<Chart> charts() {
       return List.of();
     }
 
     @Override
-    public Duration estimate(Effort effort, int backends) {
+    Duration estimate(Profile profile, int backends) {
       return Duration.ZERO;
     }
   }

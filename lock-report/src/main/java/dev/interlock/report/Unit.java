@@ -1,31 +1,26 @@
 package dev.interlock.report;
 
+import com.google.gson.annotations.SerializedName;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
 
 /** What a number counts; numbers are kept in these units, and shown in handier ones. */
 public enum Unit {
-  SECONDS("s"),
-  PER_SECOND("1/s"),
-  BYTES("B"),
-  COUNT("1"),
-  RATIO("ratio");
+  @SerializedName("s")
+  SECONDS,
+  @SerializedName("1/s")
+  PER_SECOND,
+  @SerializedName("B")
+  BYTES,
+  @SerializedName("1")
+  COUNT,
+  @SerializedName("ratio")
+  RATIO;
 
   private static final MathContext SHORT = new MathContext(2);
 
-  private final String symbol;
-
-  Unit(String symbol) {
-    this.symbol = symbol;
-  }
-
-  /** As {@code results.json} writes it. */
-  public String symbol() {
-    return symbol;
-  }
-
-  /** A number for people, with three significant digits. */
+  /** {@return the number for people, with three significant digits} */
   public String format(double value) {
     if (Double.isNaN(value)) {
       return "–";
@@ -39,7 +34,7 @@ public enum Unit {
     };
   }
 
-  /** A round number at an axis. */
+  /** {@return a round number, short enough for an axis} */
   public String shortly(double value) {
     if (this == PER_SECOND || this == COUNT) {
       String unit = this == PER_SECOND ? "/s" : "";

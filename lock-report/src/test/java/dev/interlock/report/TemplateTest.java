@@ -50,7 +50,7 @@ class TemplateTest {
           "took": 1.5,
           "started": "2026-01-02T03:04:05Z",
           "units": [
-            "BYTES"
+            "B"
           ]
         }
         """,

@@ -2,10 +2,12 @@ package dev.interlock.bench.peers;
 
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.Testbed;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
-/** The stores, how their servers are had, and what is measured on them. */
+/** The stores, how their servers are started, and what is measured on them. */
 enum Backend {
   REDIS("Redis", () -> Testbed.redis().start(), RedisRows::measure),
   REDLOCK("Redlock", () -> Testbed.redlockNodes().start(), RedlockRows::measure),
@@ -26,6 +28,16 @@ enum Backend {
     this.title = title;
     this.servers = servers;
     this.rows = rows;
+  }
+
+  static Backend named(String word) {
+    return Stream.of(values())
+        .filter(backend -> backend.toString().equals(word))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "no backend " + word + "; there are " + Arrays.toString(values())));
   }
 
   String title() {

@@ -1,6 +1,7 @@
 package dev.interlock.bench.peers;
 
 import dev.interlock.compare.RedlockDriver;
+import dev.interlock.compare.rounds.Locking;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
@@ -14,21 +15,20 @@ import java.util.concurrent.ThreadLocalRandom;
  * @param shortest the shortest pause, in milliseconds
  * @param longest the longest, not included
  */
-record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest)
-    implements WaitingContender {
+record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest) implements Locking {
 
   /** With pauses about as long as a try, as whoever looks for a short wait would have them. */
-  static Entrant<WaitingContender> prompt() {
+  static Peer<Locking> prompt() {
     return entrant("bare Redlock, pauses below 3 ms", 0, 3);
   }
 
   /** With the pauses that libraries for Redlock have as their default. */
-  static Entrant<WaitingContender> patient() {
+  static Peer<Locking> patient() {
     return entrant("bare Redlock, pauses of 100 to 300 ms", 100, 300);
   }
 
-  private static Entrant<WaitingContender> entrant(String name, long shortest, long longest) {
-    return new Entrant<>(
+  private static Peer<Locking> entrant(String name, long shortest, long longest) {
+    return new Peer<>(
         name,
         (uri, threads) ->
             new BareRedlock(new RedlockDriver().open(uri, threads), shortest, longest));

@@ -2,7 +2,8 @@ package dev.interlock.bench.peers;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.BareDriver;
+import dev.interlock.compare.rounds.BareDriver;
+import dev.interlock.compare.rounds.Figure;
 import dev.interlock.report.Failures;
 import dev.interlock.spi.LockUri;
 import java.io.IOException;
@@ -21,7 +22,7 @@ final class ClientStart {
   private ClientStart() {}
 
   /** Starts a virtual machine that starts a client. */
-  static Map<Figure, Double> measure(String entrant, String uri)
+  static Map<Figure, Double> measure(String contender, String uri)
       throws IOException, InterruptedException {
     Process process =
         new ProcessBuilder(
@@ -29,7 +30,7 @@ final class ClientStart {
                 "-cp",
                 System.getProperty("java.class.path"),
                 ClientStart.class.getName(),
-                entrant,
+                contender,
                 uri)
             .start();
     try {
@@ -50,7 +51,7 @@ final class ClientStart {
     return new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
   }
 
-  /** In the new one: an entrant and a URI; prints the nanoseconds, or what went wrong. */
+  /** In the new one: an contender and a URI; prints the nanoseconds, or what went wrong. */
   public static void main(String[] arguments) {
     try {
       start(arguments[0], arguments[1]);
@@ -61,9 +62,9 @@ final class ClientStart {
     }
   }
 
-  private static void start(String entrant, String uri) throws Exception {
+  private static void start(String contender, String uri) throws Exception {
     boolean isZooKeeper = LockUri.parse(uri).scheme().equals("zookeeper");
-    if (entrant.equals(Entrant.OURS)) {
+    if (contender.equals(Peer.OURS)) {
       long start = System.nanoTime();
       try (LockClient client = LockClient.open(uri);
           Lease lease = client.lock("start").acquire()) {
@@ -75,7 +76,7 @@ final class ClientStart {
         System.out.println(System.nanoTime() - start);
       }
     } else {
-      BareDriver driver = Floor.of(uri);
+      BareDriver driver = Peer.driver(uri);
       long start = System.nanoTime();
       try (BareDriver.Session session = driver.open(uri, 1)) {
         System.out.println(System.nanoTime() - start);

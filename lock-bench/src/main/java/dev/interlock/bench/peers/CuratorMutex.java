@@ -1,5 +1,6 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.spi.LockUri;
 import java.time.Duration;
 import java.util.Optional;
@@ -11,11 +12,11 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /** Curator's {@code InterProcessMutex}, with the time-outs that Curator has by itself. */
-record CuratorMutex(CuratorFramework curator) implements WaitingContender {
+record CuratorMutex(CuratorFramework curator) implements Locking {
   private static final int DEFAULT_PORT = 2181;
 
-  static Entrant<WaitingContender> lock() {
-    return new Entrant<>("InterProcessMutex", (uri, threads) -> open(uri));
+  static Peer<Locking> lock() {
+    return new Peer<>("InterProcessMutex", (uri, threads) -> open(uri));
   }
 
   /** Connects, and waits until it is connected. */

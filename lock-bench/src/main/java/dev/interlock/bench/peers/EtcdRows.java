@@ -1,5 +1,11 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.Pairs;
+import dev.interlock.compare.rounds.Rounds;
+import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -16,27 +22,33 @@ final class EtcdRows {
   private EtcdRows() {}
 
   static void measure(Bench bench) throws InterruptedException {
-    Entrant<Contender> shared = JetcdLock.onSharedLease();
-    Entrant<WaitingContender> each = JetcdLock.onLeaseEach();
-    Series own =
+    Peer<Pairs> shared = JetcdLock.onSharedLease();
+    Peer<Locking> each = JetcdLock.onLeaseEach();
+    Series<String> own =
         bench.pairs(
             "uncontended",
             1,
             number -> "own",
             new EtcdRequests(bench.deployment().uri()),
-            List.of(Entrant.floor(), Entrant.ours(), shared, each));
-    bench.row(
-        "uncontended: p50 of a pair, to jetcd's Lock on a shared lease",
-        Target.atMost(1.05, Unit.RATIO),
-        own.ratio(Figure.PAIR_P50, Entrant.OURS, shared.name()));
-    bench.row(
-        "uncontended: p50 of a pair, to jetcd's Lock with a lease each",
-        Target.atMost(0.55, Unit.RATIO),
-        own.ratio(Figure.PAIR_P50, Entrant.OURS, each.name()));
-    bench.row(
-        "uncontended: requests for a pair",
-        Target.atMost(2, Unit.COUNT),
-        own.spread(Entrant.OURS, Figure.PAIR_REQUESTS));
+            List.of(Peer.baseline(), Peer.ours(), shared, each));
+    bench
+        .section()
+        .row(
+            "uncontended: p50 of a pair, to jetcd's Lock on a shared lease",
+            Target.atMost(1.05, Unit.RATIO),
+            own.ratios(Figure.PAIR_P50, Peer.OURS, shared.name()));
+    bench
+        .section()
+        .row(
+            "uncontended: p50 of a pair, to jetcd's Lock with a lease each",
+            Target.atMost(0.55, Unit.RATIO),
+            own.ratios(Figure.PAIR_P50, Peer.OURS, each.name()));
+    bench
+        .section()
+        .row(
+            "uncontended: requests for a pair",
+            Target.atMost(2, Unit.COUNT),
+            own.values(Peer.OURS, Figure.PAIR_REQUESTS));
     worn(bench);
 
     handoffs(bench, each);
@@ -45,63 +57,63 @@ final class EtcdRows {
   }
 
   /** To one that waits already, and in a line where most handoffs find nobody who waits long. */
-  private static void handoffs(Bench bench, Entrant<WaitingContender> peer)
-      throws InterruptedException {
-    List<Entrant<WaitingContender>> both = List.of(Entrant.ours(), peer);
-    Series turns = bench.turnsOf(HOLD, both);
+  private static void handoffs(Bench bench, Peer<Locking> peer) throws InterruptedException {
+    List<Peer<Locking>> both = List.of(Peer.ours(), peer);
+    Series<String> turns = bench.turnsOf(HOLD, both);
     // The mean: a watch that is late for one handoff is in time for the next, so that every other
     // one of jetcd's is quick, and its median is chance.
-    bench.row(
-        turns.name() + ": mean of a handoff of jetcd's Lock with a lease each, to ours",
-        Target.atLeast(10, Unit.RATIO),
-        turns.ratio(Figure.HAND_OVER_MEAN, peer.name(), Entrant.OURS));
+    bench
+        .section()
+        .row(
+            turns.name() + ": mean of a handoff of jetcd's Lock with a lease each, to ours",
+            Target.atLeast(10, Unit.RATIO),
+            turns.ratios(Figure.HANDOFF_MEAN, peer.name(), Peer.OURS));
     stalls(bench, turns);
-    Series hot = bench.contest(5, 2, null, both);
-    bench.row(
-        hot.name() + ": handoffs a second, to those of jetcd's Lock with a lease each",
-        Target.atLeast(10, Unit.RATIO),
-        hot.ratio(Figure.HAND_OVERS, Entrant.OURS, peer.name()));
+    Series<String> hot = bench.contention(5, 2, null, both);
+    bench
+        .section()
+        .row(
+            hot.name() + ": handoffs a second, to those of jetcd's Lock with a lease each",
+            Target.atLeast(10, Unit.RATIO),
+            hot.ratios(Figure.HANDOFFS, Peer.OURS, peer.name()));
     stalls(bench, hot);
   }
 
-  private static void stalls(Bench bench, Series series) {
-    bench.row(
-        series.name() + ": p99 of a handoff",
-        Target.atMost(0.01, Unit.SECONDS),
-        series.spread(Entrant.OURS, Figure.HAND_OVER_P99));
+  private static void stalls(Bench bench, Series<String> series) {
+    bench
+        .section()
+        .row(
+            series.name() + ": p99 of a handoff",
+            Target.atMost(0.01, Unit.SECONDS),
+            series.values(Peer.OURS, Figure.HANDOFF_P99));
   }
 
   private static void worn(Bench bench) throws InterruptedException {
-    int wear = bench.effort().wear();
+    int wear = bench.profile().wear();
     String what = "a name after " + wear + " pairs";
     AtomicLong names = new AtomicLong();
-    Map<String, Bench.RoundOpener> openers = new LinkedHashMap<>();
+    Map<String, Rounds.Opener> openers = new LinkedHashMap<>();
     openers.put(
-        FRESH,
-        opened -> {
-          Ours client = new Ours(bench.deployment().uri());
-          opened.accept(client);
-          return new PairRound(
-              client,
-              1,
-              bench.effort().pairs(),
-              number -> "fresh-" + names.incrementAndGet(),
-              null);
-        });
+        FRESH, () -> bench.alone(open(bench), number -> "fresh-" + names.incrementAndGet()));
     openers.put(
         WORN,
-        opened -> {
-          Ours client = new Ours(bench.deployment().uri());
-          opened.accept(client);
+        () -> {
+          Locking client = open(bench);
           for (int i = 0; i < wear; i++) {
             client.pair("worn");
           }
-          return new PairRound(client, 1, bench.effort().pairs(), number -> "worn", null);
+          return bench.alone(client, number -> "worn");
         });
-    Series series = bench.measure(what, openers);
-    bench.row(
-        what + ": p50 of the next ones, to fresh names",
-        Target.atMost(1.1, Unit.RATIO),
-        series.ratio(Figure.PAIR_P50, WORN, FRESH));
+    Series<String> series = bench.measure(what, openers);
+    bench
+        .section()
+        .row(
+            what + ": p50 of the next ones, to fresh names",
+            Target.atMost(1.1, Unit.RATIO),
+            series.ratios(Figure.PAIR_P50, WORN, FRESH));
+  }
+
+  private static Locking open(Bench bench) {
+    return Locking.by(LockClient.open(bench.deployment().uri()));
   }
 }

@@ -1,5 +1,7 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.Pairs;
 import dev.interlock.spi.LockUri;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -17,7 +19,7 @@ import java.util.concurrent.TimeoutException;
  * of that client; with a lease for each acquisition it is. Leases last long enough, and nobody
  * renews them.
  */
-final class JetcdLock implements WaitingContender {
+final class JetcdLock implements Locking {
   private static final int DEFAULT_PORT = 2379;
   private static final long TTL_SECONDS = 60;
   private static final long WHOLE_RUN_SECONDS = 3600;
@@ -31,12 +33,12 @@ final class JetcdLock implements WaitingContender {
   }
 
   /** With one lease for all; to be used by one thread. */
-  static Entrant<Contender> onSharedLease() {
-    return new Entrant<>("jetcd Lock, shared lease", (uri, threads) -> open(uri, true));
+  static Peer<Pairs> onSharedLease() {
+    return new Peer<>("jetcd Lock, shared lease", (uri, threads) -> open(uri, true));
   }
 
-  static Entrant<WaitingContender> onLeaseEach() {
-    return new Entrant<>("jetcd Lock, a lease each", (uri, threads) -> open(uri, false));
+  static Peer<Locking> onLeaseEach() {
+    return new Peer<>("jetcd Lock, a lease each", (uri, threads) -> open(uri, false));
   }
 
   private static JetcdLock open(String uri, boolean sharing) throws Exception {

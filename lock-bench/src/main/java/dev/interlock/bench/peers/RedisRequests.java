@@ -1,5 +1,6 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.RequestCounter;
 import dev.interlock.testbed.RedisServer;
 import java.io.IOException;
 import java.util.Set;

@@ -1,5 +1,6 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.spi.LockUri;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,7 +16,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /** Redisson's locks, renewed by its watchdog; a client with default settings for each server. */
-final class RedissonClients implements WaitingContender {
+final class RedissonClients implements Locking {
   private static final int DEFAULT_PORT = 6379;
 
   private final List<RedissonClient> servers = new ArrayList<>();
@@ -36,13 +37,13 @@ final class RedissonClients implements WaitingContender {
   }
 
   /** {@code RLock} on one server. */
-  static Entrant<WaitingContender> lock() {
-    return new Entrant<>("Redisson RLock", (uri, threads) -> new RedissonClients(uri, false));
+  static Peer<Locking> lock() {
+    return new Peer<>("Redisson RLock", (uri, threads) -> new RedissonClients(uri, false));
   }
 
   /** {@code RedissonRedLock} over all servers. */
-  static Entrant<WaitingContender> redLock() {
-    return new Entrant<>("RedissonRedLock", (uri, threads) -> new RedissonClients(uri, true));
+  static Peer<Locking> redLock() {
+    return new Peer<>("RedissonRedLock", (uri, threads) -> new RedissonClients(uri, true));
   }
 
   private static String key(String name) {

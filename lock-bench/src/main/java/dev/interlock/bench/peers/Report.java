@@ -24,13 +24,13 @@ import redis.clients.jedis.UnifiedJedis;
 
 /** What was measured, in Markdown; made at the beginning, so that it knows when that was. */
 final class Report {
-  private final Effort effort;
+  private final Profile profile;
   private final Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
   private final LocalDateTime began = LocalDateTime.now().truncatedTo(ChronoUnit.MINUTES);
   private final List<Section> sections = new ArrayList<>();
 
-  Report(Effort effort) {
-    this.effort = effort;
+  Report(Profile profile) {
+    this.profile = profile;
   }
 
   void add(Section section) {
@@ -50,20 +50,16 @@ final class Report {
     facts.put("date", began.toString().replace('T', ' '));
     facts.put(
         "rounds",
-        effort.rounds()
-            + ", after at least "
-            + effort.warmUps()
-            + " until an entrant has had "
-            + effort.warm()
-            + " locks or "
-            + effort.warmUpLimit().toSeconds()
-            + " s to warm up; "
-            + effort.pairs().toMillis()
-            + " ms of pairs or "
-            + effort.contest().toMillis()
-            + " ms of a contest in each; "
-            + effort.starts()
-            + " starts of clients");
+        "%d, after at least %d until a contender has acquired %d locks or warmed up for %d s; %d ms of"
+            .concat(" pairs or %d ms of contention in each; %d starts of clients")
+            .formatted(
+                profile.plan().rounds(),
+                profile.plan().warmUps(),
+                profile.plan().enough(),
+                profile.plan().limit().toSeconds(),
+                profile.pairs().toMillis(),
+                profile.contention().toMillis(),
+                profile.starts()));
     facts.putAll(machine);
     facts.put(
         "load at the end",

@@ -1,11 +1,12 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Series;
+import dev.interlock.compare.rounds.Spread;
 import dev.interlock.report.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.Set;
 
 /** What the report says of one store. */
@@ -13,14 +14,14 @@ final class Section {
   private final String title;
   private final String servers;
   private final List<List<String>> rows = new ArrayList<>();
-  private final List<Series> measured = new ArrayList<>();
+  private final List<Series<String>> measured = new ArrayList<>();
   private final List<String> notes = new ArrayList<>();
 
   /**
-   * Begins it.
+   * Begins a section.
    *
    * @param title the store's name
-   * @param servers which servers, and how they were got
+   * @param servers which servers, and how they were started
    */
   Section(String title, String servers) {
     this.title = title;
@@ -35,18 +36,18 @@ final class Section {
     return servers;
   }
 
-  void row(String what, Target target, Optional<Spread> measured) {
+  /** Compares what the rounds gave with its target. */
+  void row(String what, Target target, List<Double> rounds) {
+    Spread spread = Spread.of(rounds);
     rows.add(
         List.of(
             what,
             target.format(),
-            measured.map(spread -> spread.format(target.unit())).orElse("not measured"),
-            measured
-                .map(spread -> target.isMetBy(spread.median()) ? "yes" : "**no**")
-                .orElse("–")));
+            rounds.isEmpty() ? "not measured" : spread.format(target.unit()),
+            rounds.isEmpty() ? "–" : target.isMetBy(spread.median()) ? "yes" : "**no**"));
   }
 
-  void add(Series series) {
+  void add(Series<String> series) {
     measured.add(series);
   }
 
@@ -66,23 +67,18 @@ final class Section {
   }
 
   private Table medians() {
-    Set<String> entrants = new LinkedHashSet<>();
-    measured.forEach(series -> entrants.addAll(series.entrants()));
-    List<String> head = new ArrayList<>();
-    head.add("");
-    head.addAll(entrants);
+    Set<String> contenders = new LinkedHashSet<>();
+    measured.forEach(series -> contenders.addAll(series.contenders()));
+    List<String> head = new ArrayList<>(List.of(""));
+    head.addAll(contenders);
     List<List<String>> lines = new ArrayList<>();
-    for (Series series : measured) {
+    for (Series<String> series : measured) {
       for (Figure figure : Figure.values()) {
-        List<String> line = new ArrayList<>();
-        line.add(series.name() + ": " + figure.label());
-        boolean any = false;
-        for (String entrant : entrants) {
-          OptionalDouble median = series.median(entrant, figure);
-          any |= median.isPresent();
-          line.add(median.isPresent() ? figure.unit().format(median.getAsDouble()) : "–");
+        List<String> line = new ArrayList<>(List.of(series.name() + ": " + figure.label()));
+        for (String contender : contenders) {
+          line.add(figure.unit().format(Spread.of(series.values(contender, figure)).median()));
         }
-        if (any) {
+        if (contenders.stream().anyMatch(one -> !series.values(one, figure).isEmpty())) {
           lines.add(line);
         }
       }

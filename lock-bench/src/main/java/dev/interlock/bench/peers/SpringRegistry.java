@@ -1,5 +1,6 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.compare.rounds.Locking;
 import dev.interlock.spi.LockUri;
 import java.time.Duration;
 import java.util.Optional;
@@ -13,7 +14,7 @@ import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockTyp
  * Spring Integration's registry of locks on Redis, over Lettuce. Told to wait by pub/sub; all else
  * is as it comes: locks expire after a minute, and nobody renews them.
  */
-final class SpringRegistry implements WaitingContender {
+final class SpringRegistry implements Locking {
   private static final int DEFAULT_PORT = 6379;
 
   private final LettuceConnectionFactory connections;
@@ -27,8 +28,8 @@ final class SpringRegistry implements WaitingContender {
     registry.setRedisLockType(RedisLockType.PUB_SUB_LOCK);
   }
 
-  static Entrant<WaitingContender> lock() {
-    return new Entrant<>(
+  static Peer<Locking> lock() {
+    return new Peer<>(
         "Spring Integration",
         (uri, threads) -> new SpringRegistry(LockUri.parse(uri).endpoints(DEFAULT_PORT).get(0)));
   }

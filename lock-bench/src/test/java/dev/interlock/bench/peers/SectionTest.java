@@ -2,9 +2,11 @@ package dev.interlock.bench.peers;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Unit;
+import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What the report says of targets. */
@@ -18,9 +20,9 @@ class SectionTest {
 
   @Test
   void aLimitIsMetByTheMedianAndByTheLimitItself() {
-    section.row("p50", Target.atMost(1.15, Unit.RATIO), Optional.of(new Spread(1.15, 1, 2)));
-    section.row("p99", Target.atMost(0.01, Unit.SECONDS), Optional.of(new Spread(0.011, 0, 1)));
-    section.row("rate", Target.atLeast(2, Unit.RATIO), Optional.of(new Spread(1.99, 1.5, 3)));
+    section.row("p50", Target.atMost(1.15, Unit.RATIO), List.of(1.15, 1.0, 2.0));
+    section.row("p99", Target.atMost(0.01, Unit.SECONDS), List.of(0.011, 0.0, 1.0));
+    section.row("rate", Target.atLeast(2, Unit.RATIO), List.of(1.99, 1.5, 3.0));
     assertLine("| p50 | ≤ 1.15 × | 1.15 × (1 × to 2 ×) | yes |");
     assertLine("| p99 | ≤ 10 ms | 11 ms (0 s to 1 s) | **no** |");
     assertLine("| rate | ≥ 2 × | 1.99 × (1.50 × to 3 ×) | **no** |");
@@ -28,7 +30,7 @@ class SectionTest {
 
   @Test
   void whatWasNotMeasuredIsNeitherMetNorMissed() {
-    section.row("p50", Target.atMost(1, Unit.RATIO), Optional.empty());
+    section.row("p50", Target.atMost(1, Unit.RATIO), List.of());
     section.note("the peer failed: no connection");
     assertLine("| p50 | ≤ 1 × | not measured | – |");
     assertLine("- the peer failed: no connection");
@@ -36,13 +38,13 @@ class SectionTest {
 
   @Test
   void mediansStandBesideEachOther() {
-    Series series = new Series("own names");
+    Series<String> series = new Series<>("own names");
     series.add("ours", Map.of(Figure.PAIRS, 100.0));
     series.add("ours", Map.of(Figure.PAIRS, 300.0));
     section.add(series);
-    Series contest = new Series("one name");
-    contest.add("peer", Map.of(Figure.FAIRNESS, 0.5));
-    section.add(contest);
+    Series<String> contention = new Series<>("one name");
+    contention.add("peer", Map.of(Figure.FAIRNESS, 0.5));
+    section.add(contention);
     assertLine("| own names: pairs | 200 /s | – |");
     assertLine("| one name: Jain's index | – | 0.50 |");
   }

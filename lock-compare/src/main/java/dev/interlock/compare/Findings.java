@@ -1,0 +1,222 @@
+package dev.interlock.compare;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.report.Contender;
+import dev.interlock.report.Table;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** All that the report is made from. */
+record Findings(
+    String version,
+    Instant started,
+    Duration took,
+    boolean stopped,
+    Profile profile,
+    Map<String, String> machine,
+    List<Scenario> scenarios,
+    List<Backend> backends,
+    List<KitVerdict> kitVerdicts,
+    Results results) {
+
+  /**
+   * A backend that took part, or should have.
+   *
+   * @param servers how its servers were started, and their version; empty if they were running
+   * @param baseline what the bare driver does; empty if there is none
+   * @param summary how it locks; null if its store did not answer, as are the other two
+   */
+  record Backend(
+      String name,
+      String scheme,
+      String endpoint,
+      String servers,
+      String durability,
+      String baseline,
+      @Nullable String summary,
+      @Nullable List<Capability> capabilities,
+      @Nullable Map<Fault, Survives> failureModel) {
+
+    static Backend of(
+        Contender contender, String endpoint, String servers, String baseline, BackendInfo info) {
+      return new Backend(
+          contender.name(),
+          contender.scheme(),
+          endpoint,
+          servers,
+          contender.durability(),
+          baseline,
+          info.summary(),
+          List.copyOf(new TreeSet<>(info.capabilities())),
+          info.failureModel().table());
+    }
+
+    static Backend leftOut(Contender contender) {
+      return new Backend(
+          contender.name(),
+          contender.scheme(),
+          "",
+          "",
+          contender.durability(),
+          "",
+          null,
+          null,
+          null);
+    }
+  }
+
+  private record ProfileInFile(
+      String name, int rounds, double sliceSeconds, int faultRounds, double ttlSeconds) {}
+
+  private record File(
+      int format,
+      String interlock,
+      Instant started,
+      Duration seconds,
+      boolean complete,
+      Map<String, String> machine,
+      ProfileInFile profile,
+      List<Backend> backends,
+      List<Scenario.About> scenarios,
+      List<KitVerdict> kit,
+      List<Results.Measurement> measurements,
+      List<Results.Distribution> distributions,
+      List<Results.TimeLine> timeLines,
+      List<Results.Gap> gaps) {}
+
+  /** What becomes {@code results.json}, as {@code docs/results.schema.json} describes it. */
+  Object file() {
+    return new File(
+        2,
+        version,
+        started,
+        took,
+        !stopped && !results.anythingFailed(),
+        machine,
+        new ProfileInFile(
+            profile.name(),
+            profile.rounds(),
+            profile.slice().toMillis() / 1e3,
+            profile.faultRounds(),
+            profile.ttl().toMillis() / 1e3),
+        backends,
+        scenarios.stream().map(Scenario::about).toList(),
+        kitVerdicts,
+        results.measurements(),
+        results.distributions(),
+        results.timeLines(),
+        results.gaps());
+  }
+
+  /** The report for a terminal. */
+  String text() {
+    StringBuilder text = new StringBuilder();
+    for (Scenario scenario : scenarios) {
+      Table table = table(scenario);
+      if (table.shown() || table.noted()) {
+        text.append('\n').append(scenario.about().title()).append('\n').append(table.text());
+      }
+    }
+    return text.append('\n').append(summary()).append('\n').toString();
+  }
+
+  /** The report to be pasted: {@code results.md}. */
+  String markdown() {
+    StringBuilder text = new StringBuilder("# Lock backends compared\n\n" + summary() + "\n\n");
+    for (Backend backend : backends) {
+      String servers = backend.servers().isEmpty() ? "" : ": " + backend.servers();
+      text.append("- **" + backend.name() + "**")
+          .append(Table.escape(servers + "; durability: " + backend.durability()))
+          .append('\n');
+    }
+    for (String line : leftOut()) {
+      text.append("- ").append(Table.escape(line)).append('\n');
+    }
+    for (Scenario scenario : scenarios) {
+      Table table = table(scenario);
+      if (table.shown() || table.noted()) {
+        text.append("\n## " + scenario.about().title() + "\n\n")
+            .append(scenario.about().explanation())
+            .append("\n\n")
+            .append(table.markdown());
+      }
+    }
+    if (!kitVerdicts.isEmpty()) {
+      text.append("\n## Compatibility kit\n\n");
+      kitVerdicts.forEach(one -> text.append("- " + one.backend() + ": " + one.summary() + "\n"));
+    }
+    return text.toString();
+  }
+
+  /** What was done, in a sentence. */
+  String summary() {
+    return String.format(
+        Locale.ROOT,
+        "Medians of %d interleaved rounds of %d ms each, after one warm-up round; %s × %s; took"
+            + " %d s%s.",
+        profile.rounds(),
+        profile.slice().toMillis(),
+        machine.getOrDefault("processors", "?"),
+        machine.getOrDefault("processor", "?"),
+        took.toSeconds(),
+        stopped ? ", stopped early" : "");
+  }
+
+  /** A line for each backend whose store did not answer. */
+  List<String> leftOut() {
+    return results.gaps().stream()
+        .filter(gap -> gap.scenario().isEmpty())
+        .map(gap -> gap.backend() + " was left out: " + gap.text())
+        .toList();
+  }
+
+  /** A scenario's numbers: a row for each backend, then what was not measured, and why. */
+  Table table(Scenario scenario) {
+    List<Scenario.Column> columns =
+        scenario.columns(profile).stream()
+            .filter(column -> backends.stream().anyMatch(one -> has(scenario, one, column)))
+            .toList();
+    List<String> head = new ArrayList<>(List.of(""));
+    columns.forEach(column -> head.add(column.label()));
+    List<List<String>> rows = new ArrayList<>();
+    for (Backend backend : backends) {
+      if (columns.stream().anyMatch(column -> has(scenario, backend, column))) {
+        List<String> row = new ArrayList<>(List.of(backend.name()));
+        for (Scenario.Column column : columns) {
+          row.add(
+              find(scenario, backend, column)
+                  .map(one -> one.unit().format(one.value()))
+                  .orElse("–"));
+        }
+        rows.add(row);
+      }
+    }
+    List<String> notes = new ArrayList<>();
+    for (Results.Gap gap : results.gaps()) {
+      if (gap.scenario().equals(scenario.id())) {
+        String how = gap.reason() == Results.Reason.FAILED ? " failed: " : ": ";
+        notes.add(gap.backend() + how + gap.text());
+      }
+    }
+    return new Table(head, rows, notes);
+  }
+
+  private boolean has(Scenario scenario, Backend backend, Scenario.Column column) {
+    return find(scenario, backend, column).isPresent();
+  }
+
+  private Optional<Results.Measurement> find(
+      Scenario scenario, Backend backend, Scenario.Column column) {
+    return results.find(scenario.id(), backend.name(), column.metric(), column.at());
+  }
+}

@@ -1,0 +1,186 @@
+package dev.interlock.compare;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.compare.rounds.BareDriver;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.report.Contender;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.Kit;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.testbed.Deployment;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A contender whose store has answered: our own servers, or the user's store. */
+final class OpenContender implements AutoCloseable {
+  static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
+
+  /** Long enough for every interleaved round, so that no renewal is measured by accident. */
+  private static final Duration LONG_TTL = Duration.ofSeconds(30);
+
+  private static final Duration FIRST_ANSWER = Duration.ofSeconds(30);
+
+  private final Contender contender;
+  private final String uri;
+  private final String endpoint;
+  private final Kit kit;
+  private final @Nullable Deployment deployment;
+  private volatile boolean gone;
+
+  private OpenContender(
+      Contender contender, String uri, String endpoint, Kit kit, @Nullable Deployment deployment) {
+    this.contender = contender;
+    this.uri = uri;
+    this.endpoint = endpoint;
+    this.kit = kit;
+    this.deployment = deployment;
+  }
+
+  /** Starts its servers, if it has any, and acquires a lock to see that they serve. */
+  static OpenContender open(Contender contender) throws Exception {
+    Deployment deployment = contender.start() == null ? null : contender.start().get();
+    try {
+      String where = deployment == null ? contender.uri() : deployment.uri();
+      if (where == null) {
+        throw new IllegalStateException("neither a URI nor servers");
+      }
+      return see(contender, where, deployment);
+    } catch (Exception e) {
+      if (deployment != null) {
+        deployment.close();
+      }
+      throw e;
+    }
+  }
+
+  /** Our own servers are there, but a driver that was just loaded may be late on a busy machine. */
+  private static OpenContender see(Contender contender, String uri, @Nullable Deployment deployment)
+      throws Exception {
+    long end = System.nanoTime() + FIRST_ANSWER.toNanos();
+    while (true) {
+      Kit kit = Kit.start(Harness.at(uri));
+      try (LockClient client = LockClient.open(uri, options())) {
+        client.lock(kit.newName()).tryAcquire(Locking.PATIENCE).ifPresent(Lease::release);
+        return new OpenContender(contender, uri, client.endpoint(), kit, deployment);
+      } catch (RuntimeException | InterruptedException e) {
+        kit.close();
+        if (deployment == null
+            || !(e instanceof LockUnavailableException)
+            || System.nanoTime() - end > 0) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** What it is called in the report; no two have the same name. */
+  String name() {
+    return contender.name();
+  }
+
+  /** Where the store is, passwords included: not for messages. */
+  String uri() {
+    return uri;
+  }
+
+  BackendInfo info() {
+    return kit.info();
+  }
+
+  /** What the report says about it. */
+  Findings.Backend describe() {
+    return Findings.Backend.of(
+        contender,
+        endpoint,
+        deployment == null ? "" : deployment.how() + ", version " + deployment.version(),
+        driver().map(BareDriver::summary).orElse(""),
+        info());
+  }
+
+  /** Its servers, if they are ours. */
+  Optional<Deployment> deployment() {
+    return Optional.ofNullable(deployment);
+  }
+
+  /** Whether other processes see the same locks. */
+  boolean isShared() {
+    return info().failureModel().under(Fault.CLIENT_KILLED) != Survives.NOT_APPLICABLE;
+  }
+
+  /** Whether it has stopped answering, so that nothing more is tried. */
+  boolean isGone() {
+    return gone;
+  }
+
+  void markGone() {
+    gone = true;
+  }
+
+  /** A lock name that nobody else uses. */
+  String newName() {
+    return kit.newName();
+  }
+
+  /** Options that make failures known soon. */
+  static LockOptions options() {
+    return options(LONG_TTL);
+  }
+
+  static LockOptions options(Duration ttl) {
+    return LockOptions.builder().ttl(ttl).requestTimeout(REQUEST_TIMEOUT).build();
+  }
+
+  LockClient open() {
+    return LockClient.open(uri, options());
+  }
+
+  /** A network in front of the store, if its clients stay behind it. */
+  Optional<Network> network() throws Exception {
+    return kit.staysBehindProxies() ? kit.network(uri) : Optional.empty();
+  }
+
+  /** Another JVM with a client. */
+  OtherProcess otherProcess(String uri, LockOptions options)
+      throws IOException, InterruptedException {
+    return OtherProcess.start(
+        new OtherProcess.Settings(Harness.at(uri), uri, options, List.of(), /* trace= */ false));
+  }
+
+  /** The baseline of this backend's store. */
+  Optional<BareDriver> driver() {
+    return BareDriver.of(contender.scheme());
+  }
+
+  /** The baseline, connected. */
+  BareDriver.Session baseline(String uri, int threads) throws Exception {
+    return driver()
+        .orElseThrow(() -> new IllegalStateException("no bare driver"))
+        .open(uri, threads);
+  }
+
+  @Override
+  public void close() {
+    try {
+      kit.close();
+    } finally {
+      if (deployment != null) {
+        deployment.close();
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return name();
+  }
+}

@@ -1,0 +1,103 @@
+package dev.interlock.compare;
+
+import dev.interlock.compare.rounds.Rounds;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How much is measured, and for how long.
+ *
+ * @param name as the report calls it
+ * @param rounds how many interleaved rounds there are
+ * @param slice how long one contender is measured in one round, at most
+ * @param budget how long all interleaved rounds together may take
+ * @param faultRounds how many times each fault happens
+ * @param threads how many threads work at once, each on a lock of its own
+ * @param waiters how many threads of one process want one lock
+ * @param processes how many processes want one lock
+ * @param waitersPerProcess with how many threads each
+ * @param roundTrips what is added to the network's round trip
+ * @param leases how many leases are held at once
+ * @param ttl the TTL of leases whose end is waited for
+ */
+record Profile(
+    String name,
+    int rounds,
+    Duration slice,
+    Duration budget,
+    int faultRounds,
+    List<Integer> threads,
+    List<Integer> waiters,
+    int processes,
+    int waitersPerProcess,
+    List<Duration> roundTrips,
+    List<Integer> leases,
+    Duration ttl) {
+
+  private static final Duration SHORTEST_SLICE = Duration.ofMillis(20);
+
+  /** A whole comparison in less than five minutes. */
+  static Profile usual() {
+    return new Profile(
+        "usual",
+        5,
+        Duration.ofMillis(500),
+        Duration.ofSeconds(130),
+        3,
+        List.of(1, 10, 100, 1000),
+        List.of(1, 10, 100, 1000),
+        4,
+        10,
+        List.of(Duration.ofMillis(1), Duration.ofMillis(5), Duration.ofMillis(20)),
+        List.of(1, 1_000, 10_000),
+        Duration.ofSeconds(3));
+  }
+
+  /** A whole comparison in less than a minute. */
+  static Profile quick() {
+    return new Profile(
+        "quick",
+        3,
+        Duration.ofMillis(150),
+        Duration.ofSeconds(7),
+        1,
+        List.of(1, 100),
+        List.of(1, 100),
+        2,
+        5,
+        List.of(Duration.ofMillis(5)),
+        List.of(1, 1_000),
+        Duration.ofSeconds(2));
+  }
+
+  /** Shares the time that there is for interleaved rounds among the backends. */
+  Profile amongBackends(int backends) {
+    long points = 2 + 2L * threads.size() + waiters.size() + 1 + 2L * roundTrips.size();
+    Duration share = budget.dividedBy(points * (rounds + 1) * Math.max(1, backends));
+    share = share.compareTo(slice) > 0 ? slice : share;
+    share = share.compareTo(SHORTEST_SLICE) < 0 ? SHORTEST_SLICE : share;
+    return new Profile(
+        name,
+        rounds,
+        share,
+        budget,
+        faultRounds,
+        threads,
+        waiters,
+        processes,
+        waitersPerProcess,
+        roundTrips,
+        leases,
+        ttl);
+  }
+
+  /** The first round is for warming up. */
+  Rounds.Plan plan() {
+    return new Rounds.Plan(rounds, 1, 0, Duration.ZERO);
+  }
+
+  /** How long the rounds take for a number of contenders. */
+  Duration roundsOf(int contenders) {
+    return slice.multipliedBy((rounds + 1L) * contenders);
+  }
+}

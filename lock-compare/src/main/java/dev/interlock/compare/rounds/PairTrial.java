@@ -1,0 +1,87 @@
+package dev.interlock.compare.rounds;
+
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.function.IntFunction;
+import org.HdrHistogram.ConcurrentHistogram;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/** Threads of one client that acquire and release names which nobody else wants. */
+public final class PairTrial implements Trial {
+  private final Pairs client;
+  private final int threads;
+  private final Duration slice;
+  private final IntFunction<String> names;
+  private final @Nullable RequestCounter requests;
+  private final Histogram all = new Histogram(3);
+
+  /**
+   * Prepares a trial.
+   *
+   * @param client closed with the trial
+   * @param slice how long a round lasts
+   * @param names the next name of a thread
+   * @param requests counts what reaches the server; null if requests are not counted
+   */
+  public PairTrial(
+      Pairs client,
+      int threads,
+      Duration slice,
+      IntFunction<String> names,
+      @Nullable RequestCounter requests) {
+    this.client = client;
+    this.threads = threads;
+    this.slice = slice;
+    this.names = names;
+    this.requests = requests;
+  }
+
+  /** A pair that is under way when the time is over still counts, and so does its time. */
+  @Override
+  public Map<Figure, Double> round() throws Exception {
+    Histogram times = new ConcurrentHistogram(3);
+    long requestsBefore = requests == null ? 0 : requests.requests();
+    long processorBefore = ProcessorTime.nanos();
+    long start =
+        Workers.work(
+            threads,
+            slice,
+            (number, goesOn) -> {
+              do {
+                String name = names.apply(number);
+                long before = System.nanoTime();
+                client.pair(name);
+                times.recordValue(System.nanoTime() - before);
+              } while (goesOn.getAsBoolean());
+            });
+    double seconds = (System.nanoTime() - start) / 1e9;
+    double pairs = times.getTotalCount();
+    all.add(times);
+    Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+    figures.put(Figure.PAIR_P50, times.getValueAtPercentile(50) / 1e9);
+    figures.put(Figure.PAIR_P99, times.getValueAtPercentile(99) / 1e9);
+    figures.put(Figure.PAIRS, pairs / seconds);
+    figures.put(Figure.PROCESSOR, (ProcessorTime.nanos() - processorBefore) / 1e9 / pairs);
+    if (requests != null) {
+      figures.put(Figure.PAIR_REQUESTS, (requests.requests() - requestsBefore) / pairs);
+    }
+    return figures;
+  }
+
+  @Override
+  public void warmedUp() {
+    all.reset();
+  }
+
+  /** {@return how long the pairs of all rounds took, in nanoseconds} */
+  public Histogram all() {
+    return all;
+  }
+
+  @Override
+  public void close() throws Exception {
+    client.close();
+  }
+}

@@ -1,0 +1,164 @@
+package dev.interlock.compare.rounds;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+
+/**
+ * Measures contenders in interleaved rounds: each round goes through all contenders and begins with
+ * another one, so that whatever disturbs the machine disturbs them all alike.
+ *
+ * @param <K> tells contenders apart
+ */
+public final class Rounds<K> {
+
+  /**
+   * How many rounds there are.
+   *
+   * @param rounds how many count
+   * @param warmUps how many rounds of each contender before them do not, at least
+   * @param enough how many locks a contender has acquired when it is warm: a virtual machine
+   *     compiles what has run often, and code that ran seldom looks slow
+   * @param limit how long a contender is warmed up for that at most
+   */
+  public record Plan(int rounds, int warmUps, int enough, Duration limit) {}
+
+  /** Gets a contender ready. */
+  @FunctionalInterface
+  public interface Opener {
+    /**
+     * {@return what the contender does in each round}
+     *
+     * @throws Exception if it cannot take part
+     */
+    Trial open() throws Exception;
+  }
+
+  private final Plan plan;
+  private final Series<K> series;
+  private final BiConsumer<K, Throwable> failed;
+  private final Map<K, Trial> trials = new LinkedHashMap<>();
+  private final Map<K, WarmUp> warmUps = new HashMap<>();
+
+  /**
+   * Prepares a measurement.
+   *
+   * @param series gets what the rounds give, also if the measurement is interrupted
+   * @param failed gets the failures; a contender that fails leaves the measurement
+   */
+  public Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> failed) {
+    this.plan = plan;
+    this.series = series;
+    this.failed = failed;
+  }
+
+  /**
+   * Opens the contenders, measures, and closes them.
+   *
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public void measure(Map<K, ? extends Opener> contenders) throws InterruptedException {
+    try {
+      for (Map.Entry<K, ? extends Opener> each : contenders.entrySet()) {
+        attempt(each.getKey(), () -> trials.put(each.getKey(), each.getValue().open()));
+      }
+      for (int number = 0; !trials.keySet().stream().allMatch(this::isWarm); number++) {
+        round(number, true);
+      }
+      trials.values().forEach(Trial::warmedUp);
+      for (int number = 0; number < plan.rounds; number++) {
+        round(number, false);
+      }
+    } finally {
+      boolean interrupted = Thread.interrupted();
+      trials.forEach((contender, trial) -> close(contender, trial));
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Takes a contender out of the measurement. */
+  public void leave(K contender) {
+    series.remove(contender);
+    Trial trial = trials.remove(contender);
+    if (trial != null) {
+      close(contender, trial);
+    }
+  }
+
+  private void round(int number, boolean warming) throws InterruptedException {
+    List<K> order = new ArrayList<>(trials.keySet());
+    Collections.rotate(order, -number);
+    for (K contender : order) {
+      Trial trial = trials.get(contender);
+      if (trial == null || (warming && isWarm(contender))) {
+        continue;
+      }
+      attempt(
+          contender,
+          () -> {
+            long start = System.nanoTime();
+            Map<Figure, Double> figures = trial.round();
+            if (warming) {
+              warmUps.merge(
+                  contender, WarmUp.of(figures, (System.nanoTime() - start) / 1e9), WarmUp::plus);
+            } else {
+              series.add(contender, figures);
+            }
+          });
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+    }
+  }
+
+  private boolean isWarm(K contender) {
+    WarmUp done = warmUps.getOrDefault(contender, new WarmUp(0, 0, 0));
+    return done.rounds >= plan.warmUps
+        && (done.locks >= plan.enough || done.seconds >= plan.limit.toNanos() / 1e9);
+  }
+
+  private interface Step {
+    void take() throws Exception;
+  }
+
+  private void attempt(K contender, Step step) throws InterruptedException {
+    try {
+      step.take();
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception | LinkageError e) {
+      failed.accept(contender, e);
+      leave(contender);
+    }
+  }
+
+  private void close(K contender, Trial trial) {
+    try {
+      trial.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (Exception e) {
+      failed.accept(contender, e);
+    }
+  }
+
+  /** What a contender has done to get warm. */
+  private record WarmUp(int rounds, double seconds, double locks) {
+    static WarmUp of(Map<Figure, Double> figures, double seconds) {
+      double perSecond =
+          figures.getOrDefault(Figure.PAIRS, 0.0) + figures.getOrDefault(Figure.HANDOFFS, 0.0);
+      return new WarmUp(1, seconds, perSecond * seconds);
+    }
+
+    WarmUp plus(WarmUp other) {
+      return new WarmUp(rounds + other.rounds, seconds + other.seconds, locks + other.locks);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package dev.interlock.compare.rounds;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** In which order contenders take part, and what becomes of those that fail. */
+class RoundsTest {
+  private final List<String> order = new ArrayList<>();
+  private final Series<String> series = new Series<>("test");
+  private final Map<String, Rounds.Opener> contenders = new LinkedHashMap<>();
+
+  private void contender(String name, double pairs, int failsInRound) {
+    contenders.put(
+        name,
+        () ->
+            new Trial() {
+              private int rounds;
+
+              @Override
+              public Map<Figure, Double> round() {
+                order.add(name);
+                if (++rounds == failsInRound) {
+                  throw new IllegalStateException(name + " fails");
+                }
+                return Map.of(Figure.PAIRS, pairs);
+              }
+
+              @Override
+              public void warmedUp() {
+                order.add(name + " is warm");
+              }
+
+              @Override
+              public void close() {
+                order.add(name + " closes");
+              }
+            });
+  }
+
+  private List<String> measure(Rounds.Plan plan) throws InterruptedException {
+    List<String> failures = new ArrayList<>();
+    new Rounds<>(plan, series, (name, failure) -> failures.add(failure.getMessage()))
+        .measure(contenders);
+    return failures;
+  }
+
+  @Test
+  void everyRoundBeginsWithAnotherContender() throws Exception {
+    contender("a", 1, 0);
+    contender("b", 2, 0);
+    assertEquals(List.of(), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
+    assertEquals(
+        List.of("a", "b", "a is warm", "b is warm", "a", "b", "b", "a", "a closes", "b closes"),
+        order);
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+  }
+
+  @Test
+  void aContenderThatFailsIsClosedAndTheOthersGoOn() throws Exception {
+    contender("a", 1, 2);
+    contender("b", 2, 0);
+    contenders.put(
+        "c",
+        () -> {
+          throw new IllegalStateException("c does not open");
+        });
+    assertEquals(
+        List.of("c does not open", "a fails"), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
+    assertEquals(List.of(), series.values("a", Figure.PAIRS));
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+    assertEquals(1, order.stream().filter("a closes"::equals).count());
+  }
+
+  @Test
+  void anInterruptKeepsWhatWasMeasured() {
+    contender("a", 1, 0);
+    contenders.put(
+        "b",
+        () ->
+            new Trial() {
+              @Override
+              public Map<Figure, Double> round() throws InterruptedException {
+                throw new InterruptedException();
+              }
+
+              @Override
+              public void close() {}
+            });
+    assertThrows(
+        InterruptedException.class, () -> measure(new Rounds.Plan(1, 0, 0, Duration.ZERO)));
+    assertEquals(List.of(1.0), series.values("a", Figure.PAIRS));
+    assertEquals("a closes", order.get(order.size() - 1));
+  }
+}
