@@ -3,7 +3,7 @@ package dev.interlock.bench;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.ProcessorTime;
+import dev.interlock.compare.rounds.OwnProcess;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.RedisServer;
 import java.io.IOException;
@@ -74,14 +74,14 @@ public final class Soak {
         "%9d  %7.0f  %8d  %7d  %11s  %4s%n",
         pairs,
         rate,
-        Heap.inUse() / 1024,
+        OwnProcess.heapBytes() / 1024,
         ManagementFactory.getThreadMXBean().getThreadCount(),
         redis == null ? "-" : redis.info("clients", "connected_clients"),
         redis == null ? "-" : redis.call("DBSIZE"));
   }
 
   private static void rest(@Nullable RedisServer redis) throws IOException, InterruptedException {
-    long before = ProcessorTime.nanos();
+    long before = OwnProcess.processorNanos();
     String commands = redis == null ? "0" : redis.info("stats", "total_commands_processed");
     Thread.sleep(REST.toMillis());
     String after = redis == null ? "0" : redis.info("stats", "total_commands_processed");
@@ -89,7 +89,7 @@ public final class Soak {
         Locale.ROOT,
         "idle for %d s: %.1f ms of processor time%s%n",
         REST.toSeconds(),
-        (ProcessorTime.nanos() - before) / 1e6,
+        (OwnProcess.processorNanos() - before) / 1e6,
         redis == null
             ? ""
             : ", "

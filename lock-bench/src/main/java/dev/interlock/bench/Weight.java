@@ -2,7 +2,7 @@ package dev.interlock.bench;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.ProcessorTime;
+import dev.interlock.compare.rounds.OwnProcess;
 import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.RedisServer;
 import java.io.IOException;
@@ -58,16 +58,16 @@ public final class Weight {
   private static String held(Deployment servers) throws IOException, InterruptedException {
     try (LockClient client = LockClient.open(servers.uri())) {
       release(hold(client, "warm-up", WARM_UP));
-      long heap = Heap.inUse();
+      long heap = OwnProcess.heapBytes();
       int threads = ManagementFactory.getThreadMXBean().getThreadCount();
       List<Lease> leases = hold(client, "held", LEASES);
-      long perLease = (Heap.inUse() - heap) / LEASES;
+      long perLease = (OwnProcess.heapBytes() - heap) / LEASES;
       int more = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
       Thread.sleep(RENEWALS.toMillis()); // until what renews is compiled
       long commands = commands(servers);
-      long processor = ProcessorTime.nanos();
+      long processor = OwnProcess.processorNanos();
       Thread.sleep(RENEWALS.toMillis());
-      double share = (double) (ProcessorTime.nanos() - processor) / RENEWALS.toNanos();
+      double share = (double) (OwnProcess.processorNanos() - processor) / RENEWALS.toNanos();
       String requests = perSecond(servers, commands, RENEWALS);
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
       release(leases);
@@ -100,9 +100,9 @@ public final class Weight {
         LockClient client = LockClient.open(servers.uri());
         Lease held = holder.lock("hot").acquire()) {
       cancel(wait(client, WARM_UP));
-      long heap = Heap.inUse();
+      long heap = OwnProcess.heapBytes();
       List<CompletableFuture<Lease>> waiters = wait(client, WAITERS);
-      long perWaiter = (Heap.inUse() - heap) / WAITERS;
+      long perWaiter = (OwnProcess.heapBytes() - heap) / WAITERS;
       long commands = commands(servers);
       Thread.sleep(REST.toMillis());
       String requests = perSecond(servers, commands, REST);

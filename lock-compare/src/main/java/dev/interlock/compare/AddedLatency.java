@@ -29,7 +29,11 @@ final class AddedLatency extends Scenario {
         The latency of an uncontended pair when a proxy delays the replies. The number of round
         trips follows from how the latency grows. All numbers include the proxy's own delay, and
         that its clock counts whole milliseconds.
-        """);
+        """,
+        List.of(),
+        List.of(
+            new Chart.Lines(
+                "Latency of a pair, median", P50, ROUND_TRIP, "added to the round trip, in ms")));
   }
 
   @Override
@@ -44,13 +48,6 @@ final class AddedLatency extends Scenario {
   }
 
   @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Lines(
-            "Latency of a pair, median", P50, ROUND_TRIP, "added to the round trip, in ms"));
-  }
-
-  @Override
   Duration estimate(Profile profile, int backends) {
     return profile.roundsOf(2 * backends * profile.roundTrips().size());
   }
@@ -61,20 +58,12 @@ final class AddedLatency extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    List<OpenContender> near = new ArrayList<>();
-    run.oneByOne(
-        contender -> {
-          Optional<Network> network = contender.network();
-          network.ifPresent(Network::close);
-          if (network.isEmpty()) {
-            run.skip(contender, "there is no network to delay, or its clients bypass the proxy");
-            near.add(contender);
-          }
-        });
+    List<OpenContender> distant = new ArrayList<>();
+    run.oneByOne(contender -> run.onNetwork(contender, network -> distant.add(contender)));
     for (Duration added : run.profile().roundTrips()) {
       run.interleaved(
           contender ->
-              near.contains(contender)
+              !distant.contains(contender)
                   ? null
                   : () ->
                       trial(
@@ -83,7 +72,7 @@ final class AddedLatency extends Scenario {
                           added,
                           uri -> Locking.by(LockClient.open(uri, OpenContender.options()))),
           contender ->
-              near.contains(contender)
+              !distant.contains(contender)
                   ? null
                   : () -> trial(run, contender, added, uri -> contender.baseline(uri, 1)),
           (contender, series, lock, baseline) -> {

@@ -3,6 +3,7 @@ package dev.interlock.compare;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.OwnProcess;
 import dev.interlock.compare.rounds.Workers;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
@@ -39,7 +40,11 @@ final class HeldLeases extends Scenario {
         One client, in a JVM of its own, holds leases that are renewed. Threads are those that the
         client started; heap is counted after garbage collection, beyond a client that holds no
         lease.
-        """);
+        """,
+        List.of(),
+        List.of(
+            new Chart.Lines("Client threads, over leases held", THREADS, LEASES, LEASES),
+            new Chart.Lines("Connections, over leases held", CONNECTIONS, LEASES, LEASES)));
   }
 
   @Override
@@ -52,13 +57,6 @@ final class HeldLeases extends Scenario {
       }
     }
     return columns;
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Lines("Client threads, over leases held", THREADS, LEASES, LEASES),
-        new Chart.Lines("Connections, over leases held", CONNECTIONS, LEASES, LEASES));
   }
 
   @Override
@@ -153,11 +151,7 @@ final class HeldLeases extends Scenario {
     }
 
     private static String usage() {
-      // What the first collection finds unreachable may only then let go of other things.
-      for (int i = 0; i < 3; i++) {
-        System.gc();
-      }
-      long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+      long heap = OwnProcess.heapBytes();
       int threads = ManagementFactory.getThreadMXBean().getThreadCount() - THREADS_BEFORE.get();
       return threads + " " + heap;
     }

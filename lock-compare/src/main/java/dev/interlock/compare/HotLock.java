@@ -37,7 +37,11 @@ final class HotLock extends Scenario {
         All threads want the same lock and release it at once: in one process, and in several
         processes with some threads each. A handoff is from one holder's release to the next one's
         grant. Jain's index is 1 if all held the lock equally often.
-        """);
+        """,
+        List.of(),
+        List.of(
+            new Chart.Lines("Handoffs per second, one process", RATE, WAITERS, WAITERS),
+            new Chart.Lines("Longest waits (p99), one process", WAIT, WAITERS, WAITERS)));
   }
 
   @Override
@@ -56,13 +60,6 @@ final class HotLock extends Scenario {
     columns.add(new Column("wait p99, " + several, WAIT, processes));
     columns.add(new Column("Jain, " + several, FAIRNESS, processes));
     return columns;
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Lines("Handoffs per second, one process", RATE, WAITERS, WAITERS),
-        new Chart.Lines("Longest waits (p99), one process", WAIT, WAITERS, WAITERS));
   }
 
   @Override

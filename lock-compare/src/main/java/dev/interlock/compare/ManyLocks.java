@@ -24,7 +24,11 @@ final class ManyLocks extends Scenario {
         """
         Threads of one process acquire and release locks, each its own, through one client. The
         baseline is the bare driver with as many threads.
-        """);
+        """,
+        List.of(),
+        List.of(
+            new Chart.Lines("Pairs per second, all threads together", RATE, THREADS, THREADS),
+            new Chart.Lines("The same, divided by the baseline", RATIO, THREADS, THREADS)));
   }
 
   @Override
@@ -39,13 +43,6 @@ final class ManyLocks extends Scenario {
       columns.add(new Column("/ baseline, " + point.number(), RATIO, point));
     }
     return columns;
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Lines("Pairs per second, all threads together", RATE, THREADS, THREADS),
-        new Chart.Lines("The same, divided by the baseline", RATIO, THREADS, THREADS));
   }
 
   @Override

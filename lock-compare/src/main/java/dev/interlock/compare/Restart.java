@@ -35,17 +35,9 @@ final class Restart extends Scenario {
         holds another one with a TTL of %d s. Measured is the longest time without a pair. Of the
         lease that was held, 1 means that it was kept, 0 that it was lost and the loss signalled.
         """
-            .formatted(LONG_TTL.toSeconds()));
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(new Column(DOWN), new Column(PAUSE), new Column(BACK), new Column(KEPT));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(new Chart.TimeLines());
+            .formatted(LONG_TTL.toSeconds()),
+        List.of(DOWN, PAUSE, BACK, KEPT),
+        List.of(new Chart.TimeLines()));
   }
 
   @Override

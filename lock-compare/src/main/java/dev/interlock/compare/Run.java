@@ -4,12 +4,14 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.compare.rounds.Rounds;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Failures;
+import dev.interlock.tck.fault.Network;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -34,6 +36,12 @@ final class Run {
   @FunctionalInterface
   interface Work {
     void on(OpenContender contender) throws Exception;
+  }
+
+  /** Does something with the network in front of a backend. */
+  @FunctionalInterface
+  interface NetworkWork {
+    void on(Network network) throws Exception;
   }
 
   /** Takes down what the rounds gave for one backend. */
@@ -72,6 +80,20 @@ final class Run {
   /** The backends that still answer. */
   List<OpenContender> contenders() {
     return contenders.stream().filter(contender -> !contender.isGone()).toList();
+  }
+
+  /**
+   * Does something with a network in front of a backend; where there is none, the report says so.
+   */
+  void onNetwork(OpenContender contender, NetworkWork work) throws Exception {
+    Optional<Network> found = contender.network();
+    if (found.isEmpty()) {
+      skip(contender, "it has no network, or its clients bypass the proxy");
+      return;
+    }
+    try (Network network = found.get()) {
+      work.on(network);
+    }
   }
 
   /** Notes that the scenario makes no sense on a backend. */

@@ -51,9 +51,19 @@ abstract class Scenario {
   }
 
   private final About about;
+  private final List<Metric> metrics;
+  private final List<Chart> charts;
 
-  Scenario(String id, String title, String explanation) {
+  /**
+   * Describes a scenario.
+   *
+   * @param metrics the columns of its table, unless {@link #columns} says otherwise
+   * @param charts the pictures that make the numbers easy to see
+   */
+  Scenario(String id, String title, String explanation, List<Metric> metrics, List<Chart> charts) {
     this.about = new About(id, title, explanation.strip().replace('\n', ' '));
+    this.metrics = metrics;
+    this.charts = charts;
   }
 
   private static List<Scenario> all() {
@@ -97,11 +107,14 @@ abstract class Scenario {
     return about.id();
   }
 
-  /** The numbers that make its table, in the order of the columns. */
-  abstract List<Column> columns(Profile profile);
+  final List<Chart> charts() {
+    return charts;
+  }
 
-  /** The pictures that make it easy to see. */
-  abstract List<Chart> charts();
+  /** The numbers that make its table, in the order of the columns. */
+  List<Column> columns(Profile profile) {
+    return metrics.stream().map(Column::new).toList();
+  }
 
   /** About how long it takes. */
   abstract Duration estimate(Profile profile, int backends);

@@ -10,7 +10,6 @@ import dev.interlock.tck.fault.Traffic;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** What a lock costs the server and the network. */
 final class ServerCost extends Scenario {
@@ -34,24 +33,11 @@ final class ServerCost extends Scenario {
         Requests and bytes of one thread's pairs, counted by a proxy (a request is what arrives at
         once; nodes of one store are added up), and the keys or nodes that the store keeps for a
         lock while it is held, and right after its release. What is left expires.
-        """);
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(
-        new Column(REQUESTS),
-        new Column(SENT),
-        new Column(RECEIVED),
-        new Column(KEYS_HELD),
-        new Column(KEYS_LEFT));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Bars("Requests for a pair", REQUESTS),
-        new Chart.Bars("Bytes sent for a pair", SENT));
+        """,
+        List.of(REQUESTS, SENT, RECEIVED, KEYS_HELD, KEYS_LEFT),
+        List.of(
+            new Chart.Bars("Requests for a pair", REQUESTS),
+            new Chart.Bars("Bytes sent for a pair", SENT)));
   }
 
   @Override
@@ -63,19 +49,13 @@ final class ServerCost extends Scenario {
   void run(Run run) throws InterruptedException {
     run.oneByOne(
         contender -> {
-          traffic(run, contender);
+          run.onNetwork(contender, network -> traffic(run, contender, network));
           keys(run, contender);
         });
   }
 
-  private static void traffic(Run run, OpenContender contender) throws Exception {
-    Optional<Network> found = contender.network();
-    if (found.isEmpty()) {
-      run.skip(contender, "there is no network to count on, or its clients bypass the proxy");
-      return;
-    }
-    try (Network network = found.get();
-        Locking client = Locking.by(LockClient.open(network.uri(), OpenContender.options()))) {
+  private static void traffic(Run run, OpenContender contender, Network network) throws Exception {
+    try (Locking client = Locking.by(LockClient.open(network.uri(), OpenContender.options()))) {
       String name = contender.newName();
       for (int i = 0; i < WARM_UP; i++) {
         client.pair(name);

@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** When a holder learns that it has lost its lock, if the network just falls silent. */
@@ -34,17 +33,9 @@ final class SilentPartition extends Scenario {
         closed. Measured is when the loss of the lease is signalled to the holder, from the
         beginning of the partition, and from the end of the lease's validity: the signal must not
         come later than that.
-        """);
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(new Column(SIGNALLED), new Column(LATE));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(new Chart.TimeLines());
+        """,
+        List.of(SIGNALLED, LATE),
+        List.of(new Chart.TimeLines()));
   }
 
   @Override
@@ -55,16 +46,7 @@ final class SilentPartition extends Scenario {
   @Override
   void run(Run run) throws InterruptedException {
     run.together(
-        contender -> {
-          Optional<Network> found = contender.network();
-          if (found.isEmpty()) {
-            run.skip(contender, "there is no network to cut, or its clients bypass the proxy");
-            return;
-          }
-          try (Network network = found.get()) {
-            silence(run, contender, network);
-          }
-        });
+        contender -> run.onNetwork(contender, network -> silence(run, contender, network)));
   }
 
   private static void silence(Run run, OpenContender contender, Network network) throws Exception {

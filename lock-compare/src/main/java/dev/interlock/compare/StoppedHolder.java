@@ -35,17 +35,9 @@ final class StoppedHolder extends Scenario {
         the half that the second had written before. If each lease also claims its token there
         before it reads, no update is lost.
         """
-            .formatted(COUNTERS));
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(new Column(UNCHECKED), new Column(CHECKED), new Column(CLAIMED));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(new Chart.TimeLines());
+            .formatted(COUNTERS),
+        List.of(UNCHECKED, CHECKED, CLAIMED),
+        List.of(new Chart.TimeLines()));
   }
 
   @Override

@@ -28,17 +28,9 @@ final class Takeover extends Scenario {
         when the holder knew that it had the lock, a moment after it began on the store, so that
         the result may be just below zero. A TTL that is longer than the one asked for is the
         store's own.
-        """);
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(new Column(TTL), new Column(BEYOND));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(new Chart.TimeLines());
+        """,
+        List.of(TTL, BEYOND),
+        List.of(new Chart.TimeLines()));
   }
 
   @Override

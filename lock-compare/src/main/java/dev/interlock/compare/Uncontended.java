@@ -36,25 +36,11 @@ final class Uncontended extends Scenario {
         """
         One thread acquires and releases one lock, again and again; a pair is both. The baseline is
         the least that the bare driver has to do, on the same server and in the same rounds.
-        """);
-  }
-
-  @Override
-  List<Column> columns(Profile profile) {
-    return List.of(
-        new Column(P50),
-        new Column(P99),
-        new Column(P999),
-        new Column(RATE),
-        new Column(BASELINE_P50),
-        new Column(RATIO));
-  }
-
-  @Override
-  List<Chart> charts() {
-    return List.of(
-        new Chart.Bars("Latency of a pair, median", P50),
-        new Chart.Latencies("Latency of a pair, by percentile"));
+        """,
+        List.of(P50, P99, P999, RATE, BASELINE_P50, RATIO),
+        List.of(
+            new Chart.Bars("Latency of a pair, median", P50),
+            new Chart.Latencies("Latency of a pair, by percentile")));
   }
 
   @Override

@@ -233,17 +233,7 @@ class ComparisonTest {
   /** A scenario that measures nothing. */
   private abstract static class StubScenario extends Scenario {
     StubScenario(String id) {
-      super(id, id, "");
-    }
-
-    @Override
-    List<Column> columns(Profile profile) {
-      return List.of();
-    }
-
-    @Override
-    List<Chart> charts() {
-      return List.of();
+      super(id, id, "", List.of(), List.of());
     }
 
     @Override

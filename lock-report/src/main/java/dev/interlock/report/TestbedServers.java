@@ -8,96 +8,98 @@ import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** The servers of the testbed. */
 public final class TestbedServers implements ServerSource {
   private static final String REDIS =
       "append-only file, forced to disk by the system only: the default of the testbed";
-  private static final String ZOOKEEPER = "log forced to disk before every answer";
-  private static final String ETCD = "log forced to disk before every answer";
+  private static final String FORCED = "log forced to disk before every answer";
 
-  /** For the service loader. */
-  public TestbedServers() {}
-
-  /** Minutes that clocks of nodes differ by, which must not matter. */
+  /** Clocks of nodes differ by minutes, which must not matter. */
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
   /** What a restarted node waits before it votes again, and the longest TTL of its clients. */
   private static final String SHORT_TTLS = "maxTtl=5s";
 
+  /** For the service loader. */
+  public TestbedServers() {}
+
   @Override
   public List<Offer> offers() {
     return List.of(
-        new Offer(
-            "redis",
-            "redis",
-            Size.USUAL,
-            REDIS,
-            () -> Testbed.redis().start(),
-            () -> withClocks(redis().clockAhead(Duration.ZERO), redis())),
-        new Offer(
+        single("redis", REDIS, () -> Testbed.redis().start(), TestbedServers::redisForFaults),
+        single(
             "redlock",
-            "redlock",
-            Size.USUAL,
             REDIS,
             () -> Testbed.redlockNodes().start(),
-            () ->
-                withClocks(
-                    redlock().clocksAhead(TEN_MINUTES, TEN_MINUTES.negated(), Duration.ZERO),
-                    redlock())),
-        new Offer(
+            TestbedServers::redlockForFaults),
+        single(
             "zookeeper",
-            "zookeeper",
-            Size.USUAL,
-            ZOOKEEPER,
+            FORCED,
             () -> Testbed.zookeeper().start(),
             () -> Testbed.zookeeper().forFaults().start()),
-        new Offer(
-            "etcd",
-            "etcd",
-            Size.USUAL,
-            ETCD,
-            () -> Testbed.etcd().start(),
-            () -> Testbed.etcd().forFaults().start()),
-        new Offer(
+        single(
+            "etcd", FORCED, () -> Testbed.etcd().start(), () -> Testbed.etcd().forFaults().start()),
+        cluster(
             "redis-cluster",
             "redis-cluster",
-            Size.CLUSTER,
             REDIS,
             () -> Testbed.redisCluster().start(),
             () -> Testbed.redisCluster().separable().forFaults().start()),
-        new Offer(
+        cluster(
             "redis-sentinel",
             "redis-sentinel",
-            Size.CLUSTER,
             REDIS,
             () -> Testbed.redisSentinels().start(),
             () -> Testbed.redisSentinels().separable().forFaults().start()),
-        new Offer(
+        cluster(
             "zookeeper-3",
             "zookeeper",
-            Size.CLUSTER,
-            ZOOKEEPER,
+            FORCED,
             () -> Testbed.zookeeper().members(3).start(),
             () -> Testbed.zookeeper().members(3).separable().forFaults().start()),
-        new Offer(
+        cluster(
             "etcd-3",
             "etcd",
-            Size.CLUSTER,
-            ETCD,
+            FORCED,
             () -> Testbed.etcd().members(3).start(),
             () -> Testbed.etcd().members(3).separable().forFaults().start()));
   }
 
-  private static RedisServer.Builder redis() {
-    return Testbed.redis().forFaults();
+  private static Offer single(
+      String scheme,
+      String durability,
+      Supplier<? extends Deployment> start,
+      Supplier<? extends Deployment> startForFaults) {
+    return new Offer(scheme, scheme, Size.USUAL, durability, start, startForFaults);
   }
 
-  private static RedlockNodes.Builder redlock() {
-    return Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS);
+  private static Offer cluster(
+      String name,
+      String scheme,
+      String durability,
+      Supplier<? extends Deployment> start,
+      Supplier<? extends Deployment> startForFaults) {
+    return new Offer(name, scheme, Size.CLUSTER, durability, start, startForFaults);
   }
 
-  /** Clocks of their own are not to be had everywhere. */
+  private static RedisServer redisForFaults() {
+    return withClocks(
+        Testbed.redis().forFaults().clockAhead(Duration.ZERO), Testbed.redis().forFaults());
+  }
+
+  private static RedlockNodes redlockForFaults() {
+    RedlockNodes.Builder nodes = Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS);
+    return withClocks(
+        Testbed.redlockNodes()
+            .forFaults()
+            .parameters(SHORT_TTLS)
+            .clocksAhead(TEN_MINUTES, TEN_MINUTES.negated(), Duration.ZERO),
+        nodes);
+  }
+
+  /** A server's clock cannot be set on every system. */
   private static <D extends Deployment> D withClocks(
       DeploymentBuilder<?, D> wanted, DeploymentBuilder<?, D> otherwise) {
     try {

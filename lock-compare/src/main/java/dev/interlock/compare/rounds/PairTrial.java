@@ -43,7 +43,7 @@ public final class PairTrial implements Trial {
   public Map<Figure, Double> round() throws Exception {
     Histogram times = new ConcurrentHistogram(3);
     long requestsBefore = requests == null ? 0 : requests.requests();
-    long processorBefore = ProcessorTime.nanos();
+    long processorBefore = OwnProcess.processorNanos();
     long start =
         Workers.work(
             threads,
@@ -63,7 +63,7 @@ public final class PairTrial implements Trial {
     figures.put(Figure.PAIR_P50, times.getValueAtPercentile(50) / 1e9);
     figures.put(Figure.PAIR_P99, times.getValueAtPercentile(99) / 1e9);
     figures.put(Figure.PAIRS, pairs / seconds);
-    figures.put(Figure.PROCESSOR, (ProcessorTime.nanos() - processorBefore) / 1e9 / pairs);
+    figures.put(Figure.PROCESSOR, (OwnProcess.processorNanos() - processorBefore) / 1e9 / pairs);
     if (requests != null) {
       figures.put(Figure.PAIR_REQUESTS, (requests.requests() - requestsBefore) / pairs);
     }
