@@ -1,5 +1,6 @@
 package dev.interlock.storm;
 
+import com.google.gson.Gson;
 import dev.interlock.LockOptions;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -8,42 +9,57 @@ import java.util.List;
 /**
  * What one client is to do.
  *
- * @param client what it is called, and the beginning of its leases' identities
+ * @param client its name, and the beginning of its leases' identities
  * @param seed makes its choices
  * @param threads how many threads it has
  * @param names the locks
- * @param ttl the TTL of leases that are kept alive
- * @param shortTtl the TTL of leases that are left to run out
- * @param requestTimeout how long a request may take
- * @param bound by how much anything may be late
+ * @param ttlMillis the TTL of leases that are renewed
+ * @param shortTtlMillis the TTL of leases that are left to expire
+ * @param requestTimeoutMillis how long a request may take
+ * @param boundMillis by how much anything may be late
  * @param storePort where the store that the locks protect listens
- * @param journal where it records what it does
+ * @param file where it records what it does
  */
 record Assignment(
     String client,
     long seed,
     int threads,
     List<String> names,
-    Duration ttl,
-    Duration shortTtl,
-    Duration requestTimeout,
-    Duration bound,
+    long ttlMillis,
+    long shortTtlMillis,
+    long requestTimeoutMillis,
+    long boundMillis,
     int storePort,
-    Path journal) {
+    String file) {
 
-  /** The client's options: leases that are kept alive by renewal. */
-  LockOptions options() {
-    return LockOptions.builder().ttl(ttl).requestTimeout(requestTimeout).build();
+  Duration ttl() {
+    return Duration.ofMillis(ttlMillis);
   }
 
-  /** Lets leases run out unless the program renews them. */
+  Duration bound() {
+    return Duration.ofMillis(boundMillis);
+  }
+
+  Path journal() {
+    return Path.of(file);
+  }
+
+  /** The client's options: its leases are renewed. */
+  LockOptions options() {
+    return LockOptions.builder()
+        .ttl(ttl())
+        .requestTimeout(Duration.ofMillis(requestTimeoutMillis))
+        .build();
+  }
+
+  /** The options of leases that only the program renews. */
   static void fixed(LockOptions.Builder options) {
     options.autoRenew(false);
   }
 
-  /** Lets leases run out soon. */
+  /** The options of leases that are left to expire. */
   void passing(LockOptions.Builder options) {
-    options.autoRenew(false).ttl(shortTtl);
+    options.autoRenew(false).ttl(Duration.ofMillis(shortTtlMillis));
   }
 
   /** The same for a later incarnation of the client. */
@@ -53,45 +69,24 @@ record Assignment(
         seed + number,
         threads,
         names,
-        ttl,
-        shortTtl,
-        requestTimeout,
-        bound,
+        ttlMillis,
+        shortTtlMillis,
+        requestTimeoutMillis,
+        boundMillis,
         storePort,
-        journal.resolveSibling(client + "-" + number + ".journal"));
+        journal().resolveSibling(client + "-" + number + ".journal").toString());
   }
 
-  /** How long it takes at most until a lock that a dead client had is had again, and used. */
+  /** How long it takes at most until a lock of a dead client is acquired again, and used. */
   Duration patience() {
-    return ttl.plus(bound).multipliedBy(2);
+    return ttl().plus(bound()).multipliedBy(2);
   }
 
-  String[] encode() {
-    return new String[] {
-      client,
-      Long.toString(seed),
-      Integer.toString(threads),
-      String.join(",", names),
-      ttl.toString(),
-      shortTtl.toString(),
-      requestTimeout.toString(),
-      bound.toString(),
-      Integer.toString(storePort),
-      journal.toString()
-    };
+  String encode() {
+    return new Gson().toJson(this);
   }
 
-  static Assignment decode(List<String> fields) {
-    return new Assignment(
-        fields.get(0),
-        Long.parseLong(fields.get(1)),
-        Integer.parseInt(fields.get(2)),
-        List.of(fields.get(3).split(",")),
-        Duration.parse(fields.get(4)),
-        Duration.parse(fields.get(5)),
-        Duration.parse(fields.get(6)),
-        Duration.parse(fields.get(7)),
-        Integer.parseInt(fields.get(8)),
-        Path.of(fields.get(9)));
+  static Assignment decode(String json) {
+    return new Gson().fromJson(json, Assignment.class);
   }
 }

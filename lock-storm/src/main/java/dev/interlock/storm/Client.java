@@ -1,48 +1,50 @@
 package dev.interlock.storm;
 
+import dev.interlock.storm.ClientWorkers.Phase;
 import dev.interlock.tck.fault.Network;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** One of the storm's clients, wherever it runs. */
 interface Client extends AutoCloseable {
+  /** Its name in faults and leases, such as {@code client-2}. */
   String name();
 
-  /** The way from it to the store. */
+  /** The network between it and the store; empty if no faults can be put on it. */
   Optional<Network> network();
 
-  /** Waits until it works. */
-  void awaitWorking(Duration limit) throws IOException, InterruptedException;
-
-  /** Ends its threads; those that wait for a lock must get it. */
-  void stopWork() throws IOException, InterruptedException;
-
-  /** Has it take every lock once. */
-  void probe() throws IOException, InterruptedException;
-
-  /** Has it take every lock, and leave it to run out. */
-  void abandon() throws IOException, InterruptedException;
-
-  /** Has it wait for locks that another client has left to run out. */
-  void awaitAbandoned() throws IOException, InterruptedException;
-
-  /** Closes its lock client. */
-  void closeWork() throws IOException, InterruptedException;
+  /** Carries out one phase of the work. */
+  void perform(Phase phase) throws IOException, InterruptedException;
 
   /** The journals of its incarnations, the last one last. */
   List<Path> journals();
 
-  /** When it was stopped, and continued: pairs of {@link System#nanoTime()}. */
-  List<Stop> stops();
+  /** Whether it is a process of its own, which can be stopped and killed. */
+  default boolean isProcess() {
+    return false;
+  }
 
   /**
-   * A time in which the process stood still.
+   * Its process.
+   *
+   * @throws IllegalArgumentException if it has no process of its own
+   */
+  default ClientProcess process() {
+    throw new IllegalArgumentException(name() + " is no process of its own");
+  }
+
+  /** The times in which its process was stopped. */
+  default List<Stop> stops() {
+    return List.of();
+  }
+
+  /**
+   * A time in which the process was stopped, by {@link System#nanoTime()}.
    *
    * @param from before it was stopped
-   * @param until after it went on
+   * @param until after it was resumed
    */
   record Stop(long from, long until) {}
 

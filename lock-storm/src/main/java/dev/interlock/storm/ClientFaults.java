@@ -10,126 +10,70 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** What is done to clients, and to their way to the store. */
+/** Faults of clients, and of the network between a client and the store. */
 final class ClientFaults {
   private static final Duration LATENCY = Duration.ofMillis(300);
 
   private ClientFaults() {}
 
-  static Injection deal(FaultKind kind, Clients clients, int client, int choice) throws Exception {
+  static Injection inject(FaultKind kind, Client client, int choice) throws Exception {
     return switch (kind) {
       case KILL_CLIENT -> {
-        clients.kill(client);
-        yield injection(clients.name(client), () -> clients.restart(client));
+        client.process().kill();
+        yield new Injection(client.name(), "", client.process()::restart);
       }
       case STOP_CLIENT -> {
-        clients.stop(client);
-        yield injection(clients.name(client), () -> clients.resume(client));
+        client.process().stop();
+        yield new Injection(client.name(), "", client.process()::resume);
       }
-      case RESET -> reset(clients, client);
-      case MOVE_ADDRESSES -> move(clients, client, choice);
-      case CUT -> disturb(clients, client, FaultProxy::cut);
-      case PARTITION -> disturb(clients, client, FaultProxy::partition);
-      case SILENCE -> disturb(clients, client, FaultProxy::silenceOpenConnections);
-      case LOSE_REQUESTS -> disturb(clients, client, p -> p.blackHole(Direction.CLIENT_TO_SERVER));
-      case LOSE_REPLIES -> disturb(clients, client, p -> p.blackHole(Direction.SERVER_TO_CLIENT));
-      case HOLD_REQUESTS -> disturb(clients, client, p -> p.hold(Direction.CLIENT_TO_SERVER));
-      case HOLD_REPLIES -> disturb(clients, client, p -> p.hold(Direction.SERVER_TO_CLIENT));
-      case OVERTAKE ->
-          disturb(clients, client, p -> p.holdOpenConnections(Direction.CLIENT_TO_SERVER));
-      case DELAY -> disturb(clients, client, p -> p.delay(Direction.SERVER_TO_CLIENT, LATENCY));
+      case RESET -> reset(client);
+      case MOVE_ADDRESSES -> move(client, choice);
+      case CUT -> disturb(client, FaultProxy::cut);
+      case PARTITION -> disturb(client, FaultProxy::partition);
+      case SILENCE -> disturb(client, FaultProxy::silenceOpenConnections);
+      case LOSE_REQUESTS -> disturb(client, p -> p.blackHole(Direction.CLIENT_TO_SERVER));
+      case LOSE_REPLIES -> disturb(client, p -> p.blackHole(Direction.SERVER_TO_CLIENT));
+      case HOLD_REQUESTS -> disturb(client, p -> p.hold(Direction.CLIENT_TO_SERVER));
+      case HOLD_REPLIES -> disturb(client, p -> p.hold(Direction.SERVER_TO_CLIENT));
+      case OVERTAKE -> disturb(client, p -> p.holdOpenConnections(Direction.CLIENT_TO_SERVER));
+      case DELAY -> disturb(client, p -> p.delay(Direction.SERVER_TO_CLIENT, LATENCY));
       default -> throw new IllegalArgumentException(kind + " does not hit clients");
     };
   }
 
-  private interface Undo {
-    void run() throws Exception;
+  private static Network network(Client client) {
+    return client
+        .network()
+        .orElseThrow(() -> new IllegalArgumentException(client.name() + " has no network"));
   }
 
-  private static Injection injection(String target, Undo undo) {
-    return new Injection() {
-      @Override
-      public String target() {
-        return target;
-      }
-
-      @Override
-      public void close() throws Exception {
-        undo.run();
-      }
-    };
+  private static Injection disturb(Client client, Function<FaultProxy, NetworkFault> fault) {
+    return disturbed(client, network(client).everywhere(fault), "");
   }
 
-  private static Network network(Clients clients, int client) {
-    return clients
-        .network(client)
-        .orElseThrow(() -> new IllegalArgumentException(clients.name(client) + " has no network"));
-  }
-
-  private static Injection disturb(
-      Clients clients, int client, Function<FaultProxy, NetworkFault> fault) {
-    return injection(clients.name(client), network(clients, client).everywhere(fault), "");
-  }
-
-  private static Injection move(Clients clients, int client, int choice) {
-    List<FaultProxy> ways = network(clients, client).proxies();
-    int server = choice % ways.size();
-    int moved = 1 + choice / ways.size() % (ways.size() - 1);
+  private static Injection move(Client client, int choice) {
+    List<FaultProxy> proxies = network(client).proxies();
+    int server = choice % proxies.size();
+    int moved = 1 + choice / proxies.size() % (proxies.size() - 1);
     List<NetworkFault> faults = new ArrayList<>();
     for (int i = 1; i <= moved; i++) {
-      FaultProxy way = ways.get((server + i) % ways.size());
-      faults.add(way.leadTo(ways.get(server).upstream()));
+      FaultProxy proxy = proxies.get((server + i) % proxies.size());
+      faults.add(proxy.leadTo(proxies.get(server).upstream()));
     }
-    return injection(
-        clients.name(client),
+    return disturbed(
+        client,
         new Disturbance(faults),
         "server " + (server + 1) + " has " + (moved + 1) + " addresses");
   }
 
-  private static Injection injection(String target, Disturbance disturbance, String note) {
-    return new Injection() {
-      @Override
-      public String target() {
-        return target;
-      }
-
-      @Override
-      public String note() {
-        return note;
-      }
-
-      @Override
-      public boolean tookEffect() {
-        return disturbance.hits() > 0;
-      }
-
-      @Override
-      public void close() {
-        disturbance.close();
-      }
-    };
+  private static Injection disturbed(Client client, Disturbance disturbance, String note) {
+    return new Injection(
+        client.name(), () -> disturbance.hits() > 0, () -> note, disturbance::close);
   }
 
-  private static Injection reset(Clients clients, int client) {
-    int connections = network(clients, client).reset();
-    return new Injection() {
-      @Override
-      public String target() {
-        return clients.name(client);
-      }
-
-      @Override
-      public boolean tookEffect() {
-        return connections > 0;
-      }
-
-      @Override
-      public String note() {
-        return connections + (connections == 1 ? " connection" : " connections");
-      }
-
-      @Override
-      public void close() {}
-    };
+  private static Injection reset(Client client) {
+    int connections = network(client).reset();
+    String note = connections + (connections == 1 ? " connection" : " connections");
+    return new Injection(client.name(), () -> connections > 0, () -> note, () -> {});
   }
 }

@@ -1,9 +1,9 @@
 package dev.interlock.storm;
 
+import dev.interlock.storm.ClientWorkers.Phase;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.RemoteTask;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A client in a process of its own, which may be stopped, killed and started again. */
+/** A client in a process of its own, which can be stopped, killed and started again. */
 final class ClientProcess implements Client {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
@@ -29,7 +29,7 @@ final class ClientProcess implements Client {
   /**
    * Starts the process.
    *
-   * @param first what it is to do; later incarnations get names, seeds and journals of their own
+   * @param first its assignment; later incarnations get names, seeds and journals of their own
    * @param uri where the store is, past all proxies
    */
   ClientProcess(Assignment first, Harness harness, String uri, @Nullable Network network)
@@ -51,6 +51,17 @@ final class ClientProcess implements Client {
     return Optional.ofNullable(network);
   }
 
+  @Override
+  public boolean isProcess() {
+    return true;
+  }
+
+  @Override
+  public ClientProcess process() {
+    return this;
+  }
+
+  /** Stops the process (SIGSTOP); returns when the operating system shows that. */
   synchronized void stop() throws IOException, InterruptedException {
     if (process != null && !stopped) {
       stoppedAt = System.nanoTime();
@@ -59,6 +70,7 @@ final class ClientProcess implements Client {
     }
   }
 
+  /** Resumes the process (SIGCONT); returns when the operating system shows that. */
   synchronized void resume() throws IOException, InterruptedException {
     if (process != null && stopped) {
       process.resume();
@@ -67,6 +79,7 @@ final class ClientProcess implements Client {
     }
   }
 
+  /** Kills the process (SIGKILL). */
   synchronized void kill() {
     if (process != null) {
       process.close();
@@ -75,6 +88,7 @@ final class ClientProcess implements Client {
     }
   }
 
+  /** Starts the process again after it was killed, with the same network. */
   synchronized void restart() throws IOException, InterruptedException {
     if (process != null) {
       return;
@@ -88,8 +102,8 @@ final class ClientProcess implements Client {
     started.call(ANSWER, ClientTasks.Begin.class, assignment.encode());
   }
 
-  private void call(Class<? extends RemoteTask> task, String... arguments)
-      throws IOException, InterruptedException {
+  @Override
+  public void perform(Phase phase) throws IOException, InterruptedException {
     OtherProcess running;
     synchronized (this) {
       running = process;
@@ -97,38 +111,9 @@ final class ClientProcess implements Client {
     if (running == null) {
       throw new IOException(name() + " was killed and not started again");
     }
-    // It knows its own limits; this one is for a process that does not answer at all.
-    running.call(ANSWER.plus(first.patience().multipliedBy(4)), task, arguments);
-  }
-
-  @Override
-  public void awaitWorking(Duration limit) throws IOException, InterruptedException {
-    call(ClientTasks.AwaitWorking.class, limit.toString());
-  }
-
-  @Override
-  public void stopWork() throws IOException, InterruptedException {
-    call(ClientTasks.Stop.class);
-  }
-
-  @Override
-  public void probe() throws IOException, InterruptedException {
-    call(ClientTasks.Probe.class);
-  }
-
-  @Override
-  public void abandon() throws IOException, InterruptedException {
-    call(ClientTasks.Abandon.class);
-  }
-
-  @Override
-  public void awaitAbandoned() throws IOException, InterruptedException {
-    call(ClientTasks.AwaitAbandoned.class);
-  }
-
-  @Override
-  public void closeWork() throws IOException, InterruptedException {
-    call(ClientTasks.Close.class);
+    // Each phase has its own limits; this one is for a process that does not answer at all.
+    running.call(
+        ANSWER.plus(first.patience().multipliedBy(4)), ClientTasks.Perform.class, phase.name());
   }
 
   @Override

@@ -1,10 +1,10 @@
 package dev.interlock.storm;
 
 import dev.interlock.LockClient;
+import dev.interlock.storm.ClientWorkers.Phase;
 import dev.interlock.tck.fault.Network;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 final class ClientThreads implements Client {
   private final Assignment assignment;
   private final @Nullable Network network;
-  private final ClientWorkers work;
+  private final ClientWorkers workers;
 
   ClientThreads(Assignment assignment, @Nullable Network network, Supplier<LockClient> opener)
       throws IOException {
     this.assignment = assignment;
     this.network = network;
-    this.work = ClientWorkers.start(assignment, opener, false);
+    this.workers = ClientWorkers.start(assignment, opener, false);
   }
 
   @Override
@@ -34,33 +34,8 @@ final class ClientThreads implements Client {
   }
 
   @Override
-  public void awaitWorking(Duration limit) throws IOException, InterruptedException {
-    work.awaitWorking(limit);
-  }
-
-  @Override
-  public void stopWork() throws InterruptedException {
-    work.stop();
-  }
-
-  @Override
-  public void probe() throws InterruptedException {
-    work.probe();
-  }
-
-  @Override
-  public void abandon() throws InterruptedException {
-    work.abandon();
-  }
-
-  @Override
-  public void awaitAbandoned() throws InterruptedException {
-    work.awaitAbandoned();
-  }
-
-  @Override
-  public void closeWork() throws IOException {
-    work.close();
+  public void perform(Phase phase) throws IOException, InterruptedException {
+    workers.perform(phase);
   }
 
   @Override
@@ -69,14 +44,9 @@ final class ClientThreads implements Client {
   }
 
   @Override
-  public List<Stop> stops() {
-    return List.of();
-  }
-
-  @Override
   public void close() {
     try {
-      work.close();
+      workers.close();
     } catch (IOException e) {
       // It was closed before.
     }

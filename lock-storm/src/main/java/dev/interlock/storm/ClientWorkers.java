@@ -24,19 +24,38 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client of the storm: some threads that use locks until they are reported to stop. It opens
- * its lock client by itself, and tries again while the store is out of reach.
+ * One client of the storm: some threads that use locks until they are stopped. It opens its lock
+ * client, and tries again while the store is out of reach.
  */
 final class ClientWorkers implements AutoCloseable {
-  /** After so many leases all that a client starts lazily is taken to have been started. */
+  /** After so many leases a client is taken to have started all that it starts lazily. */
   private static final int WARMED_UP = 30;
 
-  /** A pool closes a connection that has been idle for a minute, and looks every half. */
+  /** The time in which each client must get a first lease. */
+  private static final Duration FIRST_LEASE = Duration.ofSeconds(60);
+
+  /** A pool closes a connection that has been idle for a minute, and looks twice a minute. */
   private static final Duration LONGEST_REST = Duration.ofSeconds(100);
 
   private static final Duration LOOK = Duration.ofMillis(10);
   private static final int MORE_THREADS = 10;
   private static final int MORE_CONNECTIONS = 6;
+
+  /** What a client is told to do, one phase after the other. */
+  enum Phase {
+    /** Waits until the client is open and has had a first lease. */
+    AWAIT_WORKING,
+    /** Ends all threads; those that wait for a lock must get it. */
+    STOP,
+    /** Acquires every lock once: that must be possible after all faults have ended. */
+    PROBE,
+    /** Acquires every lock, and neither renews nor releases it. */
+    ABANDON,
+    /** Waits for locks that another client has abandoned. */
+    AWAIT_ABANDONED,
+    /** Closes the lock client. */
+    CLOSE
+  }
 
   private final Assignment assignment;
   private final Supplier<LockClient> opener;
@@ -72,14 +91,14 @@ final class ClientWorkers implements AutoCloseable {
 
   private void begin() {
     LockClient opened = null;
-    // Also when the work is over: it will be asked whether the store is reached.
+    // Also when the work is over: the probe asks whether the store is reached.
     while (opened == null && !closed) {
       try {
         opened = opener.get();
       } catch (LockException e) {
         pause(LOOK);
       } catch (RuntimeException | Error e) {
-        journal.record(new Entry.Broken("FAULT-01", "a client could not be opened: " + e));
+        broken("FAULT-01", "a client could not be opened: " + e);
         client.completeExceptionally(e);
         return;
       }
@@ -100,7 +119,7 @@ final class ClientWorkers implements AutoCloseable {
             new WorkerThread(
                 assignment, opened, recorder, journal, this::isOver, new Random(random.nextLong()));
         threads.add(thread);
-        thread.onLease(this::leaseHad);
+        thread.onLease(this::countLease);
         thread.start();
       }
     }
@@ -111,7 +130,7 @@ final class ClientWorkers implements AutoCloseable {
     return over;
   }
 
-  private void leaseHad() {
+  private void countLease() {
     if (leases.incrementAndGet() == WARMED_UP && ownProcess) {
       calm = size();
     }
@@ -135,19 +154,29 @@ final class ClientWorkers implements AutoCloseable {
     return new Entry.Size(Thread.getAllStackTraces().size(), sockets);
   }
 
-  /** Waits until the client is open and has had a first lease. */
-  void awaitWorking(Duration limit) throws InterruptedException, IOException {
+  /** Carries out one phase; returns when it is over. */
+  void perform(Phase phase) throws IOException, InterruptedException {
+    switch (phase) {
+      case AWAIT_WORKING -> awaitWorking();
+      case STOP -> stop();
+      case PROBE -> probe();
+      case ABANDON -> abandon();
+      case AWAIT_ABANDONED -> awaitAbandoned();
+      case CLOSE -> close();
+    }
+  }
+
+  private void awaitWorking() throws InterruptedException, IOException {
     RunningTime time = new RunningTime();
     while (leases.get() == 0) {
-      if (client.isCompletedExceptionally() || !time.isWithin(limit)) {
-        throw new IOException(assignment.client() + " has had no lock within " + limit);
+      if (client.isCompletedExceptionally() || !time.isWithin(FIRST_LEASE)) {
+        throw new IOException(assignment.client() + " got no lock within " + FIRST_LEASE);
       }
       TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
     }
   }
 
-  /** Ends all threads; those that wait for a lock must get it. What does not end is recorded. */
-  void stop() throws InterruptedException {
+  private void stop() throws InterruptedException {
     over = true;
     RunningTime time = new RunningTime();
     List<WorkerThread> left;
@@ -161,53 +190,46 @@ final class ClientWorkers implements AutoCloseable {
       pause(LOOK);
     }
     for (WorkerThread stuck : left) {
-      journal.record(
-          new Entry.Broken(
-              "WAIT-06",
-              stuck.getName()
-                  + " still waits for \""
-                  + stuck.busyWith()
-                  + "\" "
-                  + assignment.patience()
-                  + " after everything had healed: "
-                  + List.of(stuck.getStackTrace())));
+      broken(
+          "WAIT-06",
+          stuck.getName()
+              + " still waits for \""
+              + stuck.lockName()
+              + "\" "
+              + assignment.patience()
+              + " after all faults had ended: "
+              + List.of(stuck.getStackTrace()));
       stuck.interrupt();
     }
   }
 
-  /** Every lock must be to be had by this client, now that everything has healed. */
-  void probe() throws InterruptedException {
+  private void probe() throws InterruptedException {
     Optional<LockClient> open = opened();
     if (open.isEmpty()) {
-      journal.record(
-          new Entry.Broken(
-              "FAULT-01",
-              assignment.client()
-                  + " did not reach the store within "
-                  + assignment.patience()
-                  + " after everything had healed"));
+      broken(
+          "FAULT-01",
+          assignment.client()
+              + " did not reach the store within "
+              + assignment.patience()
+              + " after all faults had ended");
       return;
     }
     for (String name : assignment.names()) {
       long requestedAt = System.nanoTime();
       try {
-        var lease = open.get().lock(name).tryAcquire(assignment.patience());
+        Optional<Lease> lease = open.get().lock(name).tryAcquire(assignment.patience());
         if (lease.isPresent()) {
-          LeaseJournal.Recorded recorded = recorder.granted(lease.get(), requestedAt);
-          recorded.release(lease.get());
+          recorder.granted(lease.get(), requestedAt).release(lease.get());
         } else {
-          journal.record(
-              new Entry.Broken(
-                  "WAIT-03", unserved(name, "it is held: " + open.get().inspect(name))));
+          unserved("WAIT-03", name, "it is held: " + open.get().inspect(name));
         }
       } catch (LockException e) {
-        journal.record(new Entry.Broken("FAULT-01", unserved(name, e.toString())));
+        unserved("FAULT-01", name, e.toString());
       }
     }
   }
 
-  /** Takes every lock for a while, and neither renews nor releases it. */
-  void abandon() throws InterruptedException {
+  private void abandon() throws InterruptedException {
     Optional<LockClient> open = opened();
     if (open.isPresent()) {
       for (String name : assignment.names()) {
@@ -218,36 +240,31 @@ final class ClientWorkers implements AutoCloseable {
               .tryAcquire(assignment.patience())
               .ifPresent(lease -> recorder.granted(lease, requestedAt).abandoned());
         } catch (LockException e) {
-          journal.record(new Entry.Broken("FAULT-01", unserved(name, e.toString())));
+          unserved("FAULT-01", name, e.toString());
         }
       }
     }
   }
 
-  /** Waits, without looking by itself, for locks that end by themselves. */
-  void awaitAbandoned() throws InterruptedException {
+  private void awaitAbandoned() throws InterruptedException {
     Optional<LockClient> open = opened();
     if (open.isEmpty()) {
-      return; // was reported before
+      return; // the probe has recorded that
     }
     Map<String, CompletableFuture<Lease>> waiting = new TreeMap<>();
     long requestedAt = System.nanoTime();
     for (String name : assignment.names()) {
       waiting.put(name, open.get().lock(name).acquireAsync());
     }
-    for (var each : waiting.entrySet()) {
+    for (Map.Entry<String, CompletableFuture<Lease>> each : waiting.entrySet()) {
       try {
         Lease lease = each.getValue().get(assignment.patience().toMillis(), TimeUnit.MILLISECONDS);
-        LeaseJournal.Recorded recorded = recorder.granted(lease, requestedAt);
-        recorded.release(lease);
+        recorder.granted(lease, requestedAt).release(lease);
       } catch (TimeoutException e) {
         each.getValue().cancel(true);
-        journal.record(
-            new Entry.Broken(
-                "WAIT-05", unserved(each.getKey(), "its holder let it run out meanwhile")));
+        unserved("WAIT-05", each.getKey(), "its holder let it expire meanwhile");
       } catch (ExecutionException e) {
-        journal.record(
-            new Entry.Broken("WAIT-05", unserved(each.getKey(), String.valueOf(e.getCause()))));
+        unserved("WAIT-05", each.getKey(), String.valueOf(e.getCause()));
       }
     }
   }
@@ -260,14 +277,20 @@ final class ClientWorkers implements AutoCloseable {
     }
   }
 
-  private String unserved(String name, String why) {
-    return assignment.client()
-        + " did not get \""
-        + name
-        + "\" within "
-        + assignment.patience()
-        + " after everything had healed: "
-        + why;
+  private void broken(String rule, String what) {
+    journal.record(new Entry.Broken(rule, what));
+  }
+
+  private void unserved(String rule, String name, String why) {
+    broken(
+        rule,
+        assignment.client()
+            + " did not get \""
+            + name
+            + "\" within "
+            + assignment.patience()
+            + " after all faults had ended: "
+            + why);
   }
 
   /** Compares threads and connections with those at the start, then closes the client. */
@@ -285,9 +308,7 @@ final class ClientWorkers implements AutoCloseable {
       journal.record(before);
       journal.record(after);
       if (hasGrown(before, after)) {
-        journal.record(
-            new Entry.Broken(
-                "REL-04", assignment.client() + " has grown from " + before + " to " + after));
+        broken("REL-04", assignment.client() + " has grown from " + before + " to " + after);
       }
     }
     if (client.isDone() && !client.isCompletedExceptionally()) {

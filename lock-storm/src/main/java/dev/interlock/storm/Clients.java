@@ -1,35 +1,56 @@
 package dev.interlock.storm;
 
-import dev.interlock.tck.fault.Network;
-import java.io.IOException;
-import java.util.Optional;
+import dev.interlock.storm.ClientWorkers.Phase;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
-/**
- * The storm's own clients, as the nemesis meets them: numbered from 0, each with a network of its
- * own to the store. Methods return when the operating system shows the effect.
- */
-interface Clients {
-  /** How many there are. The number stays the same through kills. */
-  int count();
+/** All clients of one storm. */
+final class Clients implements AutoCloseable {
+  private final List<Client> clients = new ArrayList<>();
 
-  /** What it is called in faults and holders, such as {@code client-2}. */
-  String name(int client);
+  void add(Client client) {
+    clients.add(client);
+  }
 
-  /** Whether it is a process of its own, which may be stopped and killed. */
-  boolean isProcess(int client);
+  List<Client> all() {
+    return List.copyOf(clients);
+  }
 
-  /** The way from this client to the store; empty if there is none that faults can be put on. */
-  Optional<Network> network(int client);
+  /** Waiters must acquire locks whose leases expired. */
+  void outliveAbandonedLeases() throws Exception {
+    clients.get(0).perform(Phase.ABANDON);
+    clients.get(clients.size() - 1).perform(Phase.AWAIT_ABANDONED);
+  }
 
-  /** Stops the process (SIGSTOP). */
-  void stop(int client) throws IOException, InterruptedException;
+  /** Has all clients carry out a phase at once, and waits until all have done so. */
+  void perform(Phase phase) throws Exception {
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try {
+      List<Future<?>> phases = new ArrayList<>();
+      for (Client client : clients) {
+        phases.add(
+            executor.submit(
+                () -> {
+                  client.perform(phase);
+                  return null;
+                }));
+      }
+      for (Future<?> each : phases) {
+        each.get();
+      }
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Exception cause ? cause : e;
+    } finally {
+      executor.shutdownNow();
+    }
+  }
 
-  /** Lets the process go on (SIGCONT). */
-  void resume(int client) throws IOException, InterruptedException;
-
-  /** Kills the process (SIGKILL). */
-  void kill(int client) throws IOException, InterruptedException;
-
-  /** Starts a killed client again, with the same work and the same network. */
-  void restart(int client) throws IOException, InterruptedException;
+  @Override
+  public void close() {
+    clients.forEach(Client::close);
+  }
 }

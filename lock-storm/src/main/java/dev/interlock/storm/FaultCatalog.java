@@ -26,14 +26,14 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
 
   /** What can be done, in the order of {@link FaultKind}. */
   static FaultCatalog of(
-      FailureModel model, Optional<Deployment> servers, boolean ours, Clients clients) {
+      FailureModel model, Optional<Deployment> servers, boolean ours, List<Client> clients) {
     List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
     List<List<FaultKind>> lanes = new ArrayList<>();
-    for (int client = 0; client < clients.count(); client++) {
+    for (Client client : clients) {
       List<FaultKind> lane = new ArrayList<>();
-      boolean process = clients.isProcess(client) && ProcessSignals.supported();
+      boolean process = client.isProcess() && ProcessSignals.supported();
       lane.addAll(possible(model, Scope.PROCESS, kind -> process));
-      int ways = clients.network(client).map(network -> network.proxies().size()).orElse(0);
+      int ways = client.network().map(network -> network.proxies().size()).orElse(0);
       lane.addAll(
           possible(
               model,

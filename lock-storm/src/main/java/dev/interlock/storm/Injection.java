@@ -1,25 +1,41 @@
 package dev.interlock.storm;
 
-/** A fault that was dealt and is in force until it is closed. */
-interface Injection extends AutoCloseable {
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
-  /** Who was hit, for example {@code process-1} or {@code redlock-3}. */
-  String target();
+/**
+ * A fault that is in force until it is closed.
+ *
+ * @param target the client or servers that it hits, for example {@code client-1} or {@code
+ *     redlock-3}
+ * @param effect whether it was seen to take effect: a byte swallowed, a connection reset, a process
+ *     seen to stand still; asked before it is closed
+ * @param details what else there is to say; may be empty
+ * @param undo ends it, and returns when that can be seen
+ */
+record Injection(String target, BooleanSupplier effect, Supplier<String> details, Undo undo)
+    implements AutoCloseable {
 
-  /**
-   * Whether it was seen to strike: a byte swallowed, a connection reset, a process seen to stand
-   * still. Asked before it is closed.
-   */
-  default boolean tookEffect() {
-    return true;
+  /** Ends an injection. */
+  interface Undo {
+    void run() throws Exception;
   }
 
-  /** What else there is to say, or nothing. */
-  default String note() {
-    return "";
+  /** A fault that was seen to take effect when it was injected. */
+  Injection(String target, String note, Undo undo) {
+    this(target, () -> true, () -> note, undo);
   }
 
-  /** Ends it; returns when that can be seen. */
+  boolean tookEffect() {
+    return effect.getAsBoolean();
+  }
+
+  String note() {
+    return details.get();
+  }
+
   @Override
-  void close() throws Exception;
+  public void close() throws Exception {
+    undo.run();
+  }
 }

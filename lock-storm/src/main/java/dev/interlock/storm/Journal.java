@@ -1,72 +1,76 @@
 package dev.interlock.storm;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.io.BufferedReader;
+import com.google.gson.Gson;
+import com.google.gson.JsonParseException;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.EventLog;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * A file of {@link Entry entries}, one per line. Every entry has left the process when {@link
- * #record} returns, so that a process that is killed takes none with it but the one that it was
- * writing. May be used from any thread.
+ * A file of {@link Event}s and {@link Entry entries}, one per line: the name of the record, and its
+ * components as JSON. It is written as an {@link EventLog} is. Thread-safe.
  */
 final class Journal implements Closeable {
-  private final OutputStream out;
-  private final ReentrantLock lock = new ReentrantLock();
+  private static final Gson GSON = new Gson();
 
-  private Journal(OutputStream out) {
-    this.out = out;
+  private static final Map<String, Class<?>> KINDS =
+      Stream.of(Event.class, Entry.class)
+          .flatMap(type -> Stream.of(type.getPermittedSubclasses()))
+          .collect(Collectors.toMap(Class::getSimpleName, Function.identity()));
+
+  private final EventLog log;
+
+  private Journal(EventLog log) {
+    this.log = log;
   }
 
   static Journal create(Path file) throws IOException {
-    return new Journal(Files.newOutputStream(file));
+    return new Journal(EventLog.create(file));
   }
 
-  void record(Entry entry) {
-    byte[] line = (entry.encode() + "\n").getBytes(UTF_8);
-    lock.lock();
-    try {
-      out.write(line); // unbuffered: one write of the operating system's
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot record " + entry, e);
-    } finally {
-      lock.unlock();
-    }
+  void record(Record entry) {
+    log.append(entry.getClass().getSimpleName() + " " + GSON.toJson(entry));
   }
 
   /**
-   * Reads what was recorded so far. A last line without an end was being written when its process
-   * died, and is left out; so is a file that was not yet begun.
+   * Reads what was recorded so far; nothing if the file was not yet begun.
+   *
+   * @throws IllegalArgumentException if a whole line is not what {@link #record} writes
    */
-  static List<Entry> read(Path file) throws IOException {
-    List<Entry> entries = new ArrayList<>();
-    if (!Files.exists(file)) {
-      return entries;
-    }
-    StringBuilder line = new StringBuilder();
-    try (BufferedReader in = Files.newBufferedReader(file, UTF_8)) {
-      for (int c = in.read(); c >= 0; c = in.read()) {
-        if (c == '\n') {
-          entries.add(Entry.decode(line.toString()));
-          line.setLength(0);
-        } else {
-          line.append((char) c);
-        }
+  static List<Record> read(Path file) throws IOException {
+    List<Record> entries = new ArrayList<>();
+    if (Files.exists(file)) {
+      for (String line : EventLog.lines(file)) {
+        entries.add(decode(line));
       }
     }
     return entries;
   }
 
+  private static Record decode(String line) {
+    int space = line.indexOf(' ');
+    Class<?> kind = space < 0 ? null : KINDS.get(line.substring(0, space));
+    try {
+      if (kind != null) {
+        return (Record) GSON.fromJson(line.substring(space), kind);
+      }
+    } catch (JsonParseException e) {
+      throw new IllegalArgumentException("not an entry: " + line, e);
+    }
+    throw new IllegalArgumentException("not an entry: " + line);
+  }
+
   @Override
   public void close() throws IOException {
-    out.close();
+    log.close();
   }
 }

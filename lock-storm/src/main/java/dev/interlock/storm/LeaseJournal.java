@@ -64,8 +64,8 @@ final class LeaseJournal {
     return recorded;
   }
 
-  private void record(Event event) {
-    journal.record(new Entry.OfLease(event));
+  private void record(Record event) {
+    journal.record(event);
   }
 
   /** The token, or 0 where the backend has none. */

@@ -80,7 +80,7 @@ final class Nemesis {
       long start = System.nanoTime();
       StoreFaults store = new StoreFaults(target.deployment(), past, target.names());
       List<Future<List<InjectedFault>>> working = new ArrayList<>();
-      for (int lane = Plan.STORE; lane < target.clients().count(); lane++) {
+      for (int lane = Plan.STORE; lane < target.clients().size(); lane++) {
         Lane work = new Lane(lane, store, over, start);
         working.add(lanes.submit(work::run));
       }
@@ -120,8 +120,8 @@ final class Nemesis {
   }
 
   private void healAll(StoreFaults store) throws IOException, InterruptedException {
-    for (int client = 0; client < target.clients().count(); client++) {
-      target.clients().network(client).ifPresent(Network::heal);
+    for (int client = 0; client < target.clients().size(); client++) {
+      target.clients().get(client).network().ifPresent(Network::heal);
     }
     store.heal();
   }
@@ -160,12 +160,12 @@ final class Nemesis {
       long from = System.nanoTime();
       Injection injection;
       try {
-        injection = deal(step);
+        injection = inject(step);
       } catch (Exception e) {
         if (number != Plan.STORE) {
           throw e;
         }
-        store.heal(); // dealt by half, or not at all since the store was not to be reached
+        store.heal(); // partly injected, or the store was unreachable
         note(step, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
         return;
       }
@@ -179,10 +179,10 @@ final class Nemesis {
       note(step, injection.target(), from, tookEffect, note);
     }
 
-    private Injection deal(PlannedFault step) throws Exception {
+    private Injection inject(PlannedFault step) throws Exception {
       return number == Plan.STORE
-          ? store.deal(step.kind(), step.choice())
-          : ClientFaults.deal(step.kind(), target.clients(), number, step.choice());
+          ? store.inject(step.kind(), step.choice())
+          : ClientFaults.inject(step.kind(), target.clients().get(number), step.choice());
     }
 
     private void note(

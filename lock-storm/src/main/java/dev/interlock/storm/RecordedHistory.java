@@ -13,7 +13,7 @@ import java.util.Map;
 final class RecordedHistory {
   private final List<Event> events = new ArrayList<>();
   private final List<Lease> leases = new ArrayList<>();
-  private final List<Entry> others = new ArrayList<>();
+  private final List<Record> others = new ArrayList<>();
   private final List<ResourceUse> resources = new ArrayList<>();
   private long effectiveTtl;
 
@@ -96,27 +96,26 @@ final class RecordedHistory {
   }
 
   /** Adds one incarnation's journal. */
-  void add(String client, List<Entry> journal) {
+  void add(String client, List<Record> journal) {
     Map<String, Lease> byId = new HashMap<>();
     List<Entry.Size> sizes = new ArrayList<>();
-    for (Entry entry : journal) {
-      if (entry instanceof Entry.OfLease of) {
-        events.add(of.event());
-        if (of.event() instanceof Event.Granted granted) {
-          Lease lease = new Lease(client, granted);
-          byId.put(granted.lease(), lease);
-          leases.add(lease);
-        } else if (of.event() instanceof Event.Extended extended) {
-          Lease lease = known(byId, extended.lease());
-          lease.validUntil = Math.max(lease.validUntil, extended.validUntil());
-        } else {
-          Lease lease = known(byId, of.event().lease());
-          lease.ended = Math.min(lease.ended, of.event().at());
-        }
-        continue;
+    for (Record entry : journal) {
+      if (entry instanceof Event event) {
+        events.add(event);
+      } else {
+        others.add(entry);
       }
-      others.add(entry);
-      if (entry instanceof Entry.LossReported reported) {
+      if (entry instanceof Event.Granted granted) {
+        Lease lease = new Lease(client, granted);
+        byId.put(granted.lease(), lease);
+        leases.add(lease);
+      } else if (entry instanceof Event.Extended extended) {
+        Lease lease = known(byId, extended.lease());
+        lease.validUntil = Math.max(lease.validUntil, extended.validUntil());
+      } else if (entry instanceof Event.Ended end) {
+        Lease lease = known(byId, end.lease());
+        lease.ended = Math.min(lease.ended, end.at());
+      } else if (entry instanceof Entry.LossReported reported) {
         Lease lease = known(byId, reported.lease());
         lease.reported = Math.min(lease.reported, reported.at());
       } else if (entry instanceof Entry.Released released) {

@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is done to the store. A injection is closed when the store is whole again, and only then
- * comes the next one, so that never more than a minority of its servers is missing.
+ * Faults of the store. An injection is closed when the store is whole again, and only then comes
+ * the next one, so that never more than a minority of its servers is missing.
  */
 final class StoreFaults {
   /** More than the accuracy with which a server's word for its time can be checked. */
@@ -56,84 +56,67 @@ final class StoreFaults {
         && servers.members().stream().allMatch(RedisServer.class::isInstance);
   }
 
-  Injection deal(FaultKind kind, int choice) throws Exception {
+  Injection inject(FaultKind kind, int choice) throws Exception {
     return switch (kind) {
       case STOP_SERVER -> {
-        DisposableServer server = member(choice);
-        server.pause();
-        yield new Broken(server.name(), "");
+        member(choice).pause();
+        yield untilHealed(member(choice).name(), "");
       }
-      case DEMOTE_SERVER -> demote(choice);
+      case DEMOTE_SERVER -> {
+        RedisServer server = (RedisServer) member(choice);
+        server.demote();
+        yield new Injection(server.name(), "", server::promote);
+      }
       case RESTART_SERVER -> {
-        DisposableServer server = member(choice);
-        server.kill();
-        yield new Broken(server.name(), "");
+        member(choice).kill();
+        yield untilHealed(member(choice).name(), "");
       }
       case EMPTY_SERVER -> {
-        DisposableServer server = member(choice);
-        server.restartEmpty();
-        yield new Broken(server.name(), "");
+        member(choice).restartEmpty();
+        yield untilHealed(member(choice).name(), "");
       }
       case LOSE_MINORITY -> {
         List<DisposableServer> lost = minority(choice);
         lost.forEach(DisposableServer::kill);
-        yield new Broken(names(lost), "");
+        yield untilHealed(names(lost), "");
       }
       case CUT_OFF_SERVER -> {
-        DisposableServer server = member(choice);
-        servers().cutOff(server);
-        yield new Broken(server.name(), "");
+        servers().cutOff(member(choice));
+        yield untilHealed(member(choice).name(), "");
       }
       case CUT_OFF_PRIMARY -> {
-        List<? extends DisposableServer> masters = servers().leaders();
-        DisposableServer master = masters.get(choice % masters.size());
-        servers().cutOff(master);
-        awaitSuccessor(master);
-        yield new Broken(master.name(), "led by " + names(servers().leaders()));
+        DisposableServer primary = leader(choice);
+        servers().cutOff(primary);
+        awaitSuccessor(primary);
+        yield untilHealed(primary.name(), "led by " + leaders());
       }
       case LOSE_LEADER, FAIL_OVER -> {
-        List<? extends DisposableServer> leaders = servers().leaders();
-        DisposableServer leader = leaders.get(choice % leaders.size());
+        DisposableServer leader = leader(choice);
         leader.kill();
-        // Returns when another one is in office.
-        yield new Broken(leader.name(), "led by " + names(servers().leaders()));
+        // Waits until there is another leader.
+        yield untilHealed(leader.name(), "led by " + leaders());
       }
       case CHANGE_LEADER -> {
-        String before = names(servers().leaders());
+        String before = leaders();
         servers().changeLeader();
-        yield new Broken(before, "led by " + names(servers().leaders()));
+        yield untilHealed(before, "led by " + leaders());
       }
       case STEP_CLOCK -> step(choice);
       case DELETE -> delete();
-      case END_SESSION -> endSession(choice);
+      case END_SESSION -> {
+        Optional<String> ended = servers().endSession(choice);
+        yield new Injection(
+            ended.map(id -> "session " + id).orElse("no session"),
+            ended::isPresent,
+            () -> "",
+            () -> {});
+      }
       default -> throw new IllegalArgumentException(kind + " does not hit the store");
     };
   }
 
-  /** Servers that are not what they should be, until the whole is. */
-  private final class Broken implements Injection {
-    private final String target;
-    private final String note;
-
-    Broken(String target, String note) {
-      this.target = target;
-      this.note = note;
-    }
-
-    @Override
-    public String target() {
-      return target;
-    }
-
-    @Override
-    public String note() {
-      return note;
-    }
-
-    @Override
-    public void close() throws Exception {
-      heal();
-    }
+  private Injection untilHealed(String target, String note) {
+    return new Injection(target, note, this::heal);
   }
 
   /** Brings the servers back from whatever was done to them. */
@@ -147,14 +130,11 @@ final class StoreFaults {
     }
   }
 
-  private void awaitSuccessor(DisposableServer master) throws InterruptedException {
-    long end = System.nanoTime() + SUCCESSION.toNanos();
-    while (servers().leaders().contains(master)) {
-      if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException(master.name() + " was not replaced in " + SUCCESSION);
-      }
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
+  private void awaitSuccessor(DisposableServer primary) throws Exception {
+    await(
+        () -> !servers().leaders().contains(primary),
+        SUCCESSION,
+        primary.name() + " was not replaced");
   }
 
   /**
@@ -162,15 +142,23 @@ final class StoreFaults {
    * then it is missing as if it were dead.
    */
   private static void awaitVotes(RedlockNodes redlock) throws IOException, InterruptedException {
-    long end = System.nanoTime() + ADMISSION.toNanos();
     for (RedisServer node : redlock.members()) {
-      while (!votes(node)) {
-        if (System.nanoTime() - end > 0) {
-          throw new IllegalStateException(
-              node.name() + " was not let into the vote in " + ADMISSION);
-        }
-        TimeUnit.MILLISECONDS.sleep(20);
+      await(() -> votes(node), ADMISSION, node.name() + " was not admitted to the vote");
+    }
+  }
+
+  private interface Condition {
+    boolean holds() throws IOException;
+  }
+
+  private static void await(Condition condition, Duration limit, String otherwise)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + limit.toNanos();
+    while (!condition.holds()) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException(otherwise + " in " + limit);
       }
+      TimeUnit.MILLISECONDS.sleep(20);
     }
   }
 
@@ -195,113 +183,55 @@ final class StoreFaults {
     boolean back = choice % 2 == 1;
     Duration before = server.clockAhead();
     server.setClock(before.plusSeconds(back ? -seconds : seconds));
-    return new Injection() {
-      @Override
-      public String target() {
-        return server.name();
-      }
-
-      @Override
-      public String note() {
-        return seconds + (back ? " s back" : " s ahead");
-      }
-
-      @Override
-      public void close() throws InterruptedException {
-        server.setClock(before);
-        TimeUnit.SECONDS.sleep(seconds);
-      }
-    };
-  }
-
-  private Injection demote(int choice) throws IOException {
-    RedisServer server = (RedisServer) member(choice);
-    server.demote();
-    return new Injection() {
-      @Override
-      public String target() {
-        return server.name();
-      }
-
-      @Override
-      public void close() throws IOException {
-        server.promote();
-      }
-    };
-  }
-
-  private Injection delete() {
-    Deletions deletions = new Deletions();
-    deletions.start();
-    return deletions;
+    return new Injection(
+        server.name(),
+        seconds + (back ? " s back" : " s ahead"),
+        () -> {
+          server.setClock(before);
+          TimeUnit.SECONDS.sleep(seconds);
+        });
   }
 
   /**
-   * Deletes all locks again and again: which of them somebody means to keep for long, and loses to
-   * another one, is not known here.
+   * Deletes all locks again and again, as it is not known here which of them a client means to keep
+   * for long, and loses to another client.
    */
-  private final class Deletions implements Injection {
-    private final AtomicInteger deleted = new AtomicInteger();
-    private final Thread thread = new Thread(this::goOn, "nemesis-deletes");
-
-    void start() {
-      deleteAll();
-      thread.setDaemon(true);
-      thread.start();
-    }
-
-    private void deleteAll() {
-      for (String name : names) {
-        if (past.forceRelease(name)) {
-          deleted.incrementAndGet();
-        }
-      }
-    }
-
-    private void goOn() {
-      try {
-        while (true) {
-          TimeUnit.NANOSECONDS.sleep(BETWEEN_DELETIONS.toNanos());
-          deleteAll();
-        }
-      } catch (InterruptedException e) {
-        // It is over.
-      } catch (LockException e) {
-        // Out of reach, as for clients; what was deleted so far is enough.
-      }
-    }
-
-    @Override
-    public String target() {
-      return "all locks";
-    }
-
-    @Override
-    public boolean tookEffect() {
-      return deleted.get() > 0;
-    }
-
-    @Override
-    public String note() {
-      return "deleted " + deleted.get();
-    }
-
-    @Override
-    public void close() throws InterruptedException {
-      thread.interrupt();
-      thread.join();
-    }
+  private Injection delete() {
+    AtomicInteger deleted = new AtomicInteger();
+    deleteAll(deleted);
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                while (true) {
+                  TimeUnit.NANOSECONDS.sleep(BETWEEN_DELETIONS.toNanos());
+                  deleteAll(deleted);
+                }
+              } catch (InterruptedException e) {
+                // The fault is over.
+              } catch (LockException e) {
+                // The store is out of reach, as for clients; what was deleted so far is enough.
+              }
+            },
+            "nemesis-deletes");
+    thread.setDaemon(true);
+    thread.start();
+    return new Injection(
+        "all locks",
+        () -> deleted.get() > 0,
+        () -> "deleted " + deleted.get(),
+        () -> {
+          thread.interrupt();
+          thread.join();
+        });
   }
 
-  private Injection endSession(int choice) {
-    Optional<String> ended = servers().endSession(choice);
-    return new Done("session " + ended.orElse("of nobody"), ended.isPresent());
-  }
-
-  /** What is over as soon as it was dealt. */
-  private record Done(String target, boolean tookEffect) implements Injection {
-    @Override
-    public void close() {}
+  private void deleteAll(AtomicInteger deleted) {
+    for (String name : names) {
+      if (past.forceRelease(name)) {
+        deleted.incrementAndGet();
+      }
+    }
   }
 
   private Deployment servers() {
@@ -309,6 +239,15 @@ final class StoreFaults {
       throw new IllegalStateException("the servers are not ours");
     }
     return deployment;
+  }
+
+  private String leaders() {
+    return names(servers().leaders());
+  }
+
+  private DisposableServer leader(int choice) {
+    List<? extends DisposableServer> leaders = servers().leaders();
+    return leaders.get(choice % leaders.size());
   }
 
   private DisposableServer member(int choice) {

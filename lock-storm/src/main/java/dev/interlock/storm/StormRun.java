@@ -5,6 +5,7 @@ import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.storm.ClientWorkers.Phase;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.Timing;
@@ -17,7 +18,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -105,13 +105,13 @@ public final class StormRun {
       names.add(kit.newName());
     }
     try (GuardedStore store = GuardedStore.start();
-        Crew clients = new Crew()) {
+        Clients clients = new Clients()) {
       tell("starting the clients");
-      hire(clients, names, store.port());
-      clients.awaitWorking(FIRST_ANSWER);
+      start(clients, names, store.port());
+      clients.perform(Phase.AWAIT_WORKING);
 
       Target target =
-          new Target(kit, uri, deployment, clients, List.copyOf(names), timing.renewedTtl());
+          new Target(kit, uri, deployment, clients.all(), List.copyOf(names), timing.renewedTtl());
       Plan plan = Nemesis.plan(settings.seed(), settings.duration(), target, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
@@ -120,11 +120,11 @@ public final class StormRun {
           new Nemesis(target, plan).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
 
-      tell("everything is healed; everybody has to get every lock");
-      clients.stopWork();
-      clients.probe();
-      clients.outliveTheAbandoned();
-      clients.closeWork();
+      tell("all faults have ended; every client has to get every lock");
+      clients.perform(Phase.STOP);
+      clients.perform(Phase.PROBE);
+      clients.outliveAbandonedLeases();
+      clients.perform(Phase.CLOSE);
       tell("looking for residue");
       List<String> residue = residue(names);
       return decide(clients, plan, started, origin, lasted, names, faults, store.writes(), residue);
@@ -132,7 +132,7 @@ public final class StormRun {
   }
 
   private StormResult decide(
-      Crew clients,
+      Clients clients,
       Plan plan,
       Instant started,
       long origin,
@@ -177,7 +177,7 @@ public final class StormRun {
     settings.progress().accept(what);
   }
 
-  private void hire(Crew clients, List<String> names, int storePort) throws Exception {
+  private void start(Clients clients, List<String> names, int storePort) throws Exception {
     boolean proxied = behindProxies();
     int processes = isShared() ? settings.processes() : 0;
     Random random = new Random(settings.seed());
@@ -190,12 +190,12 @@ public final class StormRun {
               random.nextLong(),
               settings.threads(),
               names,
-              timing.renewedTtl(),
-              timing.ttl(),
-              timing.requestTimeout(),
-              timing.bound(),
+              timing.renewedTtl().toMillis(),
+              timing.ttl().toMillis(),
+              timing.requestTimeout().toMillis(),
+              timing.bound().toMillis(),
               storePort,
-              journal);
+              journal.toString());
       Network network = proxied ? kit.network(uri).orElse(null) : null;
       String way = network == null ? uri : network.uri();
       clients.add(
@@ -216,11 +216,5 @@ public final class StormRun {
       return Residue.await(
           client, deployment, names, timing.renewedTtl().plus(timing.bound()).multipliedBy(2));
     }
-  }
-
-  /** For messages: which backend. */
-  @Override
-  public String toString() {
-    return "a storm over " + settings.name() + Map.of("seed", settings.seed());
   }
 }

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param kit opens clients
  * @param uri where the store is, past all proxies; passwords included, not for messages
- * @param deployment its servers; null if they are not ours, and must be left alone
+ * @param deployment its servers; null if they are not ours, so that no fault may hit them
  * @param clients the storm's own clients
- * @param names the names of the locks that they take
+ * @param names the names of the locks that they acquire
  * @param ttl the TTL of their leases
  */
 record Target(
     Kit kit,
     String uri,
     @Nullable Deployment deployment,
-    Clients clients,
+    List<Client> clients,
     List<String> names,
     Duration ttl) {
 

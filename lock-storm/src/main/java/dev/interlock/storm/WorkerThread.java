@@ -47,11 +47,11 @@ final class WorkerThread extends Thread {
 
   /** What is done with a lease. */
   private enum Use {
-    /** As little as a program does that knows what it wants. */
+    /** Used for a moment, as by an ordinary program. */
     SHORT,
-    /** HeldLease for a while. */
+    /** Held for a while. */
     HELD,
-    /** HeldLease for TTLs. */
+    /** Held for TTLs. */
     LONG,
     /** Neither used nor given back. */
     ABANDONED
@@ -69,7 +69,7 @@ final class WorkerThread extends Thread {
   private int abandoned = MOST_ABANDONED;
 
   private Runnable onLease = () -> {};
-  private volatile String busyWith = "";
+  private volatile String lockName = "";
 
   WorkerThread(
       Assignment assignment,
@@ -89,26 +89,26 @@ final class WorkerThread extends Thread {
     this.passing = assignment::passing;
   }
 
-  /** Is called after every lease that was had. */
+  /** Sets what is called after every lease that was acquired. */
   void onLease(Runnable listener) {
     this.onLease = listener;
   }
 
   /** The name of the lock that it waits for or uses. */
-  String busyWith() {
-    return busyWith;
+  String lockName() {
+    return lockName;
   }
 
   @Override
   public void run() {
     try (GuardedStore.Connection store = new GuardedStore.Connection(assignment.storePort())) {
       while (!over.getAsBoolean()) {
-        busyWith = assignment.names().get(nextName());
-        takeAndUse(busyWith, store);
+        lockName = assignment.names().get(nextName());
+        takeAndUse(lockName, store);
         TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
       }
     } catch (InterruptedException e) {
-      // Told to leave.
+      // The work is over.
     } catch (Exception | Error e) {
       if (!over.getAsBoolean() || !(e instanceof IllegalStateException)) {
         journal.record(new Entry.Broken("FAULT-01", getName() + " failed: " + stackOf(e)));

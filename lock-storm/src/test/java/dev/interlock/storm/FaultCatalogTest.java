@@ -12,6 +12,7 @@ import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
+import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -26,8 +27,25 @@ class FaultCatalogTest {
           .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
           .build();
 
+  /** Only its properties are asked for. */
+  private record FakeClient(String name, boolean isProcess, Optional<Network> network)
+      implements Client {
+    @Override
+    public void perform(ClientWorkers.Phase phase) {
+      throw new AssertionError(phase + " of a client that does not work");
+    }
+
+    @Override
+    public List<Path> journals() {
+      return List.of();
+    }
+
+    @Override
+    public void close() {}
+  }
+
   /** Two clients: a process behind a network, and one in this process without. */
-  private static final class TwoClients implements Clients, AutoCloseable {
+  private static final class TwoClients implements AutoCloseable {
     private final Network network;
 
     TwoClients() throws Exception {
@@ -38,44 +56,10 @@ class FaultCatalogTest {
       network = Network.inFrontOf(uri, 0).orElseThrow();
     }
 
-    @Override
-    public int count() {
-      return 2;
-    }
-
-    @Override
-    public String name(int client) {
-      return "client-" + (client + 1);
-    }
-
-    @Override
-    public boolean isProcess(int client) {
-      return client == 0;
-    }
-
-    @Override
-    public Optional<Network> network(int client) {
-      return client == 0 ? Optional.of(network) : Optional.empty();
-    }
-
-    @Override
-    public void stop(int client) {
-      throw new AssertionError("only asked what can be done");
-    }
-
-    @Override
-    public void resume(int client) {
-      throw new AssertionError("only asked what can be done");
-    }
-
-    @Override
-    public void kill(int client) {
-      throw new AssertionError("only asked what can be done");
-    }
-
-    @Override
-    public void restart(int client) {
-      throw new AssertionError("only asked what can be done");
+    List<Client> all() {
+      return List.of(
+          new FakeClient("client-1", true, Optional.of(network)),
+          new FakeClient("client-2", false, Optional.empty()));
     }
 
     @Override
@@ -87,7 +71,8 @@ class FaultCatalogTest {
   @Test
   void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
     try (TwoClients clients = new TwoClients()) {
-      FaultCatalog catalog = FaultCatalog.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients);
+      FaultCatalog catalog =
+          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients.all());
       assertEquals(List.of(), catalog.store());
       assertTrue(catalog.within(0).contains(FaultKind.KILL_CLIENT));
       assertTrue(catalog.within(0).contains(FaultKind.PARTITION));
@@ -100,7 +85,7 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
       List<FaultKind> store =
-          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients).store();
+          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients.all()).store();
       assertEquals(
           EnumSet.of(
               FaultKind.STOP_SERVER,
@@ -121,7 +106,7 @@ class FaultCatalogTest {
               .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
               .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build();
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients);
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients.all());
       assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
       assertEquals(1, FaultCatalog.minority(3));
       assertEquals(2, FaultCatalog.minority(5));
@@ -136,7 +121,7 @@ class FaultCatalogTest {
           FailureModel.builder()
               .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build();
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients);
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
           List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
       assertEquals(List.of(), catalog.within(Plan.STORE));
@@ -157,7 +142,8 @@ class FaultCatalogTest {
       assertFalse(canMove(EVERYTHING_SURVIVES, three), "another may be a replica");
       Set<String> moves = new TreeSet<>();
       for (int choice = 0; choice < 100; choice++) {
-        try (Injection injection = ClientFaults.deal(FaultKind.MOVE_ADDRESSES, three, 0, choice)) {
+        try (Injection injection =
+            ClientFaults.inject(FaultKind.MOVE_ADDRESSES, three.all().get(0), choice)) {
           moves.add(injection.note());
           assertFalse(injection.tookEffect(), "nobody has connected");
         }
@@ -174,8 +160,8 @@ class FaultCatalogTest {
     }
   }
 
-  private static boolean canMove(FailureModel model, Clients clients) {
-    return FaultCatalog.of(model, Optional.empty(), false, clients)
+  private static boolean canMove(FailureModel model, TwoClients clients) {
+    return FaultCatalog.of(model, Optional.empty(), false, clients.all())
         .within(0)
         .contains(FaultKind.MOVE_ADDRESSES);
   }
@@ -189,7 +175,7 @@ class FaultCatalogTest {
             .build();
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients);
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
           List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), catalog.within(Plan.STORE));
       assertEquals(List.of(FaultKind.DELETE), catalog.beyond(Plan.STORE));

@@ -18,7 +18,7 @@ class VerdictTest {
   private static final Duration BOUND = Duration.ofSeconds(2);
   private static final WriteCounts NO_WRITES_LOST = new WriteCounts(1, 0, 0, 1, 0);
 
-  private final List<Entry> journal =
+  private final List<Record> journal =
       new ArrayList<>(List.of(new Entry.EffectiveTtl(nanos(4_000))));
   private final List<InjectedFault> faults = new ArrayList<>();
   private final Map<String, List<Stop>> stops =
@@ -33,9 +33,7 @@ class VerdictTest {
   private String lease(long token, long from, long validUntil) {
     String id = "c/" + ++leases;
     journal.add(
-        new Entry.OfLease(
-            new Event.Granted(
-                id, "a", token, "c", nanos(from - 1), nanos(from), nanos(validUntil))));
+        new Event.Granted(id, "a", token, "c", nanos(from - 1), nanos(from), nanos(validUntil)));
     return id;
   }
 
@@ -47,11 +45,11 @@ class VerdictTest {
   }
 
   private void ends(String id, long at) {
-    journal.add(new Entry.OfLease(new Event.Ended(id, nanos(at))));
+    journal.add(new Event.Ended(id, nanos(at)));
   }
 
   private void extended(String id, long at, long validUntil) {
-    journal.add(new Entry.OfLease(new Event.Extended(id, nanos(at), nanos(validUntil))));
+    journal.add(new Event.Extended(id, nanos(at), nanos(validUntil)));
   }
 
   private void reported(String id, long at) {

@@ -8,7 +8,6 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -45,12 +44,22 @@ public final class EventLog implements Closeable {
    * @throws UncheckedIOException if it cannot be written
    */
   public void record(Event event) {
-    byte[] line = (event.encode() + "\n").getBytes(UTF_8);
+    append(event.encode());
+  }
+
+  /**
+   * Appends a line that is not of an event, for logs of other kinds.
+   *
+   * @param line the line, without its end
+   * @throws UncheckedIOException if it cannot be written
+   */
+  public void append(String line) {
+    byte[] bytes = (line + "\n").getBytes(UTF_8);
     lock.lock();
     try {
-      out.write(line); // unbuffered: one write of the operating system's
+      out.write(bytes); // unbuffered: one write of the operating system's
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot record " + event, e);
+      throw new UncheckedIOException("cannot record " + line, e);
     } finally {
       lock.unlock();
     }
@@ -66,13 +75,19 @@ public final class EventLog implements Closeable {
    * @throws IllegalArgumentException if a whole line is not an event
    */
   public static List<Event> read(Path file) throws IOException {
+    return lines(file).stream().map(Event::decode).toList();
+  }
+
+  /**
+   * Reads the lines that were recorded so far, but for a last one without an end.
+   *
+   * @param file the log
+   * @return the lines in the order in which they were recorded
+   * @throws IOException if the file cannot be read
+   */
+  public static List<String> lines(Path file) throws IOException {
     String text = Files.readString(file, UTF_8);
-    List<Event> events = new ArrayList<>();
-    for (int start = 0, end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      events.add(Event.decode(text.substring(start, end)));
-      start = end + 1;
-    }
-    return events;
+    return text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
   }
 
   @Override
