@@ -13,7 +13,7 @@ final class MarkdownReport {
     text.append(Summary.writes(findings).markdown());
     for (StormResult storm : findings.results()) {
       text.append("\n## ").append(storm.name()).append("\n\n");
-      text.append(Table.escape(storm.servers().isEmpty() ? storm.endpoint() : storm.servers()));
+      text.append(Table.escape(storm.where()));
       text.append("\n\n");
       for (Finding finding : storm.findings()) {
         text.append("- **").append(finding.rule()).append("**: ");

@@ -11,7 +11,7 @@ import java.util.Map;
  * @param version of the program
  * @param started when
  * @param took all in all
- * @param lasting for how long there were meant to be faults
+ * @param duration for how long there were meant to be faults
  * @param seed what the plans were made from
  * @param command what repeats these storms
  * @param stopped whether they were ended early
@@ -23,7 +23,7 @@ record StormReport(
     String version,
     Instant started,
     Duration took,
-    Duration lasting,
+    Duration duration,
     long seed,
     String command,
     boolean stopped,

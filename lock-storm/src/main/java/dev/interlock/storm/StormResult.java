@@ -52,7 +52,17 @@ public record StormResult(
     List<Finding> findings,
     @Nullable String counterExample) {
 
-  /** Whether nothing was found that must not be. */
+  /** {@return the servers, or the endpoint of a store that was there} */
+  String where() {
+    return servers.isEmpty() ? endpoint : servers;
+  }
+
+  /** {@return a time, counted from the beginning of the storm} */
+  Duration at(long nanos) {
+    return Duration.ofNanos(nanos - origin);
+  }
+
+  /** {@return whether no rule was broken} */
   public boolean passed() {
     return findings.isEmpty();
   }

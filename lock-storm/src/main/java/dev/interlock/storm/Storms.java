@@ -7,6 +7,7 @@ import dev.interlock.report.Contender;
 import dev.interlock.report.Failures;
 import dev.interlock.report.Machine;
 import dev.interlock.report.Progress;
+import dev.interlock.report.ReportDirectory;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -29,27 +30,26 @@ import org.jspecify.annotations.Nullable;
 /**
  * Storms over several backends side by side, and the report on them.
  *
- * <p>Without URIs it starts disposable servers for every backend on the class path, and hurts them.
- * With URIs the stores are left alone: only the storm's own clients are hurt, and the proxies
- * between them and the store.
+ * <p>Without URIs it starts disposable servers for every backend on the class path, and injects
+ * faults into them. With URIs the stores are left alone: faults hit the storm's own clients only,
+ * and the proxies between them and the store.
  *
  * <pre>{@code
  * Storms.Outcome outcome =
  *     new Storms(out, err).lasting(Duration.ofMinutes(10)).directory(Path.of("report")).run();
  * }</pre>
  *
- * <p>A backend over which there can be no storm is said in one line and noted in the report; the
- * others go on.
+ * <p>A backend over which no storm is possible is reported in one line; the others go on.
  */
 public final class Storms {
 
-  /** What the storms came to. */
+  /** The outcome of all storms. */
   public enum Outcome {
-    /** Nothing was found that must not be. */
+    /** No rule was broken. */
     KEPT,
     /** A rule was broken; the report says which. */
     BROKEN,
-    /** Not every storm could take place; those that did found nothing. */
+    /** Some storms could not take place; no rule was broken in the others. */
     PARTIAL,
     /** No storm took place. */
     NOTHING
@@ -64,7 +64,7 @@ public final class Storms {
 
   private static final int THREADS = 4;
 
-  /** Starting servers and processes, the quiet at the end, and looking at what there was. */
+  /** For starting servers and processes, the calm at the end, and the checks. */
   private static final Duration AROUND = Duration.ofSeconds(30);
 
   private final PrintWriter out;
@@ -82,7 +82,7 @@ public final class Storms {
   private BooleanSupplier stopped = () -> false;
 
   /**
-   * Makes storms of a minute over every backend.
+   * Makes storms of a minute over every backend on the class path.
    *
    * @param out gets the verdicts
    * @param err gets progress and failures
@@ -92,7 +92,7 @@ public final class Storms {
     this.err = err;
   }
 
-  /** Goes over these stores, and starts no servers. */
+  /** Uses these stores, and starts no servers. */
   public Storms uris(List<String> uris) {
     this.uris = List.copyOf(uris);
     return this;
@@ -110,7 +110,7 @@ public final class Storms {
     return this;
   }
 
-  /** For how long faults are made, a minute by default. */
+  /** Sets for how long faults are injected, a minute by default. */
   public Storms lasting(Duration lasting) {
     this.lasting = lasting;
     return this;
@@ -122,13 +122,13 @@ public final class Storms {
     return this;
   }
 
-  /** Leaves faults out that the failure models do not cover. */
+  /** Leaves out faults that the failure models do not cover. */
   public Storms withinModel(boolean withinModel) {
     this.withinModel = withinModel;
     return this;
   }
 
-  /** How many backends have their storm at the same time, 5 by default. */
+  /** Sets how many storms run at the same time, 5 by default. */
   public Storms atOnce(int atOnce) {
     this.atOnce = atOnce;
     return this;
@@ -140,63 +140,62 @@ public final class Storms {
     return this;
   }
 
-  /** Shows a bar that moves. */
+  /** Shows progress as a bar. */
   public Storms terminal(boolean terminal) {
     this.terminal = terminal;
     return this;
   }
 
-  /** Says in the report which version of the program it was. */
+  /** Sets the version of the program for the report. */
   public Storms version(String version) {
     this.version = version;
     return this;
   }
 
-  /** Ends the storms early, with a verdict on what there was, once this is true. */
+  /** Ends the storms early, with a verdict on what has happened, once this is true. */
   public Storms stopped(BooleanSupplier stopped) {
     this.stopped = stopped;
     return this;
   }
 
   /**
-   * Has the storms, reports, and ends the servers that it started.
+   * Runs the storms, writes the report, and stops the servers that it started.
    *
-   * @return what they came to
+   * @return the outcome
    * @throws IllegalArgumentException if a setting or the name of a backend is wrong, or the
    *     directory cannot be written to
-   * @throws LockConfigurationException if a URI cannot be right
+   * @throws LockConfigurationException if a URI is wrong
    * @throws InterruptedException if the thread is interrupted; to end early use {@link #stopped}
    */
   public Outcome run() throws InterruptedException {
     List<Contender> contenders = contenders();
-    if (directory != null) {
-      requireWritable(directory);
-    }
-    uris.forEach(Storms::requireRight);
-    StormReport findings = run(contenders);
-    if (!findings.results().isEmpty()) {
-      out.print(TextReport.of(findings));
-      out.flush();
-      if (directory != null) {
-        write(findings, directory);
+    ReportDirectory reports = directory == null ? null : ReportDirectory.at(directory);
+    uris.forEach(Storms::requireValid);
+    StormReport report = run(contenders);
+    if (!report.results().isEmpty()) {
+      out.print(TextReport.of(report));
+      if (reports != null) {
+        Path page =
+            reports.write(HtmlReport.of(report), JsonResults.of(report), MarkdownReport.of(report));
+        out.println("The report is in " + page);
       }
+      out.flush();
     }
-    if (!findings.passed()) {
+    if (!report.passed()) {
       return Outcome.BROKEN;
-    } else if (findings.results().isEmpty()) {
+    } else if (report.results().isEmpty()) {
       return Outcome.NOTHING;
     }
-    return findings.gaps().isEmpty() ? Outcome.KEPT : Outcome.PARTIAL;
+    return report.gaps().isEmpty() ? Outcome.KEPT : Outcome.PARTIAL;
   }
 
   private List<Contender> contenders() {
     if (!uris.isEmpty() && !backends.isEmpty()) {
-      throw new IllegalArgumentException(
-          "name either URIs, or backends for which servers are to be started");
+      throw new IllegalArgumentException("give either URIs, or --backends to start servers for");
     }
     if (!uris.isEmpty() && clusters) {
       throw new IllegalArgumentException(
-          "with URIs no servers are started; leave --clusters out, or the URIs");
+          "URIs start no servers; leave --clusters out, or the URIs");
     }
     if (lasting.compareTo(SHORTEST) < 0 || lasting.compareTo(LONGEST) > 0) {
       throw new IllegalArgumentException(
@@ -311,7 +310,7 @@ public final class Storms {
     }
   }
 
-  /** What a violation is to be understood from. */
+  /** Keeps the histories, which explain a violation. */
   private static void keep(Path from, Path to) throws IOException {
     try (Stream<Path> files = Files.walk(from)) {
       for (Path file : files.toList()) {
@@ -335,33 +334,12 @@ public final class Storms {
     }
   }
 
-  /** What can never work is said before anything is started. */
-  private static void requireRight(String uri) {
+  /** Refuses a URI that can never work before anything is started. */
+  private static void requireValid(String uri) {
     try {
       LockClient.open(uri).close();
     } catch (LockUnavailableException e) {
-      // That may pass; if not, the storm over it says so.
-    }
-  }
-
-  private static void requireWritable(Path directory) {
-    try {
-      Files.createDirectories(directory);
-      Files.delete(Files.createTempFile(directory, "probe", ""));
-    } catch (IOException e) {
-      throw new IllegalArgumentException(
-          "cannot write to " + directory + ": " + Failures.describe(e), e);
-    }
-  }
-
-  private void write(StormReport findings, Path directory) {
-    try {
-      Files.writeString(directory.resolve("index.html"), HtmlReport.of(findings));
-      Files.writeString(directory.resolve("results.json"), JsonResults.of(findings));
-      Files.writeString(directory.resolve("results.md"), MarkdownReport.of(findings));
-      out.println("The report is in " + directory.resolve("index.html"));
-    } catch (IOException e) {
-      throw new IllegalStateException("the report cannot be written: " + Failures.describe(e), e);
+      // That may pass; if not, the storm over it reports it.
     }
   }
 }

@@ -75,7 +75,7 @@ final class Summary {
     return new Table(head, rows, List.of());
   }
 
-  /** How often each kind of fault was dealt, and how often it was seen to strike. */
+  /** How often each kind of fault was injected, and how often it was seen to take effect. */
   static Table faults(StormResult storm) {
     Map<String, int[]> counts = new LinkedHashMap<>();
     Map<String, Boolean> inside = new LinkedHashMap<>();
@@ -96,7 +96,7 @@ final class Summary {
                         Boolean.TRUE.equals(inside.get(entry.getKey())) ? "covered" : "beyond",
                         Integer.toString(entry.getValue()[0]),
                         Integer.toString(entry.getValue()[1]))));
-    return new Table(List.of("fault", "failure model", "dealt", "seen to strike"), rows, List.of());
+    return new Table(List.of("fault", "failure model", "injected", "took effect"), rows, List.of());
   }
 
   /** After which faults the next lease took longest. */
@@ -113,7 +113,7 @@ final class Summary {
               "lock " + (storm.names().indexOf(one.name()) + 1),
               one.client()));
     }
-    return new Table(List.of("after", "recovery", "over at", "lock", "had by"), rows, List.of());
+    return new Table(List.of("after", "recovery", "over at", "lock", "client"), rows, List.of());
   }
 
   /** Threads and connections at the beginning and in the end. */
@@ -140,7 +140,7 @@ final class Summary {
     return String.format(
         Locale.ROOT,
         "Faults for %s with seed %d%s, on %s × %s. Repeat with: %s",
-        seconds(findings.lasting()),
+        seconds(findings.duration()),
         findings.seed(),
         findings.stopped() ? ", ended early" : "",
         findings.machine().getOrDefault("processors", "?"),

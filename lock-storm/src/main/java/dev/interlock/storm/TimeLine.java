@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A storm as a picture, in SVG: above, what was done to the store and to each client; below, who
- * had which lock. Where two had it at once there is a mark.
+ * A storm as a picture, in SVG: above, the faults of the store and of each client; below, who held
+ * which lock. A mark shows where two clients held it at once.
  */
 final class TimeLine {
   private static final int LEFT = 84;
@@ -26,7 +26,7 @@ final class TimeLine {
   private final long end;
   private final StringBuilder svg = new StringBuilder();
 
-  private TimeLine(StormResult storm) {
+  TimeLine(StormResult storm) {
     this.storm = storm;
     long last = storm.origin() + storm.lasted().toNanos();
     for (InjectedFault fault : storm.faults()) {
@@ -38,11 +38,8 @@ final class TimeLine {
     this.end = last;
   }
 
-  static String of(StormResult storm) {
-    return new TimeLine(storm).draw();
-  }
-
-  private String draw() {
+  /** The picture, in SVG. */
+  String picture() {
     List<String> rows = new ArrayList<>();
     rows.add(STORE);
     rows.addAll(storm.clients());
@@ -68,35 +65,33 @@ final class TimeLine {
     return svg.append("</svg>\n").toString();
   }
 
-  /** What the colours mean. */
-  static String legend(StormResult storm) {
-    StringBuilder html = new StringBuilder("<ul class=\"legend\">\n");
-    html.append(key("fault in", "a fault that the failure model covers"));
+  /** What the colours mean: a shape in SVG, 14 wide and high, and a text. */
+  record Key(String shape, String meaning) {}
+
+  List<Key> legend() {
+    List<Key> legend = new ArrayList<>();
+    legend.add(key("fault in", "a fault that the failure model covers"));
     if (storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
-      html.append(key("fault out", "a fault beyond it"));
+      legend.add(key("fault out", "a fault beyond it"));
     }
     if (storm.faults().stream().anyMatch(fault -> !fault.tookEffect())) {
-      html.append(key("fault missed", "not seen to strike"));
+      legend.add(key("fault missed", "no effect seen"));
     }
     for (int i = 0; i < storm.clients().size(); i++) {
-      html.append("<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect width=\"14\"")
-          .append(" height=\"14\" fill=\"")
-          .append(colour(i))
-          .append("\"/></svg>had by ")
-          .append(Html.text(storm.clients().get(i)))
-          .append("</li>\n");
+      String shape = "<rect width=\"14\" height=\"14\" fill=\"" + colour(i) + "\"/>";
+      legend.add(new Key(shape, "held by " + storm.clients().get(i)));
     }
-    html.append("<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><path class=\"twice\"")
-        .append(" d=\"M7 2L13 13H1Z\"/></svg>had by two at once</li>\n");
-    return html.append("</ul>\n").toString();
+    legend.add(new Key("<path class=\"twice\" d=\"M7 2L13 13H1Z\"/>", "held by two at once"));
+    return legend;
   }
 
-  private static String key(String style, String text) {
-    return "<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect class=\""
-        + style
-        + "\" x=\"1\" y=\"1\" width=\"12\" height=\"12\"/></svg>"
-        + Html.text(text)
-        + "</li>\n";
+  private static Key key(String style, String meaning) {
+    return new Key(
+        "<rect class=\"" + style + "\" x=\"1\" y=\"1\" width=\"12\" height=\"12\"/>", meaning);
+  }
+
+  private void draw(String format, Object... values) {
+    svg.append(String.format(Locale.ROOT, format, values));
   }
 
   /** The part in which faults beyond the failure model are made is shaded. */
@@ -105,13 +100,9 @@ final class TimeLine {
     long until = storm.origin() + storm.lasted().toNanos();
     if (from < until && storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
       double x = x(from);
-      svg.append(
-          String.format(
-              Locale.ROOT,
-              "<rect class=\"beyond\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\"/>%n",
-              x,
-              x(until) - x,
-              height - AXIS));
+      draw(
+          "<rect class=\"beyond\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\"/>%n",
+          x, x(until) - x, height - AXIS);
     }
   }
 
@@ -120,17 +111,15 @@ final class TimeLine {
     double step = step(seconds / TICKS);
     for (double at = 0; at <= seconds; at += step) {
       double x = x(storm.origin() + (long) (at * 1e9));
-      svg.append(
-          String.format(
-              Locale.ROOT,
-              "<line class=\"grid\" x1=\"%.1f\" y1=\"0\" x2=\"%.1f\" y2=\"%d\"/>%n"
-                  + "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
-              x,
-              x,
-              height - AXIS,
-              x,
-              height - 8,
-              step < 60 ? Math.round(at) + " s" : Math.round(at / 60) + " min"));
+      draw(
+          "<line class=\"grid\" x1=\"%.1f\" y1=\"0\" x2=\"%.1f\" y2=\"%d\"/>%n"
+              + "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
+          x,
+          x,
+          height - AXIS,
+          x,
+          height - 8,
+          step < 60 ? Math.round(at) + " s" : Math.round(at / 60) + " min");
     }
   }
 
@@ -145,29 +134,18 @@ final class TimeLine {
   }
 
   private void label(int row, String text) {
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n",
-            LEFT - 8,
-            TOP + row * ROW + BAR - 2,
-            Html.text(text)));
+    draw(
+        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n",
+        LEFT - 8, TOP + row * ROW + BAR - 2, Html.text(text));
   }
 
   private void fault(int row, InjectedFault fault) {
     double x = x(fault.from());
     String style = !fault.tookEffect() ? "missed" : fault.insideModel() ? "in" : "out";
-    svg.append(
-        String.format(
-            Locale.ROOT,
-            "<rect class=\"fault %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
-                + "<title>%s</title></rect>%n",
-            style,
-            x,
-            TOP + row * ROW,
-            Math.max(2, x(fault.until()) - x),
-            BAR,
-            Html.text(says(fault))));
+    draw(
+        "<rect class=\"fault %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
+            + "<title>%s</title></rect>%n",
+        style, x, TOP + row * ROW, Math.max(2, x(fault.until()) - x), BAR, Html.text(says(fault)));
   }
 
   private String says(InjectedFault fault) {
@@ -179,13 +157,13 @@ final class TimeLine {
         + ", "
         + fault.target()
         + (fault.note().isEmpty() ? "" : " (" + fault.note() + ")")
-        + (fault.tookEffect() ? "" : "; not seen to strike")
+        + (fault.tookEffect() ? "" : "; no effect seen")
         + (fault.insideModel() ? "" : "; beyond the failure model");
   }
 
   /**
-   * There are far more leases than can be reported apart: each column shows the client that had the
-   * lock for most of that time, the paler the less of it.
+   * There are far more leases than can be reported apart: each column shows the client that held
+   * the lock for most of that time, the paler the less of it.
    */
   private void leases(int row, String name) {
     int columns = WIDTH - LEFT - RIGHT;
@@ -214,23 +192,21 @@ final class TimeLine {
       int look = look(held[from], column);
       for (until = from + 1; until < columns && look(held[until], column) == look; until++) {}
       if (look >= 0) {
-        svg.append(
-            String.format(
-                Locale.ROOT,
-                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\""
-                    + " opacity=\"%.2f\"/>%n",
-                LEFT + from,
-                y,
-                until - from,
-                BAR,
-                colour(look / SHADES),
-                (look % SHADES + 1.0) / SHADES));
+        draw(
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\""
+                + " opacity=\"%.2f\"/>%n",
+            LEFT + from,
+            y,
+            until - from,
+            BAR,
+            colour(look / SHADES),
+            (look % SHADES + 1.0) / SHADES);
       }
     }
     marks(y, leases);
   }
 
-  /** Client and shade of a column as one number; -1 if nobody had the lock. */
+  /** Client and shade of a column as one number; -1 if no client held the lock. */
   private static int look(long[] held, long column) {
     int most = 0;
     long sum = 0;
@@ -247,15 +223,11 @@ final class TimeLine {
     double last = -10;
     for (HeldLease one : inOrder) {
       double x = x(one.from());
-      if (one.from() < valid && x - last >= 4) { // marks on top of each other tell no more
+      if (one.from() < valid && x - last >= 4) { // marks on top of each other add nothing
         last = x;
-        svg.append(
-            String.format(
-                Locale.ROOT,
-                "<path class=\"twice\" d=\"M%.1f %dl5 8h-10Z\"><title>%s</title></path>%n",
-                x,
-                y + BAR - 4,
-                Html.text("had by two at once, at " + Summary.at(storm, one.from()))));
+        draw(
+            "<path class=\"twice\" d=\"M%.1f %dl5 8h-10Z\"><title>%s</title></path>%n",
+            x, y + BAR - 4, Html.text("held by two at once, at " + Summary.at(storm, one.from())));
       }
       valid = Math.max(valid, one.until());
     }
