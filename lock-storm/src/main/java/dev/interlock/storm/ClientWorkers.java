@@ -43,7 +43,7 @@ final class ClientWorkers implements AutoCloseable {
 
   /** What a client is told to do, one phase after the other. */
   enum Phase {
-    /** Waits until the client is open and has had a first lease. */
+    /** Waits until the client is open and has acquired a first lease. */
     AWAIT_WORKING,
     /** Ends all threads; those that wait for a lock must get it. */
     STOP,

@@ -14,17 +14,17 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * What the nemesis can do to one store and its clients, and what of it the failure model covers.
- * Faults under which not even the order of tokens is promised are left out: there would be nothing
- * to find out.
+ * The faults that can hit one store and its clients, and which of them the failure model covers.
+ * Faults under which not even the order of tokens is promised are left out: nothing could be
+ * checked after them.
  *
  * @param model what the backend promises
- * @param store what can be done to the store; nothing to one that is somebody else's
- * @param lanes what can be done to each process of clients
+ * @param store the faults of the store; none if other programs use it
+ * @param lanes the faults of each client
  */
 record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
 
-  /** What can be done, in the order of {@link FaultKind}. */
+  /** The possible faults, in the order of {@link FaultKind}. */
   static FaultCatalog of(
       FailureModel model, Optional<Deployment> servers, boolean ours, List<Client> clients) {
     List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
@@ -49,7 +49,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
     return ways > 1 && isByVote(model);
   }
 
-  /** Whether the store does nothing that a majority of its servers does not know of. */
+  /** Whether every write of the store is known to a majority of its servers. */
   private static boolean isByVote(FailureModel model) {
     return model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
   }
@@ -96,7 +96,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
         && servers.members().stream().allMatch(DisposableServer::canBeHurt);
   }
 
-  /** How many of so many can be missing with a majority left. */
+  /** How many of the members can be missing with a majority left. */
   static int minority(int members) {
     return (members - 1) / 2;
   }
@@ -105,12 +105,12 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
     return lanes.size();
   }
 
-  /** What can be done in a lane that the failure model covers. */
+  /** The faults of a lane that the failure model covers. */
   List<FaultKind> within(int lane) {
     return all(lane).stream().filter(this::covers).toList();
   }
 
-  /** What can be done in a lane after which exclusion is not promised any more. */
+  /** The faults of a lane after which exclusion is no longer promised. */
   List<FaultKind> beyond(int lane) {
     return all(lane).stream().filter(kind -> !covers(kind)).toList();
   }
@@ -127,7 +127,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
     return everything().stream().anyMatch(kind -> !covers(kind));
   }
 
-  /** The same without what the failure model does not cover. */
+  /** The same with the faults that the failure model covers only. */
   FaultCatalog withinModel() {
     return new FaultCatalog(
         model, within(Plan.STORE), lanes.stream().map(lane -> keepCovered(lane)).toList());

@@ -4,7 +4,7 @@ import dev.interlock.Fault;
 import java.time.Duration;
 import java.util.Locale;
 
-/** The ways in which the nemesis hurts, each an instance of one fault of the failure model. */
+/** The faults that the nemesis injects, each an instance of one fault of the failure model. */
 public enum FaultKind {
   /** A process of clients is killed, and another one started in its place. */
   KILL_CLIENT(Fault.CLIENT_KILLED, Scope.PROCESS, 4, 300, 2_000),
@@ -48,9 +48,9 @@ public enum FaultKind {
   CHANGE_LEADER(Fault.LEADER_CHANGED, Scope.STORE, 2, 0, 0),
   /** The leader is killed for a while. */
   LOSE_LEADER(Fault.LEADER_CHANGED, Scope.STORE, 2, 500, 4_000),
-  /** The master is killed, and its replica, which may not know all, takes over. */
+  /** The primary is killed, and its replica takes over, which may not have all writes. */
   FAIL_OVER(Fault.ASYNC_FAILOVER, Scope.STORE, 2, 0, 0),
-  /** A master is cut off from its replica, which takes over, while clients still reach it. */
+  /** A primary is cut off from its replica, which takes over, while clients still reach both. */
   CUT_OFF_PRIMARY(Fault.ASYNC_FAILOVER, Scope.STORE, 2, 200, 6_000),
   /** A server is killed, and started again without its data. */
   EMPTY_SERVER(Fault.SERVER_RESTARTED_EMPTY, Scope.STORE, 2, 0, 1_000),
@@ -58,10 +58,10 @@ public enum FaultKind {
   STEP_CLOCK(Fault.SERVER_CLOCK_STEPPED, Scope.STORE, 2, 500, 4_000),
   /** Locks are deleted behind their holders' backs, again and again. */
   DELETE(Fault.FORCED_RELEASE, Scope.STORE, 4, 500, 4_000),
-  /** A client's session is ended on the server, and whatever it had by it. */
+  /** A client's session is ended on the server, and with it all that depends on it. */
   END_SESSION(Fault.FORCED_RELEASE, Scope.STORE, 4, 0, 0);
 
-  /** Whom a fault hits. */
+  /** What a fault hits. */
   public enum Scope {
     /** One process of clients. */
     PROCESS,
@@ -85,12 +85,12 @@ public enum FaultKind {
     this.longest = Duration.ofMillis(longestMillis);
   }
 
-  /** {@return what it is in the words of the failure model} */
+  /** {@return the fault of the failure model that it is an instance of} */
   public Fault fault() {
     return fault;
   }
 
-  /** {@return whom it hits} */
+  /** {@return what it hits} */
   public Scope scope() {
     return scope;
   }

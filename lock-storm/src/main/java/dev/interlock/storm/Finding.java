@@ -1,9 +1,9 @@
 package dev.interlock.storm;
 
 /**
- * Something that must not be.
+ * A violation of the contract.
  *
  * @param rule the rule of the contract that was broken
- * @param what what was seen, for people; may have several lines
+ * @param what what was seen; may have several lines
  */
 public record Finding(String rule, String what) {}

@@ -19,12 +19,10 @@ import java.util.OptionalLong;
  * What the locks protect: two counters for each name, to which every lease adds one by reading,
  * thinking and writing back. The guarded one is a store that keeps the highest token which it has
  * seen and refuses lower ones, with a read as with a write: a lease claims its token by reading, so
- * that no earlier one can write between its read and its write. The other takes whatever it is
- * given.
+ * that no earlier one can write between its read and its write. The other accepts every write.
  *
  * <p>It lives in the storm's own process and is spoken to over TCP, so that a client that is
- * stopped or killed injections nobody else, and its late writes arrive as late as they would
- * anywhere.
+ * stopped or killed disturbs no other, and its late writes arrive as late as at any store.
  */
 final class GuardedStore implements Closeable {
   private static final String REFUSED = "refused";
@@ -122,7 +120,7 @@ final class GuardedStore implements Closeable {
     };
   }
 
-  /** What the writes so far have come to. */
+  /** The counts of all writes so far. */
   synchronized WriteCounts writes() {
     long guarded = 0;
     long refused = 0;

@@ -1,10 +1,10 @@
 package dev.interlock.storm;
 
 /**
- * One lease, as long as it was certainly held. Times as in {@link InjectedFault}.
+ * The time in which one lease was certainly held. Times as in {@link InjectedFault}.
  *
  * @param name the lock's name
- * @param client who had it, such as {@code client-2}
+ * @param client its holder, such as {@code client-2}
  * @param token its fencing token, or 0
  * @param from when it was granted
  * @param until when it ended

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * RecordedHistory one client's leases so that none seems to be held for longer than it was: see
- * {@link Event} on which clock is read when. Thread-safe.
+ * Records one client's leases so that none seems to be held for longer than it was: see {@link
+ * Event} on which clock is read when. Thread-safe.
  */
 final class LeaseJournal {
   private final String client;
@@ -24,7 +24,7 @@ final class LeaseJournal {
     this.journal = journal;
   }
 
-  /** To be reported how the store answered. */
+  /** Sets whether the last answer was late. */
   void answered(boolean late) {
     slow = late;
   }
@@ -34,12 +34,12 @@ final class LeaseJournal {
     return slow;
   }
 
-  /** To be called when an acquisition has returned. */
+  /** Records a lease; call it as soon as the acquisition has returned. */
   Recorded granted(Lease lease, long requestedAt) {
     String id = client + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
     long validUntil = now + lease.remainingValidity().toNanos();
-    record(
+    journal.record(
         new Event.Granted(
             id,
             lease.name(),
@@ -64,10 +64,6 @@ final class LeaseJournal {
     return recorded;
   }
 
-  private void record(Record event) {
-    journal.record(event);
-  }
-
   /** The token, or 0 where the backend has none. */
   static long tokenOf(Lease lease) {
     try {
@@ -80,19 +76,19 @@ final class LeaseJournal {
   /** The identity under which a lease was recorded. */
   record Recorded(LeaseJournal recorder, String id) {
 
-    /** The lease was found to be valid for as long as it says now. */
+    /** Records until when the lease is valid now. */
     void extend(Lease lease) {
       long now = System.nanoTime();
       Duration left = lease.remainingValidity();
       if (!left.isZero()) {
-        recorder.record(new Event.Extended(id, now, now + left.toNanos()));
+        recorder.journal.record(new Event.Extended(id, now, now + left.toNanos()));
       }
     }
 
     private void lossReported(String reason) {
       long now = System.nanoTime();
       recorder.journal.record(new Entry.LossReported(id, now, reason));
-      recorder.record(new Event.Ended(id, now));
+      recorder.journal.record(new Event.Ended(id, now));
     }
 
     void abandoned() {
@@ -104,15 +100,15 @@ final class LeaseJournal {
       extend(lease);
     }
 
-    /** Gives the lease back, and records how that went. */
+    /** Releases the lease, and records the outcome. */
     ReleaseOutcome release(Lease lease) {
-      recorder.record(new Event.Ended(id, System.nanoTime()));
+      recorder.journal.record(new Event.Ended(id, System.nanoTime()));
       ReleaseOutcome outcome = lease.release();
       recorder.journal.record(new Entry.Released(id, outcome.name()));
       return outcome;
     }
 
-    /** A lease that is not held, and was not released, must have been reported as lost. */
+    /** Requires that a lease that is neither held nor released is reported as lost. */
     void assertReported(Lease lease, Duration bound) {
       long unheldAt = System.nanoTime();
       RunningTime time = new RunningTime();

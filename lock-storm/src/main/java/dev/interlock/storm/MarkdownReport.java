@@ -2,7 +2,7 @@ package dev.interlock.storm;
 
 import dev.interlock.report.Table;
 
-/** The report to be pasted: {@code results.md}. */
+/** The report in Markdown: {@code results.md}. */
 final class MarkdownReport {
   private MarkdownReport() {}
 

@@ -21,13 +21,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Executes a plan: a thread for the store, and one for each client, deals the faults of its lane
- * one after the other and undoes each. A fault that would come late, because undoing the one before
- * it took long, is left out, so that there is time to recover and calms stay calm.
+ * Executes a plan: a thread for the store, and one for each client, injects the faults of its lane
+ * one after the other and ends each. A fault that would come late, because ending the one before it
+ * took long, is left out, so that there is time to recover and calms stay calm.
  */
 final class Nemesis {
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration GLANCE = Duration.ofMillis(20);
   private static final Duration LATEST = Duration.ofMillis(500);
 
   private final Target target;
@@ -51,15 +50,15 @@ final class Nemesis {
     return Plan.of(seed, duration, beyond ? catalog : catalog.withinModel());
   }
 
-  /** Whether nobody else can have anything on the store. */
+  /** Whether no other program can have locks on the store. */
   private static boolean isOurs(Target target) {
     return target.deployment() != null
         || target.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
   }
 
   /**
-   * Strikes until the plan's duration is over or it is reported to stop; then everything is healed:
-   * networks, servers, clients.
+   * Injects faults until the duration is over or it is stopped; then heals all networks, servers
+   * and clients.
    *
    * @return what happened, in order of time
    * @throws IllegalStateException if something could not be healed, with the reason
@@ -88,7 +87,7 @@ final class Nemesis {
       while (System.nanoTime() - end < 0
           && !stopped.getAsBoolean()
           && working.stream().noneMatch(Nemesis::hasFailed)) {
-        TimeUnit.MILLISECONDS.sleep(GLANCE.toMillis());
+        TimeUnit.MILLISECONDS.sleep(20);
       }
       over.countDown();
       for (Future<List<InjectedFault>> lane : working) {
@@ -126,7 +125,7 @@ final class Nemesis {
     store.heal();
   }
 
-  /** Those faults that follow each other. */
+  /** The faults of one lane, which follow each other. */
   private final class Lane {
     private final int number;
     private final StoreFaults store;
@@ -142,60 +141,55 @@ final class Nemesis {
     }
 
     List<InjectedFault> run() throws Exception {
-      for (PlannedFault step : plan.steps()) {
-        if (step.client() == number && awaitTurn(step)) {
-          strike(step);
+      for (PlannedFault fault : plan.faults()) {
+        if (fault.client() == number && awaitTurn(fault)) {
+          perform(fault);
         }
       }
       return faults;
     }
 
-    /** Waits for the step's turn; false if that has passed, or it is all over. */
-    private boolean awaitTurn(PlannedFault step) throws InterruptedException {
-      long left = start + step.at().toNanos() - System.nanoTime();
+    /** Waits for the time of a fault; false if that has passed, or the storm is over. */
+    private boolean awaitTurn(PlannedFault fault) throws InterruptedException {
+      long left = start + fault.at().toNanos() - System.nanoTime();
       return left > -LATEST.toNanos() && !over.await(Math.max(0, left), TimeUnit.NANOSECONDS);
     }
 
-    private void strike(PlannedFault step) throws Exception {
+    private void perform(PlannedFault fault) throws Exception {
       long from = System.nanoTime();
       Injection injection;
       try {
-        injection = inject(step);
+        injection = inject(fault);
       } catch (Exception e) {
         if (number != Plan.STORE) {
           throw e;
         }
         store.heal(); // partly injected, or the store was unreachable
-        note(step, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
+        note(fault, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
         return;
       }
       boolean tookEffect;
       String note;
       try (injection) {
-        boolean cutShort = over.await(step.lasting().toNanos(), TimeUnit.NANOSECONDS);
+        boolean cutShort = over.await(fault.lasting().toNanos(), TimeUnit.NANOSECONDS);
         tookEffect = injection.tookEffect();
         note = cutShort ? (injection.note() + " cut short").strip() : injection.note();
       }
-      note(step, injection.target(), from, tookEffect, note);
+      note(fault, injection.target(), from, tookEffect, note);
     }
 
-    private Injection inject(PlannedFault step) throws Exception {
+    private Injection inject(PlannedFault fault) throws Exception {
       return number == Plan.STORE
-          ? store.inject(step.kind(), step.choice())
-          : ClientFaults.inject(step.kind(), target.clients().get(number), step.choice());
+          ? store.inject(fault.kind(), fault.choice())
+          : ClientFaults.inject(fault.kind(), target.clients().get(number), fault.choice());
     }
 
     private void note(
-        PlannedFault step, String target, long from, boolean tookEffect, String note) {
-      boolean inside = model.keepsExclusion(step.kind().fault());
+        PlannedFault fault, String target, long from, boolean tookEffect, String note) {
+      boolean inside = model.keepsExclusion(fault.kind().fault());
       faults.add(
           new InjectedFault(
-              step.kind().label(), target, inside, from, System.nanoTime(), tookEffect, note));
+              fault.kind().label(), target, inside, from, System.nanoTime(), tookEffect, note));
     }
-  }
-
-  @Override
-  public String toString() {
-    return plan + " on " + target.info().name();
   }
 }

@@ -8,20 +8,20 @@ import java.util.Random;
 
 /**
  * When the nemesis does what: a function of its arguments alone, so that a seed repeats a storm's
- * schedule. What the store and the clients make of it is up to them.
+ * schedule. How the store and the clients react is not repeated.
  *
- * <p>There is a lane for the store and one for each process of clients. Blows of one lane follow
- * each other; those of different lanes coincide as it happens. Every so often all lanes pause at
- * once, so that it can be seen whether everybody works again.
+ * <p>There is a lane for the store and one for each process of clients. Faults of one lane follow
+ * each other; those of different lanes are independent. At regular intervals all lanes pause at
+ * once, to show whether every client works again.
  *
- * <p>Blows outside the failure model come in the last part only: what they do lasts, and until then
- * whatever goes wrong is a violation.
+ * <p>Faults outside the failure model come in the last part only, as their effects last. Until then
+ * every overlap is a violation.
  *
  * @param seed what the schedule was made from
  * @param beyondAt when faults outside the failure model begin; after the end if none do
- * @param steps what is done, in the order of time
+ * @param faults the faults, in order of time
  */
-public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
+public record Plan(long seed, Duration beyondAt, List<PlannedFault> faults) {
 
   /** The lane of the store; those of the clients have their numbers, from 0. */
   public static final int STORE = -1;
@@ -32,7 +32,7 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
 
   /** Makes it unchangeable. */
   public Plan {
-    steps = List.copyOf(steps);
+    faults = List.copyOf(faults);
   }
 
   /**
@@ -47,17 +47,17 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
     long whole = lasting.toMillis();
     boolean both = catalog.hasBeyond() && catalog.hasWithin();
     long beyondAt = both ? Math.round(whole * (1 - SHARE_BEYOND)) : catalog.hasBeyond() ? 0 : whole;
-    List<PlannedFault> steps = new ArrayList<>();
+    List<PlannedFault> faults = new ArrayList<>();
     for (int lane = STORE; lane < catalog.clients(); lane++) {
       // A generator for each lane, so that a lane is the same however many there are beside it.
       Random random = new Random(seed * 1_000_003 + lane);
-      steps.addAll(lane(random, lane, catalog.within(lane), 0, beyondAt));
+      faults.addAll(lane(random, lane, catalog.within(lane), 0, beyondAt));
       List<FaultKind> everything = new ArrayList<>(catalog.within(lane));
       everything.addAll(catalog.beyond(lane));
-      steps.addAll(lane(random, lane, everything, beyondAt, whole));
+      faults.addAll(lane(random, lane, everything, beyondAt, whole));
     }
-    steps.sort(Comparator.comparing(PlannedFault::at).thenComparing(PlannedFault::client));
-    return new Plan(seed, Duration.ofMillis(beyondAt), steps);
+    faults.sort(Comparator.comparing(PlannedFault::at).thenComparing(PlannedFault::client));
+    return new Plan(seed, Duration.ofMillis(beyondAt), faults);
   }
 
   /**
@@ -73,9 +73,9 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
 
   private static List<PlannedFault> lane(
       Random random, int lane, List<FaultKind> kinds, long from, long until) {
-    List<PlannedFault> steps = new ArrayList<>();
+    List<PlannedFault> faults = new ArrayList<>();
     if (kinds.isEmpty()) {
-      return steps;
+      return faults;
     }
     long at = from + 500 + random.nextInt(1_500);
     while (at < until) {
@@ -89,11 +89,11 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> steps) {
       if (at + lasting > until) {
         break;
       }
-      steps.add(
+      faults.add(
           new PlannedFault(Duration.ofMillis(at), kind, lane, choice, Duration.ofMillis(lasting)));
       at += lasting + 300 + random.nextInt(3_000);
     }
-    return steps;
+    return faults;
   }
 
   private static FaultKind draw(Random random, List<FaultKind> kinds) {

@@ -9,7 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Everything that the clients of a storm have recorded, sorted by what it is about. */
+/** All that the clients of a storm have recorded: events, leases and other entries. */
 final class RecordedHistory {
   private final List<Event> events = new ArrayList<>();
   private final List<Lease> leases = new ArrayList<>();

@@ -3,11 +3,11 @@ package dev.interlock.storm;
 import java.time.Duration;
 
 /**
- * How long a name had to wait for its next lease after a fault.
+ * How long after a fault a lock was acquired again.
  *
  * @param fault the fault
  * @param name the lock's name
- * @param client who got it
- * @param took from the fault's end until the grant
+ * @param client which client acquired it
+ * @param took from the end of the fault until the grant
  */
 public record Recovery(InjectedFault fault, String name, String client, Duration took) {}

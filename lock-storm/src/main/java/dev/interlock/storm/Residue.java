@@ -19,9 +19,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the locks of a storm have left on the store when nobody holds or waits for them any more:
- * seen through a client, and past it where the servers are ours. What fencing tokens are made from
- * may stay.
+ * What the locks of a storm have left on the store when no client holds or waits for them any more:
+ * as a client shows it, and as the servers show it where they are ours. What fencing tokens are
+ * made from may stay.
  */
 final class Residue {
   private static final Pattern ETCD_KEY = Pattern.compile("\"key\":\"([^\"]+)\"");

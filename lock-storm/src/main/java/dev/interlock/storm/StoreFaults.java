@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * the next one, so that never more than a minority of its servers is missing.
  */
 final class StoreFaults {
-  /** More than the accuracy with which a server's word for its time can be checked. */
+  /** More than the accuracy of a check of a server's clock. */
   private static final int SHORTEST_STEP_SECONDS = 3;
 
   private static final int STEPS = 3;
@@ -119,7 +119,7 @@ final class StoreFaults {
     return new Injection(target, note, this::heal);
   }
 
-  /** Brings the servers back from whatever was done to them. */
+  /** Heals the servers from all faults. */
   void heal() throws IOException, InterruptedException {
     if (deployment == null) {
       return;

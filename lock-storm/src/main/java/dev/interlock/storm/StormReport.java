@@ -6,18 +6,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * All that a report is made from.
+ * The content of a report.
  *
  * @param version of the program
  * @param started when
  * @param took all in all
- * @param duration for how long there were meant to be faults
- * @param seed what the plans were made from
- * @param command what repeats these storms
+ * @param duration for how long faults were to be injected
+ * @param seed from which the plans were made
+ * @param command the command that repeats these storms
  * @param stopped whether they were ended early
  * @param machine where they took place
  * @param results a storm each
- * @param gaps storms that could not take place
+ * @param gaps contenders whose storm could not take place
  */
 record StormReport(
     String version,

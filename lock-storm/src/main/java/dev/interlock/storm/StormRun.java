@@ -23,10 +23,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One storm over one backend: several processes use a few locks while a nemesis hurts them, their
- * networks and the servers, as far as these are ours.
+ * One storm over one backend: several processes use a few locks while a nemesis injects faults into
+ * them, their networks and, if these are ours, the servers.
  *
- * <p>What is decided in the end, and by which rules, says {@link Verdict}.
+ * <p>See {@link Verdict} for the rules that are checked.
  */
 public final class StormRun {
   private static final int NAMES = 5;
@@ -49,10 +49,10 @@ public final class StormRun {
   }
 
   /**
-   * Starts the servers, lets clients work and the nemesis run, heals everything, and decides.
+   * Starts the servers and clients, runs the nemesis, heals everything, and checks the histories.
    *
-   * @param settings what kind of storm, over what
-   * @return what it came to; a broken rule is a finding there and no exception
+   * @param settings the target and kind of the storm
+   * @return the result; a broken rule is a finding there, not an exception
    * @throws Exception if the storm could not take place
    */
   public static StormResult run(StormSettings settings) throws Exception {
@@ -69,7 +69,7 @@ public final class StormRun {
     }
   }
 
-  /** Servers of our own are there, but a driver that was just loaded may be late. */
+  /** Our own servers have started, but a driver that was just loaded may be slow. */
   private static Kit start(String uri, boolean ours) throws Exception {
     RunningTime time = new RunningTime();
     while (true) {

@@ -10,20 +10,20 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What kind of storm, over what.
+ * The target and kind of a storm.
  *
  * @param name what the backend is called in the report
  * @param uri where the store is; null if it has to be started first
- * @param start starts its servers; null if they are there, and must not be hurt
+ * @param start starts its servers; null if they are there, and no fault may hit them
  * @param harness opens clients; null to open them by the URI
- * @param duration for how long faults are made
+ * @param duration for how long faults are injected
  * @param seed makes the plan and the clients' choices
- * @param beyond whether faults outside the failure model are made too
+ * @param beyond whether faults outside the failure model are injected too
  * @param processes how many clients are processes of their own
  * @param threads how many threads each client has
- * @param folder where histories are kept while the storm lasts
- * @param stopped whether to end early, with a verdict on what there was
- * @param progress is reported about phases and faults, in words
+ * @param folder where the journals are while the storm lasts
+ * @param stopped whether to end early, with a verdict on what has happened
+ * @param progress receives a line for each phase
  */
 public record StormSettings(
     String name,

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The numbers of storms as tables, for every form of the report. */
+/** The tables of a report, in any format. */
 final class Summary {
   /** Recoveries in a report for people. */
   private static final int SHOWN = 8;
@@ -50,7 +50,7 @@ final class Summary {
     return new Table(head, rows, notes);
   }
 
-  /** What the token is worth. */
+  /** How many writes the token has saved. */
   static Table writes(StormReport findings) {
     List<String> head =
         List.of(
@@ -99,7 +99,7 @@ final class Summary {
     return new Table(List.of("fault", "failure model", "injected", "took effect"), rows, List.of());
   }
 
-  /** After which faults the next lease took longest. */
+  /** The faults after which the next lease took longest. */
   static Table recoveries(StormResult storm) {
     List<List<String>> rows = new ArrayList<>();
     for (Recovery one : storm.slowest().subList(0, Math.min(SHOWN, storm.slowest().size()))) {
@@ -116,7 +116,7 @@ final class Summary {
     return new Table(List.of("after", "recovery", "over at", "lock", "client"), rows, List.of());
   }
 
-  /** Threads and connections at the beginning and in the end. */
+  /** Threads and connections at the beginning and at the end. */
   static Table resources(StormResult storm) {
     List<List<String>> rows = new ArrayList<>();
     for (ResourceUse one : storm.resources()) {
@@ -135,7 +135,7 @@ final class Summary {
         ", ", storm.findings().stream().map(Finding::rule).distinct().sorted().toList());
   }
 
-  /** What was done, in a sentence. */
+  /** A sentence on duration, seed and machine. */
   static String sentence(StormReport findings) {
     return String.format(
         Locale.ROOT,

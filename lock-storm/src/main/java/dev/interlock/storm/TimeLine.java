@@ -94,7 +94,7 @@ final class TimeLine {
     svg.append(String.format(Locale.ROOT, format, values));
   }
 
-  /** The part in which faults beyond the failure model are made is shaded. */
+  /** Shades the part in which faults beyond the failure model are injected. */
   private void beyond(int height) {
     long from = storm.origin() + storm.plan().beyondAt().toNanos();
     long until = storm.origin() + storm.lasted().toNanos();

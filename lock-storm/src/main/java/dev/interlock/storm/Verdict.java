@@ -11,28 +11,27 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Decides what held in a storm.
  *
  * <ul>
- *   <li>EXCL-01: no two leases of a name were valid at once, but for what a fault outside the
- *       failure model may have done; see {@link #mayBeFrom}.
- *   <li>FENCE-01: tokens are unique and rise, whatever the faults, and every overlap can be
- *       reported by them.
+ *   <li>EXCL-01: no two leases of a name were valid at once, except for what a fault outside the
+ *       failure model explains; see {@link #mayBeFrom}.
+ *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap.
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
- *       so whoever is valid for longer than an effective TTL after a successor's grant was renewed
- *       after it.
+ *       so a lease that is valid for longer than an effective TTL after its successor's grant was
+ *       renewed after that grant.
  *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
- *       times in which the client's process stood still, and only losses.
+ *       times in which the client's process was stopped; nothing but losses was reported.
  *   <li>FENCE-04: no guarded write was lost.
- *   <li>What clients saw to be broken themselves, and the residue.
+ *   <li>The rules that clients saw broken themselves, and the residue.
  * </ul>
  */
 final class Verdict {
@@ -43,7 +42,7 @@ final class Verdict {
 
   private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
 
-  /** More of one kind tell nothing new. */
+  /** More findings of one rule add nothing. */
   private static final int MOST_OF_A_RULE = 5;
 
   private final RecordedHistory records;
@@ -85,7 +84,7 @@ final class Verdict {
       find("REL-03", "left on the store: " + String.join("; ", residue));
     }
     if (records.leases().isEmpty()) {
-      find("FAULT-01", "nobody ever got a lock");
+      find("FAULT-01", "no client ever got a lock");
     }
     return this;
   }
@@ -173,8 +172,8 @@ final class Verdict {
 
   /**
    * Whether a fault may be why the second lease was granted while the first was valid. The second
-   * was granted after the fault began and before everybody who was wronged by it must have noticed,
-   * and the first was had before the fault had been undone.
+   * was granted after the fault began and before every client that lost a lease by it must have
+   * noticed, and the first was acquired before the fault had ended.
    */
   private boolean mayBeFrom(InjectedFault fault, Lease first, Lease second) {
     long noticed = fault.until() + records.effectiveTtl() + bound.toNanos();
@@ -183,7 +182,7 @@ final class Verdict {
         && first.grant().requestedAt() <= fault.until() + bound.toNanos();
   }
 
-  /** As strictly as can be for what was granted before the first fault outside the model. */
+  /** Checks what was granted before the first fault outside the model as strictly as possible. */
   private void checkTokens() {
     long first = outside.stream().mapToLong(InjectedFault::from).min().orElse(Long.MAX_VALUE);
     Set<String> before = new HashSet<>();
@@ -295,7 +294,7 @@ final class Verdict {
         count(Lease::isLost));
   }
 
-  private long count(java.util.function.Predicate<Lease> condition) {
+  private long count(Predicate<Lease> condition) {
     return records.leases().stream().filter(condition).count();
   }
 
@@ -350,11 +349,5 @@ final class Verdict {
           new Recovery(
               fault, next.name(), next.client(), Duration.ofNanos(next.from() - fault.until())));
     }
-  }
-
-  @Override
-  public String toString() {
-    return String.format(
-        Locale.ROOT, "%d leases, %d findings", records.leases().size(), findings.size());
   }
 }

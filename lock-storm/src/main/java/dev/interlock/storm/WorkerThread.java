@@ -23,29 +23,29 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
- * Takes locks in all ways there are, and does with them what programs do, well-behaved or not: uses
- * them shortly or for long, renews them, lets another thread release them, forgets them, changes
- * its mind.
+ * Acquires locks in every way that the API offers, and uses them as programs do, careful or not:
+ * for a short or a long time, with and without renewal, released by another thread, abandoned, or
+ * cancelled before they are granted.
  */
 final class WorkerThread extends Thread {
   private static final AtomicInteger NUMBERS = new AtomicInteger();
   private static final Duration LOOK = Duration.ofMillis(20);
 
-  /** Later than this an answer is only if something is wrong. */
+  /** An answer that takes longer is a sign of a fault. */
   private static final Duration LATE = Duration.ofMillis(150);
 
   private static final int MOST_ABANDONED = 15;
 
-  /** While answers are late: whoever miscounts validity is found where such leases run out. */
+  /** While answers are late: leases that expire then show a client that miscounts validity. */
   private static final int ABANDONED_IF_SLOW = 700;
 
-  /** Of a thousand leases so many are of the lock that is held for long. */
+  /** Of a thousand leases, so many are of the lock that is held for long. */
   private static final int TO_THE_SLOW = 30;
 
-  /** How much time of each lease may be lost to those that run out, on average. */
+  /** How much time per lease may go to leases that expire, on average. */
   private static final Duration LOST_TO_ABANDONED = Duration.ofMillis(30);
 
-  /** What is done with a lease. */
+  /** How a lease is used. */
   private enum Use {
     /** Used for a moment, as by an ordinary program. */
     SHORT,
@@ -53,7 +53,7 @@ final class WorkerThread extends Thread {
     HELD,
     /** Held for TTLs. */
     LONG,
-    /** Neither used nor given back. */
+    /** Neither used nor released. */
     ABANDONED
   }
 
@@ -65,7 +65,7 @@ final class WorkerThread extends Thread {
   private final Random random;
   private final Consumer<LockOptions.Builder> passing;
 
-  /** So many of a thousand leases are left to run out. */
+  /** Of a thousand leases, so many are left to expire. */
   private int abandoned = MOST_ABANDONED;
 
   private Runnable onLease = () -> {};
@@ -117,8 +117,8 @@ final class WorkerThread extends Thread {
   }
 
   /**
-   * The first lock is held for long and always waited for, so whoever loses it has a successor at
-   * once. As much of the threads' time goes there as to all the others.
+   * The first lock is held for long and always waited for, so a holder that loses it has a
+   * successor at once. The threads spend as much time on it as on all others.
    */
   private int nextName() {
     int others = assignment.names().size() - 1;
@@ -161,7 +161,7 @@ final class WorkerThread extends Thread {
         try {
           use(had.get(), recorded, use, isFixed, store);
         } catch (InterruptedException | IOException | RuntimeException e) {
-          recorded.release(had.get()); // and not renewed for ever
+          recorded.release(had.get()); // so that it is not renewed for ever
           throw e;
         }
       } else {
@@ -188,7 +188,7 @@ final class WorkerThread extends Thread {
     };
   }
 
-  /** Waits for a while, and cancels. */
+  /** Waits for a while, then cancels. */
   private Optional<Lease> changeOfMind(CompletableFuture<Lease> attempt)
       throws InterruptedException {
     try {
@@ -226,7 +226,7 @@ final class WorkerThread extends Thread {
         abandon(lease, recorded);
       }
     }
-    // Without a look at the lease, as careless programs write: the token has to be enough.
+    // Without checking the lease, as careless programs do: the token has to suffice.
     if (guarded.isPresent()) {
       store.write(name, token, guarded.getAsLong() + 1);
     }
@@ -240,7 +240,7 @@ final class WorkerThread extends Thread {
     return Duration.ofMillis(1 + random.nextInt((int) limit.toMillis()));
   }
 
-  /** Waits until it has ended. Where that takes long it is done seldom. */
+  /** Waits until it has expired. The longer that takes, the less often it is done. */
   private void abandon(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
     long dear = lease.effectiveTtl().toMillis();
     abandoned = (int) Math.min(MOST_ABANDONED, 1 + LOST_TO_ABANDONED.toMillis() * 1_000 / dear);
@@ -250,7 +250,7 @@ final class WorkerThread extends Thread {
     recorded.assertReported(lease, assignment.bound());
   }
 
-  /** Holds on for as long as the lease does, at most for the given time. */
+  /** Uses the lease while it is held, at most for the given time. */
   private void hold(Lease lease, LeaseJournal.Recorded recorded, Duration time, boolean isFixed)
       throws InterruptedException {
     long until = System.nanoTime() + time.toNanos();
@@ -275,7 +275,7 @@ final class WorkerThread extends Thread {
       lease.renew();
       recorded.renewed(lease);
     } catch (LeaseLostException | LockUnavailableException e) {
-      // Seen by whoever looks at the lease next.
+      // The next check of the lease shows it.
     }
   }
 

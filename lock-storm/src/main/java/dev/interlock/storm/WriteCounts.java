@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
 /**
- * What writes under the locks came to, with and without the token.
+ * How many writes under the locks were accepted and lost, with and without the token.
  *
  * @param guarded writes that the store took because their token was the highest
  * @param refused writes that it refused because it had seen a higher token

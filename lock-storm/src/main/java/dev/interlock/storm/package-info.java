@@ -1,6 +1,6 @@
 /**
- * A storm: several processes take and lose locks while a nemesis hurts them, the network and the
- * servers, and a checker decides afterwards what held.
+ * A storm: several processes acquire and lose locks while a nemesis injects faults into them, the
+ * network and the servers; a checker then decides which rules held.
  *
  * <p>Start at {@link dev.interlock.storm.StormRun}.
  */

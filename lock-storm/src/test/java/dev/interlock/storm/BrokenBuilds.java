@@ -108,7 +108,7 @@ final class BrokenBuilds {
     }
   }
 
-  /** A renewal extends the lock of whoever has it. */
+  /** A renewal extends the lock, whichever client holds it. */
   static final class RenewsAnybodys extends Build {
     @Override
     LockBackend broken(String uri, LockBackend right) {

@@ -145,7 +145,7 @@ class FaultCatalogTest {
         try (Injection injection =
             ClientFaults.inject(FaultKind.MOVE_ADDRESSES, three.all().get(0), choice)) {
           moves.add(injection.note());
-          assertFalse(injection.tookEffect(), "nobody has connected");
+          assertFalse(injection.tookEffect(), "no client has connected");
         }
       }
       assertEquals(

@@ -62,7 +62,7 @@ class PlanTest {
   void everythingThatCanBeDoneIsDoneSomeTime() {
     Set<FaultKind> done = EnumSet.noneOf(FaultKind.class);
     for (long seed = 0; seed < 2; seed++) {
-      done.addAll(kinds(Plan.of(seed, WHOLE, EVERYTHING).steps()));
+      done.addAll(kinds(Plan.of(seed, WHOLE, EVERYTHING).faults()));
     }
     Set<FaultKind> available = EnumSet.copyOf(EVERYTHING.store());
     EVERYTHING.lanes().forEach(available::addAll);
@@ -74,10 +74,10 @@ class PlanTest {
     for (long seed = 0; seed < 50; seed++) {
       Plan plan = Plan.of(seed, WHOLE, EVERYTHING);
       assertTrue(plan.beyondAt().compareTo(WHOLE.dividedBy(2)) > 0);
-      for (PlannedFault step : plan.steps()) {
+      for (PlannedFault fault : plan.faults()) {
         assertTrue(
-            EVERYTHING.covers(step.kind()) || step.at().compareTo(plan.beyondAt()) >= 0,
-            () -> step + " is not covered, and comes before " + plan.beyondAt());
+            EVERYTHING.covers(fault.kind()) || fault.at().compareTo(plan.beyondAt()) >= 0,
+            () -> fault + " is not covered, and comes before " + plan.beyondAt());
       }
     }
   }
@@ -86,7 +86,7 @@ class PlanTest {
   void withinTheModelNothingElseIsDone() {
     for (long seed = 0; seed < 50; seed++) {
       Plan plan = Plan.of(seed, WHOLE, EVERYTHING.withinModel());
-      assertTrue(plan.steps().stream().allMatch(step -> EVERYTHING.covers(step.kind())));
+      assertTrue(plan.faults().stream().allMatch(fault -> EVERYTHING.covers(fault.kind())));
       assertEquals(WHOLE, plan.beyondAt());
     }
   }
@@ -94,13 +94,13 @@ class PlanTest {
   @Test
   void onlyBlowsOfDifferentLanesCoincide() {
     for (long seed = 0; seed < 50; seed++) {
-      List<PlannedFault> steps = Plan.of(seed, WHOLE, EVERYTHING).steps();
+      List<PlannedFault> faults = Plan.of(seed, WHOLE, EVERYTHING).faults();
       for (int lane = Plan.STORE; lane < EVERYTHING.clients(); lane++) {
         Duration free = Duration.ZERO;
-        for (PlannedFault step : steps) {
-          if (step.client() == lane) {
-            assertTrue(step.at().compareTo(free) > 0, step + " begins before " + free);
-            free = step.at().plus(step.lasting());
+        for (PlannedFault fault : faults) {
+          if (fault.client() == lane) {
+            assertTrue(fault.at().compareTo(free) > 0, fault + " begins before " + free);
+            free = fault.at().plus(fault.lasting());
           }
         }
         assertTrue(free.compareTo(WHOLE) <= 0, "the last fault ends at " + free);
@@ -110,33 +110,35 @@ class PlanTest {
 
   @Test
   void aClientSuffersOnlyWhatCanBeDoneToIt() {
-    for (PlannedFault step : Plan.of(7, WHOLE, EVERYTHING).steps()) {
+    for (PlannedFault fault : Plan.of(7, WHOLE, EVERYTHING).faults()) {
       List<FaultKind> lane =
-          step.client() == Plan.STORE ? EVERYTHING.store() : EVERYTHING.lanes().get(step.client());
-      assertTrue(lane.contains(step.kind()), step::toString);
+          fault.client() == Plan.STORE
+              ? EVERYTHING.store()
+              : EVERYTHING.lanes().get(fault.client());
+      assertTrue(lane.contains(fault.kind()), fault::toString);
     }
   }
 
   @Test
   void countersAreNotLostInAStormThatStepsClocks() {
     for (long seed = 0; seed < 50; seed++) {
-      Set<FaultKind> done = kinds(Plan.of(seed, WHOLE, EVERYTHING).steps());
+      Set<FaultKind> done = kinds(Plan.of(seed, WHOLE, EVERYTHING).faults());
       assertFalse(
           done.contains(FaultKind.STEP_CLOCK) && done.contains(FaultKind.EMPTY_SERVER), "" + seed);
     }
   }
 
   @Test
-  void everybodyIsLeftAloneEverySoOften() {
-    List<PlannedFault> steps = Plan.of(3, WHOLE, EVERYTHING).steps();
+  void noFaultIsInjectedInCalms() {
+    List<PlannedFault> faults = Plan.of(3, WHOLE, EVERYTHING).faults();
     for (long second = 25; second < WHOLE.toSeconds(); second += 30) {
       Duration calm = Duration.ofSeconds(second);
       assertTrue(
-          steps.stream()
+          faults.stream()
               .noneMatch(
-                  step ->
-                      step.at().compareTo(calm) < 0
-                          && step.at().plus(step.lasting()).compareTo(calm) > 0),
+                  fault ->
+                      fault.at().compareTo(calm) < 0
+                          && fault.at().plus(fault.lasting()).compareTo(calm) > 0),
           () -> "no calm at " + calm);
     }
   }
@@ -147,16 +149,16 @@ class PlanTest {
       assertTrue(kind.shortest().compareTo(kind.longest()) <= 0, kind::name);
       assertTrue(kind.weight() > 0, kind::name);
     }
-    for (PlannedFault step : Plan.of(5, WHOLE, EVERYTHING).steps()) {
-      assertTrue(step.lasting().compareTo(step.kind().shortest()) >= 0, step::toString);
-      assertTrue(step.lasting().compareTo(step.kind().longest()) <= 0, step::toString);
+    for (PlannedFault fault : Plan.of(5, WHOLE, EVERYTHING).faults()) {
+      assertTrue(fault.lasting().compareTo(fault.kind().shortest()) >= 0, fault::toString);
+      assertTrue(fault.lasting().compareTo(fault.kind().longest()) <= 0, fault::toString);
     }
   }
 
   @Test
   void nothingAvailableMeansNothingPlanned() {
     FaultCatalog nothing = new FaultCatalog(MODEL, List.of(), List.of(List.of()));
-    assertEquals(List.of(), Plan.of(1, WHOLE, nothing).steps());
+    assertEquals(List.of(), Plan.of(1, WHOLE, nothing).faults());
   }
 
   @Test
@@ -166,9 +168,9 @@ class PlanTest {
     assertEquals(FaultKind.values().length, labels.size());
   }
 
-  private static Set<FaultKind> kinds(List<PlannedFault> steps) {
+  private static Set<FaultKind> kinds(List<PlannedFault> faults) {
     Set<FaultKind> kinds = EnumSet.noneOf(FaultKind.class);
-    steps.forEach(step -> kinds.add(step.kind()));
+    faults.forEach(fault -> kinds.add(fault.kind()));
     return kinds;
   }
 }

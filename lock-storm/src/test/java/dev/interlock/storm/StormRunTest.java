@@ -18,7 +18,7 @@ class StormRunTest {
 
   @TempDir private Path folder;
 
-  /** Every client has had a lease when it begins. */
+  /** Every client has acquired a lease when it begins. */
   @Test
   void aStormThatIsToldToStopEndsWithAVerdictOnWhatThereWas() throws Exception {
     List<String> reported = new ArrayList<>();
