@@ -9,9 +9,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One TCP connection between a machine and a server. What is sent on it arrives in order, or not at
- * all once it has broken; what is sent on others may overtake it. When it is closed by the client,
- * what was on its way may still arrive.
+ * One TCP connection between a machine and a server. Messages on it arrive in order, or not at all
+ * once it has broken; messages on others may overtake them. Messages in flight when the client
+ * closes it may still arrive.
  */
 final class Connection {
 
@@ -54,7 +54,7 @@ final class Connection {
     onBreak = action;
   }
 
-  /** A request under way. */
+  /** A request in flight. */
   static final class Reply<R> {
     private final WakeUp wakeUp;
     private @Nullable R value;
@@ -69,7 +69,7 @@ final class Connection {
       return done;
     }
 
-    /** What came, once it has come. */
+    /** The reply, once it has arrived. */
     @Nullable R value() {
       if (failure != null) {
         throw failure;
@@ -137,7 +137,7 @@ final class Connection {
     reply.complete(value, problem);
   }
 
-  /** The server sends something; it happens at the client when that arrives. */
+  /** Has the server send a message; the action runs at the client when it arrives. */
   void push(Runnable atClient) {
     if (!isOpen()) {
       return;
@@ -157,7 +157,7 @@ final class Connection {
     atClient.run();
   }
 
-  /** Waits for a reply; a connection on which none came in time is closed. */
+  /** Waits for a reply; closes the connection if none arrives in time. */
   <R> @Nullable R await(Reply<R> reply, WakeUp wakeUp, Deadline deadline)
       throws InterruptedException {
     boolean answered = false;
@@ -176,12 +176,12 @@ final class Connection {
     }
   }
 
-  /** From now on nothing arrives, as if a box on the way had forgotten it. */
+  /** Drops everything from now on, as if a router had forgotten the connection. */
   void fallSilent() {
     silent = true;
   }
 
-  /** The client closes it. Requests in flight may still arrive. */
+  /** Closes it from the client's side. Requests in flight may still arrive. */
   void close() {
     if (isOpen()) {
       closed = true;
@@ -192,7 +192,7 @@ final class Connection {
     }
   }
 
-  /** It breaks and loses what is in flight. */
+  /** Breaks the connection; what is in flight is lost. */
   void cut() {
     if (!isOpen()) {
       return;

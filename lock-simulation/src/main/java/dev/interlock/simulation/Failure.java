@@ -1,10 +1,10 @@
 package dev.interlock.simulation;
 
 /**
- * What a world found to be broken.
+ * A rule that a world found broken.
  *
  * @param rule the rule of the contract, or what kind of failure it is
- * @param what for people
+ * @param what the description
  */
 public record Failure(String rule, String what) {
   @Override

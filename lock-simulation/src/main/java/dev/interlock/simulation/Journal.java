@@ -19,21 +19,21 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What happened in a world, as its programs saw it, and the decision whether that may be. */
+/** What happened in a world, as its programs saw it, and the check whether that is allowed. */
 final class Journal {
 
   private static final long MS = 1_000_000;
   static final long TOKENS_PER_TURN = 64;
-  private static final String UNFOUNDED = "SUSPENDED|SESSION_ENDED|TAKEN";
+  private static final String NOT_EXPIRED = "SUSPENDED|SESSION_ENDED|TAKEN";
   static final long NEVER = Long.MAX_VALUE;
 
-  /** How late a thread may come to send the request that it may send at the end of its time. */
+  /** How late a thread may send its last request. */
   private static final long ASKED_LATE = 50 * MS;
 
-  /** How late anything may be that does not depend on the store. */
+  /** How late anything that does not depend on the store may be. */
   static final long BOUND = 200 * MS;
 
-  /** A lease, and what was seen of it. */
+  /** A lease, and what its program saw of it. */
   final class Held {
     final String id;
     final String name;
@@ -43,7 +43,7 @@ final class Journal {
     final boolean isOfSet;
     long validUntil;
 
-    /** It may have been valid until then: a stop while it was looked at comes on top. */
+    /** It may have been valid until then, if the machine was stopped while the lease was read. */
     long validAtMost;
 
     final long grantedAt = scheduler.now();
@@ -60,7 +60,7 @@ final class Journal {
     long renewedAt;
     int lossesSignalled;
     int releasesReported;
-    long toldAt = NEVER;
+    long lossSignalledAt = NEVER;
     String reason = "";
 
     private Held(
@@ -85,7 +85,7 @@ final class Journal {
       return left > 0;
     }
 
-    /** It must not be seen to be valid for longer than the store keeps it, or after its loss. */
+    /** Fails if it is valid for longer than the store keeps it, or after its loss. */
     private void requireKept(long until) {
       if (until - mustEndBy > bound(machine)) {
         scheduler.fail("LEASE-04", this + ": went on after its lock was taken away or its time");
@@ -96,17 +96,17 @@ final class Journal {
             "LEASE-03",
             this + ": valid for " + (until - kept) / MS + " ms longer than the store keeps it");
       }
-      long since = toldByBackendAt();
+      long since = reportedByBackendAt();
       if (since != NEVER && lateness(machine, since, scheduler.now()) > bound(machine)) {
         scheduler.fail("LOSS-02", this + ": valid, though the backend has said that it is lost");
       }
     }
 
-    private long toldByBackendAt() {
-      return toldByBackend.getOrDefault(machine.name() + name + token / TOKENS_PER_TURN, NEVER);
+    private long reportedByBackendAt() {
+      return reportedByBackend.getOrDefault(machine.name() + name + token / TOKENS_PER_TURN, NEVER);
     }
 
-    /** It was observed to be valid until then. */
+    /** Records that it is valid until then. */
     void extend(long until) {
       validUntil = Math.max(validUntil, until);
       note(machine, id + " seen to be valid until " + (until - start) / MS + " ms");
@@ -146,7 +146,7 @@ final class Journal {
               note(machine, id + " " + event);
             } else if (event instanceof LockEvent.Lost lost) {
               lossesSignalled++;
-              toldAt = scheduler.now();
+              lossSignalledAt = scheduler.now();
               reason = String.valueOf(lost.loss().reason());
               events.add(new Event.Ended(id, scheduler.now()));
               note(machine, id + " lost: " + lost.loss().getMessage());
@@ -185,7 +185,7 @@ final class Journal {
   private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
   private final Map<String, Call> calls = new HashMap<>();
   private final Map<Thread, Call> releases = new HashMap<>();
-  private final Map<String, Long> toldByBackend = new HashMap<>();
+  private final Map<String, Long> reportedByBackend = new HashMap<>();
   private final ToLongFunction<Held> keptUntil;
   private final List<String> lines = new ArrayList<>();
   private final long start;
@@ -193,7 +193,7 @@ final class Journal {
   /**
    * Makes an empty journal.
    *
-   * @param keptUntil until when the store keeps a lease as things stand
+   * @param keptUntil until when the store keeps a lease without renewal
    */
   Journal(Scheduler scheduler, ToLongFunction<Held> keptUntil, boolean traced) {
     this.scheduler = scheduler;
@@ -222,7 +222,7 @@ final class Journal {
     }
   }
 
-  /** To be called when an acquisition has returned. */
+  /** Records a lease; call it as soon as the acquisition has returned. */
   Held granted(Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
     long before = scheduler.now();
     long left = lease == null ? 0 : lease.remainingValidity().toNanos();
@@ -252,7 +252,7 @@ final class Journal {
     return held;
   }
 
-  /** The program is about to end all leases of a client. */
+  /** Records that the program is about to close a client, which ends its leases. */
   void closing(Machine machine) {
     note(machine, "closing");
     for (Held held : leases) {
@@ -271,7 +271,7 @@ final class Journal {
         .toList();
   }
 
-  /** What is held, and certain to be, is seen by everybody. */
+  /** Fails if a lock that is certainly held is reported as free. */
   void inspected(LockState state, long from) {
     for (Held held : heldSince(state.name(), from)) {
       if (held.validUntil > scheduler.now() && !held.isView && !held.isOfSet && !state.isHeld()) {
@@ -280,19 +280,21 @@ final class Journal {
     }
   }
 
-  /** Whoever held it may have been promised so much just before, but goes on no longer. */
+  /** The holder may rely on its lease for as long as it was promised just before, no longer. */
   void forced(String name, long from, long most) {
     for (Held held : heldSince(name, from)) {
       held.mustEndBy = Math.min(held.mustEndBy, scheduler.now() + most);
     }
   }
 
-  /** A waiter got nothing, where all holders are known. */
+  /** Fails if a waiter got nothing although no client held the lock. */
   void requireHolder(Machine machine, String name, long from) {
     long free = from;
     for (Held held : leases) {
       if (held.name.equals(name)) {
-        free = Math.max(free, held.isOpen() ? NEVER : Math.min(held.releaseCalledAt, held.toldAt));
+        free =
+            Math.max(
+                free, held.isOpen() ? NEVER : Math.min(held.releaseCalledAt, held.lossSignalledAt));
       }
     }
     if (free != NEVER && scheduler.now() - free > 500 * MS) {
@@ -301,7 +303,7 @@ final class Journal {
           machine.name()
               + " got no \""
               + name
-              + "\", which nobody held for "
+              + "\", which no client held for "
               + (scheduler.now() - free) / MS
               + " ms");
     }
@@ -309,7 +311,7 @@ final class Journal {
 
   // --- what the store is asked -------------------------------------------------------------------
 
-  /** An operation that acquires, as the store knows it: by its holder's label. */
+  /** An acquisition, which the store knows by its holder's label. */
   private static final class Call {
     final long since;
     final long latest;
@@ -317,7 +319,8 @@ final class Journal {
     long endedAt = NEVER;
 
     /**
-     * The thread that asked last, and when to give up what it was granted; 0 if it has not begun.
+     * The thread that asked last, and the deadline for giving up what it was granted; 0 before
+     * that.
      */
     @Nullable Thread asker;
 
@@ -332,23 +335,23 @@ final class Journal {
       this.least = least;
     }
 
-    /** Whether this is the thread that performs it. */
+    /** Whether the current thread performs it. */
     boolean isUnderWayHere() {
       return asker == Thread.currentThread() && endedAt == NEVER;
     }
   }
 
   /**
-   * An operation begins.
+   * Records that an operation begins.
    *
    * @param latest when its last request must have ended, by the machine's clock; or never
-   * @param least what each of its requests is given, if there is as much until then
+   * @param least the least time for each of its requests, if that much is left
    */
   void begins(String label, long latest, long least) {
     calls.put(label, new Call(scheduler.now(), latest, least));
   }
 
-  /** It has returned, or its future was completed. */
+  /** Records that it has returned, or that its future was completed. */
   void ends(String label) {
     Call call = calls.get(label);
     if (call != null && call.endedAt == NEVER) {
@@ -356,7 +359,7 @@ final class Journal {
     }
   }
 
-  /** A client asks the store for a lock. */
+  /** Checks the time of a request for a lock. */
   void asks(Machine machine, Claim claim, Deadline deadline) {
     Call call = calls.get(claim.holder());
     if (call == null) {
@@ -391,7 +394,7 @@ final class Journal {
     }
   }
 
-  /** A client asks the store to go on with what it has. */
+  /** Counts renewals before the grant of a set. */
   void renews(Claim claim) {
     Call call = calls.get(claim.holder());
     if (call != null && call.isUnderWayHere()) {
@@ -399,7 +402,7 @@ final class Journal {
     }
   }
 
-  /** A client gives something up: all of a set within the time of one request. */
+  /** Checks the time of a release: all of a set share the time of one request. */
   void releases(Claim claim, Deadline deadline) {
     Call call = calls.get(claim.holder());
     boolean givesUp = call != null && call.isUnderWayHere();
@@ -419,7 +422,7 @@ final class Journal {
     }
   }
 
-  /** This thread begins to release a lease, of one name or of several. */
+  /** Records that the current thread begins to release a lease. */
   void beginsRelease() {
     releases.put(Thread.currentThread(), new Call(scheduler.now(), NEVER, 0));
   }
@@ -428,13 +431,13 @@ final class Journal {
     releases.remove(Thread.currentThread());
   }
 
-  /** How often the present operation has renewed the members of a set, before its grant. */
+  /** How often the operation has renewed the members of a set before its grant. */
   int renewals(String label) {
     Call call = calls.get(label);
     return call == null ? 0 : call.renewals;
   }
 
-  /** What a client was granted has ended before it arrived: it must ask less and less often. */
+  /** Checks that a client whose grants arrive too late asks less and less often. */
   void grantedLate(Claim claim) {
     Call call = calls.get(claim.holder());
     if (call == null) {
@@ -449,20 +452,20 @@ final class Journal {
     }
   }
 
-  /** A backend tells a client of a loss. */
-  void tellsLoss(Machine machine, Claim claim, long number) {
-    toldByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
-    note(machine, claim + " is told to be lost");
+  /** Records that a backend reports a loss to a client. */
+  void reportsLoss(Machine machine, Claim claim, long number) {
+    reportedByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
+    note(machine, claim + " is reported as lost");
   }
 
   // --- who waits -------------------------------------------------------------------------------
 
-  /** What one machine's programs want of one name. */
+  /** The waiters and holders of one name on one machine. */
   private static final class Queueing {
     int waiters;
     int holders;
 
-    /** Since when there has been a waiter here without a break, and no holder. */
+    /** Since when there has always been a waiter here, and no holder. */
     long since;
   }
 
@@ -493,7 +496,7 @@ final class Journal {
     here.since = scheduler.now();
   }
 
-  /** Clients are served in the order in which their first waiters arrived. */
+  /** Fails if a client was served before another whose first waiter arrived earlier. */
   void checkFairness(Held held, long margin) {
     long since = queueing(held.machine, held.name).since;
     queueings
@@ -518,19 +521,19 @@ final class Journal {
             });
   }
 
-  /** Whether a machine stood still when it should have got in line. */
+  /** Whether a machine was stopped when it should have joined the queue. */
   private boolean stopsSoonAfter(Machine machine, long time) {
     return machine.stopped(time, Math.min(scheduler.now(), time + 1_000 * MS)) > 0;
   }
 
-  /** How long something takes, without the time in which the machine could not do it. */
+  /** How long something took, not counting the time in which the machine could not run it. */
   static long lateness(Machine machine, long from, long until) {
     return until - from - machine.stopped(from, until) - machine.shortOfThreads(from, until);
   }
 
   /**
    * How late the signal of a loss may be: a sleep is noticed within a second, and after a stop
-   * several threads go on, one after the other.
+   * several threads resume one after the other.
    */
   static long bound(Machine machine) {
     return BOUND + (machine.hasSlept() ? 1_000 * MS : machine.stops().isEmpty() ? 0 : BOUND);
@@ -540,7 +543,7 @@ final class Journal {
   void took(Machine machine, String rule, String what, long from, long bound) {
     long until = scheduler.now();
     long took = until - from - machine.stopped(from, until);
-    // After a stop several threads go on, one after the other.
+    // After a stop several threads resume one after the other.
     if (took > machine.trueNanos(bound) + bound(machine)) {
       scheduler.fail(
           rule, what + " took " + took / MS + " ms, not at most " + (bound + BOUND) / MS);
@@ -562,24 +565,28 @@ final class Journal {
     }
     for (Held held : leases) {
       if (!held.isView) {
-        checkTelling(held, calm);
+        checkEnd(held, calm);
       }
     }
   }
 
-  /** A lease that nobody could renew in time was at risk before, for about a third of its TTL. */
+  /**
+   * Fails if a lease that expired was not reported as at risk in time: for about a third of its
+   * TTL.
+   */
   private void checkWarning(Held held) {
-    // A confirmation may come so late that it is at risk from then on.
+    // A confirmation may arrive so late that the lease is at risk from then on.
     long due = Math.max(held.validAtMost - held.leftAtFirst / 3, held.renewedAt);
-    long at = held.atRiskSince == null ? held.toldAt : held.atRiskSince;
+    long at = held.atRiskSince == null ? held.lossSignalledAt : held.atRiskSince;
     long from = held.validUntil - held.leftAtFirst;
-    boolean disturbed = lateness(held.machine, from, held.toldAt) != held.toldAt - from;
+    boolean disturbed =
+        lateness(held.machine, from, held.lossSignalledAt) != held.lossSignalledAt - from;
     if (!disturbed && at - due > BOUND) {
       scheduler.fail("LOSS-02", held + ": lost without a warning in time");
     }
   }
 
-  private void checkTelling(Held held, boolean calm) {
+  private void checkEnd(Held held, boolean calm) {
     if (held.lossesSignalled > 1) {
       scheduler.fail(
           "LOSS-01", held + ": its loss was signalled " + held.lossesSignalled + " times");
@@ -606,10 +613,10 @@ final class Journal {
     }
     if (held.lossesSignalled > 0) {
       // A set does not report its renewals, so its last validity may not have been observed.
-      long due = Math.min(held.isOfSet ? NEVER : held.validAtMost, held.toldByBackendAt());
+      long due = Math.min(held.isOfSet ? NEVER : held.validAtMost, held.reportedByBackendAt());
       if (held.releaseCalledAt > due
-          && lateness(held.machine, due, held.toldAt) > bound(held.machine)) {
-        long late = lateness(held.machine, due, held.toldAt);
+          && lateness(held.machine, due, held.lossSignalledAt) > bound(held.machine)) {
+        long late = lateness(held.machine, due, held.lossSignalledAt);
         scheduler.fail(
             "LOSS-02",
             held + ": its loss (" + held.reason + ") was signalled " + late / MS + " ms late");
@@ -617,7 +624,7 @@ final class Journal {
       if (held.reason.equals("EXPIRED") && held.renews && !held.isOfSet) {
         checkWarning(held);
       }
-      if (calm && held.reason.matches(held.renews ? UNFOUNDED + "|EXPIRED" : UNFOUNDED)) {
+      if (calm && held.reason.matches(held.renews ? NOT_EXPIRED + "|EXPIRED" : NOT_EXPIRED)) {
         scheduler.fail(
             held.reason.equals("EXPIRED") ? "LEASE-07" : "LOSS-03",
             held + ": lost in a calm world: " + held.reason);

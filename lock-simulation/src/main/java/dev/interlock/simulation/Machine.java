@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * The machine of one client process: its clocks, its threads and its faults. It may be stopped (its
  * clocks go on), asleep (its monotonic clock stands still), short of threads, or dead.
  *
- * <p>A stop may come whenever the time is asked for, also while monitors are held: then the thread
- * that was stopped there is the first of its machine to go on.
+ * <p>A stop may happen whenever the time is read, also while monitors are held: then the thread
+ * that was stopped there is the first of its machine to resume.
  */
 final class Machine implements Platform {
 
@@ -36,7 +36,7 @@ final class Machine implements Platform {
   private final double rate;
   private final long monotonicStart;
   private final boolean virtualThreads;
-  private final int mostOfAPool;
+  private final int poolSize;
   private final List<Stop> stops = new ArrayList<>();
   private final List<Stop> shortages = new ArrayList<>();
   private final List<Reference<Object>> weak = new ArrayList<>();
@@ -54,7 +54,7 @@ final class Machine implements Platform {
   private long longestStop;
   private int pooled;
 
-  /** A time in which nothing ran here, or no thread could be started. */
+  /** A time in which the machine did not run, or could not start threads. */
   record Stop(long from, long until) {}
 
   Machine(
@@ -64,14 +64,14 @@ final class Machine implements Platform {
       double rate,
       long monotonicStart,
       boolean virtualThreads,
-      int mostOfAPool) {
+      int poolSize) {
     this.scheduler = scheduler;
     this.name = name;
     this.random = random;
     this.rate = rate;
     this.monotonicStart = monotonicStart;
     this.virtualThreads = virtualThreads;
-    this.mostOfAPool = mostOfAPool;
+    this.poolSize = poolSize;
   }
 
   Scheduler scheduler() {
@@ -89,7 +89,7 @@ final class Machine implements Platform {
     return now - asleepSoFar;
   }
 
-  /** The monotonic clock, without a chance to be stopped. */
+  /** The monotonic clock, read without the risk of a stop. */
   long monotonic() {
     return monotonicStart + (long) (awake() * rate);
   }
@@ -100,7 +100,7 @@ final class Machine implements Platform {
     return left <= 0 ? scheduler.now() : scheduler.now() + (long) Math.ceil(left / rate);
   }
 
-  /** How long something takes here that takes so long by the monotonic clock. */
+  /** The true duration of a duration by the monotonic clock. */
   long trueNanos(long nanos) {
     return (long) (nanos / rate);
   }
@@ -204,7 +204,7 @@ final class Machine implements Platform {
     leaves(thread);
   }
 
-  /** From now on every look at the clock may be followed by a stop. */
+  /** From now on every reading of the clock may be followed by a stop. */
   void stopAtRandom(double chance, long longest) {
     stopChance = chance;
     longestStop = longest;
@@ -255,7 +255,7 @@ final class Machine implements Platform {
     noMoreThreads = refuse;
   }
 
-  /** Whether it was ever short of threads. */
+  /** Whether it ever failed to start a thread. */
   boolean ranOutOfThreads() {
     return noMoreThreads || !shortages.isEmpty();
   }
@@ -266,7 +266,7 @@ final class Machine implements Platform {
         + (noMoreThreads ? Math.max(0, until - Math.max(from, noMoreThreadsSince)) : 0);
   }
 
-  /** For how much of the given time nothing ran. */
+  /** For how much of the given time it did not run. */
   long stopped(long from, long until) {
     long before = within(stops, from, until);
     return asleep
@@ -282,7 +282,7 @@ final class Machine implements Platform {
     return sum;
   }
 
-  /** For a while all that the store grants arrives when it has ended. */
+  /** For a while every grant arrives after it has ended. */
   void beLate(long nanos) {
     late = true;
     scheduler.after(nanos, () -> late = false);
@@ -292,7 +292,7 @@ final class Machine implements Platform {
     return late;
   }
 
-  /** All its threads end where they are; nothing that it does from now on has any effect. */
+  /** Ends all its threads where they are; nothing that they do has any effect. */
   void die() {
     dead = true;
   }
@@ -328,7 +328,7 @@ final class Machine implements Platform {
     boolean unlimited = most == Integer.MAX_VALUE || (virtual && virtualThreads);
     return new Pool(
         poolName,
-        unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(virtual ? 1 : 2, mostOfAPool)));
+        unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(virtual ? 1 : 2, poolSize)));
   }
 
   @Override
@@ -341,7 +341,7 @@ final class Machine implements Platform {
   /**
    * As if the program no longer referred to the object, and the garbage had been collected.
    *
-   * @return false if nobody would notice
+   * @return false if the client would not notice
    */
   boolean forget(Lease lease) {
     boolean noticed = false;
@@ -354,7 +354,7 @@ final class Machine implements Platform {
     return noticed;
   }
 
-  /** Whether it is the other lease, perhaps in a wrapper. */
+  /** Whether it is the same lease, perhaps in a wrapper. */
   private static boolean isBehind(Lease lease, Lease seen) {
     return lease == seen
         || (!(lease instanceof MultiLease)
@@ -434,7 +434,7 @@ final class Machine implements Platform {
               long until = monotonic() + KEEP_ALIVE;
               while (next == null && !shut && until - monotonic() > 0) {
                 scheduler.park(self(), until);
-                // As every pool does: an interrupt was for the task before.
+                // As in every pool, an interrupt was meant for the task before.
                 var unused = Thread.interrupted();
               }
               idle.remove(this);

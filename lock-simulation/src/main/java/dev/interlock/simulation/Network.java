@@ -9,7 +9,7 @@ import java.util.Map;
 final class Network {
 
   /** A fault of the path from a machine to a server. */
-  private static final class Way {
+  private static final class Path {
     private int holdsRequests;
     private int holdsReplies;
     private int cut;
@@ -18,7 +18,7 @@ final class Network {
 
   private final Scheduler scheduler;
   private final long usualDelay;
-  private final Map<String, Way> ways = new HashMap<>();
+  private final Map<String, Path> paths = new HashMap<>();
   private long extraDelay;
   private boolean steady;
 
@@ -27,8 +27,8 @@ final class Network {
     this.usualDelay = usualDelay;
   }
 
-  private Way way(Machine machine, Server server) {
-    return ways.computeIfAbsent(machine.name() + ">" + server.name, key -> new Way());
+  private Path path(Machine machine, Server server) {
+    return paths.computeIfAbsent(machine.name() + ">" + server.name, key -> new Path());
   }
 
   long delay() {
@@ -40,18 +40,18 @@ final class Network {
   }
 
   boolean holdsRequests(Machine machine, Server server) {
-    return way(machine, server).holdsRequests > 0;
+    return path(machine, server).holdsRequests > 0;
   }
 
   boolean holdsReplies(Machine machine, Server server) {
-    return way(machine, server).holdsReplies > 0;
+    return path(machine, server).holdsReplies > 0;
   }
 
   void whenHealed(Machine machine, Server server, Runnable action) {
-    way(machine, server).whenHealed.add(action);
+    path(machine, server).whenHealed.add(action);
   }
 
-  /** Each message takes so much longer, or up to so much. */
+  /** Delays each message by the extra time, or by up to as much. */
   void slow(long extra, boolean always, long nanos) {
     extraDelay = extra;
     steady = always;
@@ -65,16 +65,16 @@ final class Network {
 
   /** Holds everything in the given directions until the fault ends, and then delivers all of it. */
   void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
-    Way way = way(machine, server);
-    way.holdsRequests += requests ? 1 : 0;
-    way.holdsReplies += replies ? 1 : 0;
+    Path path = path(machine, server);
+    path.holdsRequests += requests ? 1 : 0;
+    path.holdsReplies += replies ? 1 : 0;
     scheduler.after(
         nanos,
         () -> {
-          way.holdsRequests -= requests ? 1 : 0;
-          way.holdsReplies -= replies ? 1 : 0;
-          List<Runnable> held = List.copyOf(way.whenHealed);
-          way.whenHealed.clear();
+          path.holdsRequests -= requests ? 1 : 0;
+          path.holdsReplies -= replies ? 1 : 0;
+          List<Runnable> held = List.copyOf(path.whenHealed);
+          path.whenHealed.clear();
           held.forEach(Runnable::run);
         });
   }
@@ -86,12 +86,12 @@ final class Network {
         connection.cut();
       }
     }
-    Way way = way(machine, server);
-    way.cut++;
-    scheduler.after(nanos, () -> way.cut--);
+    Path path = path(machine, server);
+    path.cut++;
+    scheduler.after(nanos, () -> path.cut--);
   }
 
-  /** Nothing passes on the connections that there are, and nobody is told. */
+  /** Drops everything on the open connections without a sign. */
   void fallSilent(Machine machine, Server server) {
     for (Connection connection : server.connections()) {
       if (connection.machine() == machine) {
@@ -100,8 +100,8 @@ final class Network {
     }
   }
 
-  /** A machine that is dead has no connections. */
-  void hangUp(Machine machine, List<? extends Server> servers) {
+  /** Cuts all connections of a machine that has died. */
+  void disconnect(Machine machine, List<? extends Server> servers) {
     for (Server server : servers) {
       for (Connection connection : server.connections()) {
         if (connection.machine() == machine) {
@@ -112,11 +112,11 @@ final class Network {
   }
 
   boolean refuses(Machine machine, Server server) {
-    return way(machine, server).cut > 0 || !server.isUp();
+    return path(machine, server).cut > 0 || !server.isUp();
   }
 
   /**
-   * Connects at once: what the hand-shake would take is part of the first request's way.
+   * Connects at once: the time of a handshake is part of the first request.
    *
    * @throws dev.interlock.LockUnavailableException if the server refuses
    */

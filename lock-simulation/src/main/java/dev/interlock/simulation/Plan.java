@@ -8,22 +8,22 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens in a world: operations and faults. Made from a seed; a part of it can be left out,
- * to find what a failure needs.
+ * The operations and faults of a world. Made from a seed; parts can be left out to find what a
+ * failure needs.
  */
 record Plan(
     long seed,
     Store store,
     Setting setting,
     List<List<List<Op>>> programs, // by client, then thread
-    List<Blow> blows) {
+    List<PlannedFault> faults) {
 
-  /** What the locks are kept on. */
+  /** The store of the locks. */
   enum Store {
     QUEUE,
     TTL,
     MAJORITY,
-    /** What lock-api has inside one JVM; for the mutants of the kit. */
+    /** The memory backend of lock-api; for the mutants of the kit. */
     MEMORY
   }
 
@@ -31,11 +31,12 @@ record Plan(
    * Durations in nanoseconds.
    *
    * @param outside whether there are faults outside of the failure model
-   * @param queueing whether single waiters stand in line, whose order is checked
-   * @param deaf whether all that ever happens is that connections fall silent
-   * @param countsFromReply whether the backend is careless about the time that a request takes
-   * @param maxHold of what is locked without options; 0 if there is none
-   * @param farewell how many locks each client has when it is closed at last
+   * @param queueing whether each client has single waiters, whose order is checked
+   * @param silent whether the only faults are connections that fall silent
+   * @param countsFromReply whether the backend counts validity from the reply, so that the client
+   *     has to correct it
+   * @param maxHold the maximum hold time of locks without options; 0 if there is none
+   * @param locksAtClose how many locks each client holds when it is closed at the end
    */
   record Setting(
       int names,
@@ -47,10 +48,10 @@ record Plan(
       int pool,
       boolean outside,
       boolean queueing,
-      boolean deaf,
+      boolean silent,
       boolean countsFromReply,
       long maxHold,
-      int farewell,
+      int locksAtClose,
       long length) {}
 
   /** An operation: a way to acquire a lock, or something else. */
@@ -75,7 +76,7 @@ record Plan(
     CROWD
   }
 
-  /** What the program does with a pending future. */
+  /** How the program ends a pending future. */
   enum Treatment {
     AWAIT,
     CANCEL,
@@ -84,7 +85,7 @@ record Plan(
     FAIL
   }
 
-  /** How a lease is given back. */
+  /** How a lease is released. */
   enum Ending {
     RELEASE,
     ELSEWHERE,
@@ -92,13 +93,13 @@ record Plan(
     FORGET
   }
 
-  /** How it is to be kept. */
+  /** How a lease is kept. */
   enum Keeping {
     RENEWED,
     FIXED,
     MAX_HOLD,
     IMPATIENT,
-    /** As the client says. */
+    /** By the options of the client. */
     DEFAULT
   }
 
@@ -112,10 +113,9 @@ record Plan(
       long patience,
       long hold,
       boolean renews,
-      boolean
-          looks, // whether it asks the lease whether it is held, or waits to be told of its loss
+      boolean looks, // whether it checks the lease, or waits for the signal of its loss
       int listener, // 1 throws, 2 blocks
-      boolean again, // whether it tries to get what it has once more
+      boolean again, // whether it tries to acquire again what it holds
       long pause) {
     @Override
     public String toString() {
@@ -127,7 +127,7 @@ record Plan(
   }
 
   /** Kinds of faults. */
-  enum Harm {
+  enum FaultKind {
     STOP,
     STOPS,
     SLEEP,
@@ -137,7 +137,7 @@ record Plan(
     CLOSE,
     INTERRUPT,
     CUT,
-    DEAF,
+    FALL_SILENT,
     HOLD_REQUESTS,
     HOLD_REPLIES,
     SILENCE,
@@ -151,7 +151,7 @@ record Plan(
   }
 
   /** One fault and its target. */
-  record Blow(Harm harm, long at, int client, int thread, int server, long lasting) {}
+  record PlannedFault(FaultKind kind, long at, int client, int thread, int server, long lasting) {}
 
   int clients() {
     return programs.size();
@@ -169,7 +169,7 @@ record Plan(
     return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
   }
 
-  /** Whether locks are taken from their holders. */
+  /** Whether locks are revoked or released by force. */
   boolean takesAway() {
     return programs.stream()
         .flatMap(List::stream)
@@ -180,11 +180,16 @@ record Plan(
   private static final long MS = 1_000_000;
 
   /**
-   * All clients of it read one clock, and call each other. So nobody sleeps, and nobody stops while
-   * monitors are held.
+   * All clients of the memory backend read one clock, and call each other. So no machine sleeps,
+   * and none is stopped while monitors are held.
    */
-  private static final Set<Harm> ON_MEMORY =
-      EnumSet.of(Harm.STOP, Harm.DIE, Harm.NO_THREADS, Harm.CLOSE, Harm.INTERRUPT);
+  private static final Set<FaultKind> ON_MEMORY =
+      EnumSet.of(
+          FaultKind.STOP,
+          FaultKind.DIE,
+          FaultKind.NO_THREADS,
+          FaultKind.CLOSE,
+          FaultKind.INTERRUPT);
 
   /** The plan of a seed, on one of the model stores. */
   static Plan of(long seed) {
@@ -197,12 +202,12 @@ record Plan(
     boolean calm = random.nextInt(6) == 0;
     // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
     boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
-    // The model of a majority has tokens only while nobody takes a lock from a holder.
-    // What one request costs that is never answered.
-    boolean deaf = calm && store == Store.TTL && random.nextInt(3) != 0;
+    // The model of a majority has tokens only while no lock is taken from its holder.
+    // Shows the cost of a single request that is never answered.
+    boolean silent = calm && store == Store.TTL && random.nextInt(3) != 0;
     boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
     // With some TTLs a request that is not answered costs the lease.
-    boolean tight = random.nextInt(deaf ? 2 : 5) == 0;
+    boolean tight = random.nextInt(silent ? 2 : 5) == 0;
     long ttl = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
         new Setting(
@@ -215,7 +220,7 @@ record Plan(
             1 + random.nextInt(5),
             outside,
             queueing,
-            deaf,
+            silent,
             random.nextInt(4) == 0,
             random.nextInt(3) == 0 ? ttl / 2 : 0,
             random.nextInt(4) == 0 ? 60 : 0,
@@ -237,23 +242,23 @@ record Plan(
       }
       programs.add(threads);
     }
-    List<Blow> blows = new ArrayList<>();
+    List<PlannedFault> faults = new ArrayList<>();
     if (!calm) {
       int count = 4 + random.nextInt(20);
       for (int i = 0; i < count; i++) {
-        blows.add(blow(random, setting, store, programs));
+        faults.add(fault(random, setting, store, programs));
       }
-    } else if (deaf) {
+    } else if (silent) {
       long pause = 2 * ttl + setting.requestTimeout;
       for (long at = upTo(random, pause); at < setting.length; at += pause + upTo(random, pause)) {
-        blows.add(new Blow(Harm.DEAF, at, random.nextInt(clients), 0, 0, 1));
+        faults.add(new PlannedFault(FaultKind.FALL_SILENT, at, random.nextInt(clients), 0, 0, 1));
       }
     } else if (queueing && store == Store.QUEUE && random.nextBoolean()) {
       for (int client = 0; client < clients; client++) {
-        blows.add(naps(random, setting, client));
+        faults.add(naps(random, setting, client));
       }
     }
-    return new Plan(seed, store, setting, programs, blows);
+    return new Plan(seed, store, setting, programs, faults);
   }
 
   private static long upTo(SplittableRandom random, long most) {
@@ -282,7 +287,7 @@ record Plan(
     if (rare == 0) {
       kind = Kind.INSPECT;
     } else if (rare == 1 && setting.names == 1) {
-      // A set that loses one name gives the others up before its holder can know.
+      // A set that loses one name releases the others before its holder can notice.
       kind = Kind.REVOKE;
     } else if (rare <= 4 && setting.outside) {
       kind = Kind.FORCE;
@@ -302,7 +307,7 @@ record Plan(
     Ending ending =
         end == 0
             ? Ending.FORGET
-            : end < 3 && !setting.deaf
+            : end < 3 && !setting.silent
                 ? Ending.ELSEWHERE
                 : end == 3 ? Ending.TWICE : Ending.RELEASE;
     long hold =
@@ -326,31 +331,32 @@ record Plan(
         ending,
         patience,
         hold,
-        random.nextInt(2) == 0 && !setting.deaf,
+        random.nextInt(2) == 0 && !setting.silent,
         random.nextInt(3) != 0,
         random.nextInt(12) == 0 ? 1 + random.nextInt(2) : 0,
         random.nextInt(12) == 0 && !setting.queueing,
         upTo(random, random.nextInt(4) == 0 ? 3_000 * MS : 100 * MS));
   }
 
-  /** Sleeps, each too short for the session to end, that are longer than it together. */
-  private static Blow naps(SplittableRandom random, Setting setting, int client) {
-    return new Blow(
-        Harm.NAPS, upTo(random, setting.length), client, 0, 0, 5 * setting.sessionTimeout);
+  /** Several sleeps, each shorter than the session time-out, but longer than it together. */
+  private static PlannedFault naps(SplittableRandom random, Setting setting, int client) {
+    return new PlannedFault(
+        FaultKind.NAPS, upTo(random, setting.length), client, 0, 0, 5 * setting.sessionTimeout);
   }
 
-  private static Blow blow(
+  private static PlannedFault fault(
       SplittableRandom random, Setting setting, Store store, List<List<List<Op>>> programs) {
-    Harm[] harms = Harm.values();
-    Harm harm = harms[random.nextInt(harms.length)];
-    while ((store == Store.MEMORY && !ON_MEMORY.contains(harm))
-        || (harm == Harm.SERVER_EMPTY && !setting.outside)
-        || ((harm == Harm.LEADER || harm == Harm.LATE || harm == Harm.NAPS) && store != Store.QUEUE)
-        || (harm == Harm.DIE && random.nextInt(3) != 0)) {
-      harm = harms[random.nextInt(harms.length)];
+    FaultKind[] kinds = FaultKind.values();
+    FaultKind kind = kinds[random.nextInt(kinds.length)];
+    while ((store == Store.MEMORY && !ON_MEMORY.contains(kind))
+        || (kind == FaultKind.SERVER_EMPTY && !setting.outside)
+        || ((kind == FaultKind.LEADER || kind == FaultKind.LATE || kind == FaultKind.NAPS)
+            && store != Store.QUEUE)
+        || (kind == FaultKind.DIE && random.nextInt(3) != 0)) {
+      kind = kinds[random.nextInt(kinds.length)];
     }
     int client = random.nextInt(programs.size());
-    if (harm == Harm.NAPS) {
+    if (kind == FaultKind.NAPS) {
       return naps(random, setting, client);
     }
     long lasting =
@@ -359,10 +365,10 @@ record Plan(
           case 1 -> upTo(random, 3 * setting.ttl);
           default -> upTo(random, setting.ttl);
         };
-    // A client that finds no thread from its beginning on has none to fall back on.
-    boolean fromTheStart = harm == Harm.NO_THREADS && random.nextInt(4) == 0;
-    return new Blow(
-        harm,
+    // A client that can start no thread from the beginning on has none to fall back on.
+    boolean fromTheStart = kind == FaultKind.NO_THREADS && random.nextInt(4) == 0;
+    return new PlannedFault(
+        kind,
         fromTheStart ? 1 : upTo(random, setting.length),
         client,
         random.nextInt(programs.get(client).size()),

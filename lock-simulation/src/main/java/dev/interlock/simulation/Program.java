@@ -28,7 +28,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
-/** One thread of one client: does what the plan says, one thing after the other. */
+/** One thread of one client: performs its operations in order. */
 final class Program implements Runnable {
 
   private static final long MS = 1_000_000;
@@ -48,7 +48,7 @@ final class Program implements Runnable {
 
   /** The client that a machine has at the moment. */
   interface Clients {
-    /** Waits until there is one; null if there will be none any more. */
+    /** Waits until there is one; null if there will be none. */
     @Nullable LockClient current() throws InterruptedException;
   }
 
@@ -67,7 +67,7 @@ final class Program implements Runnable {
     return current;
   }
 
-  /** Tells the waits that an interrupt ends from each other; 0 if there is none. */
+  /** The number of the current interruptible wait; 0 if there is none. */
   int waiting() {
     return waits ? begun : 0;
   }
@@ -147,7 +147,7 @@ final class Program implements Runnable {
     };
   }
 
-  /** What each of its requests is given at least, if so much is left until the latest. */
+  /** The least time for each of its requests, if that much is left until the latest. */
   private long least(Op op) {
     boolean untimed =
         switch (op.kind()) {
@@ -218,7 +218,7 @@ final class Program implements Runnable {
         .took(machine, rule, Thread.currentThread().getName() + ": " + what, from, bound);
   }
 
-  /** A timed attempt ended with nothing; it must not give up before its time is over. */
+  /** Fails if a timed attempt gave up before its time was over. */
   private void lasted(String what, long from, long patience) {
     long took = world.now() - from;
     if (took + MS < machine.trueNanos(patience)) {
@@ -292,7 +292,7 @@ final class Program implements Runnable {
     }
     waits = false;
     world.journal().ends(label);
-    if (lease == null && world.plan().setting().queueing() && world.plan().blows().isEmpty()) {
+    if (lease == null && world.plan().setting().queueing() && world.plan().faults().isEmpty()) {
       world.journal().requireHolder(machine, name(op.name()), from);
     }
     if (lease != null) {
@@ -312,7 +312,7 @@ final class Program implements Runnable {
     try {
       for (int i = 0; i < CROWD; i++) {
         CompletableFuture<Lease> lease = lock.acquireAsync();
-        // At once, as a lease may be lost before its turn comes below.
+        // Right away, as the lease may be lost before the loop below reaches it.
         CompletableFuture<Journal.Held> held = lease.thenApply(one -> granted(one, from));
         var unused = held.whenComplete((value, failure) -> wakeUp.signal());
         all.add(new Pending(lease, held));
@@ -347,12 +347,12 @@ final class Program implements Runnable {
     return held;
   }
 
-  /** What the renewal of a set may have taken before its grant. */
+  /** How long the renewal of a set may have taken before its grant. */
   private long renewal() {
     return world.journal().renewals(label) > 0 ? timeout() : 0;
   }
 
-  /** Waits for a future, or completes it otherwise; null if that came first. */
+  /** Waits for a future, or ends it as the operation says; null if that came first. */
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
     WakeUp wakeUp = new WakeUp(machine);
     var unused = future.whenComplete((value, failure) -> wakeUp.signal());
@@ -445,7 +445,7 @@ final class Program implements Runnable {
     }
   }
 
-  /** Nobody gets what is held, also not who has it. */
+  /** Fails if the holder can acquire its lock again. */
   private void again(Op op, Acquirable<?> lock, Lease lease, Journal.Held held)
       throws InterruptedException {
     boolean waits = op.keeping() == Plan.Keeping.IMPATIENT;
@@ -460,7 +460,7 @@ final class Program implements Runnable {
       world.journal().ends(label);
     }
     if (second != null && lease.isHeld()) {
-      world.fail("EXCL-06", held + ": had twice");
+      world.fail("EXCL-06", held + ": acquired twice");
     }
     if (second == null && !waits && lease.isHeld()) {
       took("WAIT-01", "tryAcquire() of what is held here", from, 0);
@@ -476,7 +476,7 @@ final class Program implements Runnable {
         world.fail("MULTI-03", label + ": one token for all of a set: " + set.fencingToken());
       }
     } catch (UnsupportedOperationException e) {
-      // Each has its own.
+      // Each name has its own.
     }
   }
 
@@ -501,7 +501,7 @@ final class Program implements Runnable {
         } catch (IllegalStateException e) {
           // The client was closed meanwhile, which has released it.
         } finally {
-          // The schedule's own, for which it may have to wait, counts.
+          // A scheduled renewal, for which it may have to wait, counts too.
           took("WAIT-01", "renew()", from, timeout());
         }
       }
@@ -509,7 +509,7 @@ final class Program implements Runnable {
     }
   }
 
-  /** A lease that is not held, and was not released, must be told to be lost. */
+  /** Fails unless the loss of a lease that is neither held nor released is signalled. */
   private void awaitSignal(Lease lease, Journal.Held held) throws InterruptedException {
     long from = world.now();
     long bound = Journal.bound(machine);
@@ -547,7 +547,7 @@ final class Program implements Runnable {
     }
     release(lease, held);
     if (ending == Ending.TWICE) {
-      // Whoever is next may have it by now.
+      // The next holder may have the lock by now.
       Journal.blockFor(machine, 20 * MS);
       release(lease, held);
       lease.close();
@@ -609,7 +609,7 @@ final class Program implements Runnable {
       while (until - machine.monotonic() > 0) {
         machine.pause(Math.max(5 * MS, op.hold() / 6));
         long before = world.now();
-        // Reentrant: it succeeds without asking anybody while the lock is held, or throws.
+        // Reentrant: it succeeds without a request while the lock is held, or throws.
         if (view.tryLock()) {
           held.extend(before);
           view.unlock();
@@ -624,7 +624,7 @@ final class Program implements Runnable {
       took("REL-02", "unlock()", from, timeout());
     }
     if (lost) {
-      world.fail("JUC-04", held + ": unlock() does not tell that it was lost");
+      world.fail("JUC-04", held + ": unlock() does not report the loss");
     }
     requireNotHeld(view, "unlocked");
   }

@@ -67,7 +67,7 @@ final class QueueBackend implements QueueingBackend {
     this.context = context;
     this.timeout = timeout;
     ask(() -> true, Deadline.in(machine, context.options().requestTimeout()));
-    beat();
+    keepAlive();
   }
 
   @Override
@@ -86,7 +86,7 @@ final class QueueBackend implements QueueingBackend {
     return timeout - timeout / 10;
   }
 
-  /** What the server says when the session is gone. */
+  /** The server's answer once the session has expired. */
   @SuppressWarnings("serial")
   private static final class Expired extends RuntimeException {
     Expired() {
@@ -108,7 +108,7 @@ final class QueueBackend implements QueueingBackend {
     List.copyOf(places).forEach(place -> place.news.signal());
   }
 
-  /** Asks on the session, which is made if there is none; every answer confirms it. */
+  /** Sends a request on the session, which is opened if there is none; every answer confirms it. */
   private <R> R ask(Supplier<R> question, Deadline deadline) throws InterruptedException {
     if (closed) {
       throw new LockUnavailableException("model", server.name, "closed", null);
@@ -135,7 +135,7 @@ final class QueueBackend implements QueueingBackend {
       throw new LockUnavailableException("model", server.name, "the session has ended", null);
     }
     if (asked == 0 && session != 0) {
-      // Another thread has made one meanwhile; this one is left to expire.
+      // Another thread has opened a session meanwhile; this one is left to expire.
       return ask(question, deadline);
     }
     if (asked == 0) {
@@ -164,8 +164,8 @@ final class QueueBackend implements QueueingBackend {
     while (!reply.isDone()) {
       if (!wakeUp.await(deadline) && !reply.isDone()) {
         if (session == 0) {
-          // Without a session nothing is heard of that would show a silent connection.
-          hangUp();
+          // Without a session there are no heartbeats that would show a silent connection.
+          disconnect();
         }
         throw new LockUnavailableException("model", server.name, "no answer in time", null);
       }
@@ -181,7 +181,7 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** The server has said, to any thread, that the session expired: all its locks are lost. */
+  /** Any thread has learned that the session expired: all its locks are lost. */
   private void sessionEnded(long ended) {
     if (session != ended) {
       return;
@@ -197,11 +197,11 @@ final class QueueBackend implements QueueingBackend {
   }
 
   private void lost(Grant grant, LossReason reason, String detail) {
-    journal.tellsLoss(machine, grant.claim(), grant.token());
+    journal.reportsLoss(machine, grant.claim(), grant.token());
     context.lost(grant.claim(), reason, detail);
   }
 
-  /** Somebody has removed a node of ours, says the server. */
+  /** The server reports that another client has removed our node. */
   private void nodeGone(Claim claim) {
     if (granted.containsKey(claim.id()) && !machine.isDead()) {
       machine.run(
@@ -216,7 +216,7 @@ final class QueueBackend implements QueueingBackend {
   }
 
   /** The next request opens a new connection. */
-  private void hangUp() {
+  private void disconnect() {
     Connection current = connection;
     if (current != null) {
       current.close();
@@ -225,7 +225,7 @@ final class QueueBackend implements QueueingBackend {
   }
 
   /** Keeps an idle session alive. */
-  private void beat() {
+  private void keepAlive() {
     machine.run(
         "heartbeat",
         () -> {
@@ -236,7 +236,7 @@ final class QueueBackend implements QueueingBackend {
                 try {
                   ask(() -> true, Deadline.in(machine, Duration.ofNanos(timeout / 3)));
                 } catch (LockUnavailableException e) {
-                  hangUp();
+                  disconnect();
                 }
               }
             }
@@ -285,7 +285,7 @@ final class QueueBackend implements QueueingBackend {
     return granted(claim, number, mine == 0 ? epoch : before);
   }
 
-  /** The claim's session, even if it is still being opened. */
+  /** The claim's session, even if it was still being opened. */
   private long session(long known) {
     return known != 0 ? known : session;
   }
@@ -297,7 +297,7 @@ final class QueueBackend implements QueueingBackend {
     Grant grant = grant(claim, number);
     granted.put(claim.id(), grant);
     if (machine.random(8) == 0) {
-      // On its way from the driver's thread to this one; a loss may overtake it.
+      // In transit from the driver's thread to this one; a loss may overtake it.
       machine.pause(machine.random(30_000_000));
     }
     return new Attempt.Granted(grant);
@@ -354,7 +354,7 @@ final class QueueBackend implements QueueingBackend {
           }
           asked = machine.nanoTime();
         } catch (LockUnavailableException e) {
-          // The place stays for as long as the session may live.
+          // The place remains for as long as the session may live.
           requireSession();
           if (deadline.hasPassed()) {
             return new Attempt.Busy(Duration.ofNanos(timeout));
@@ -406,7 +406,7 @@ final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** As backends may that leave a line in which they no longer stand. */
+  /** Fails at times, as backends may that leave a queue they are no longer in. */
   static void failAtTimes(Machine machine) {
     if (machine.random(30) == 0) {
       throw new IllegalStateException("a wait could not be ended");
@@ -435,7 +435,7 @@ final class QueueBackend implements QueueingBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     journal.releases(claim, deadline);
-    // The server tells of the node's end before it answers.
+    // The server reports the removal of the node before it answers.
     granted.remove(claim.id());
     return ask(() -> server.release(claim.name(), claim.id()), deadline);
   }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class QueueServer extends Server {
 
-  /** A node: a place in line, and the lock for the first of a name. */
+  /** A node: a place in the queue; the first of a name holds the lock. */
   static final class Node {
     final String name;
     final String claim;
@@ -66,7 +66,7 @@ final class QueueServer extends Server {
     watches.clear();
   }
 
-  /** A new leader gives every session its whole time-out. */
+  /** A new leader renews every session for its whole time-out. */
   @Override
   void started() {
     watches.clear();
@@ -80,7 +80,7 @@ final class QueueServer extends Server {
     }
   }
 
-  /** For a while it answers nothing; then the sessions start anew. */
+  /** Answers nothing for a while; then renews the sessions. */
   void loseLeader(long nanos) {
     leaderless = true;
     scheduler.after(
@@ -134,7 +134,7 @@ final class QueueServer extends Server {
     return true;
   }
 
-  /** Returns whether the session lives; then it goes on for its whole time-out. */
+  /** Renews the session for its whole time-out; returns whether it lives. */
   boolean touch(long id) {
     requireLeader();
     Session session = sessions.get(id);
@@ -146,7 +146,7 @@ final class QueueServer extends Server {
     return true;
   }
 
-  /** A session is served on one connection: what comes late on an earlier one is not done. */
+  /** Refuses a request on an earlier connection of the session than its current one. */
   void requireCurrent(long id, Connection from) {
     Session session = sessions.get(id);
     if (session == null) {
@@ -167,7 +167,7 @@ final class QueueServer extends Server {
     }
   }
 
-  /** Makes a node; null if the session has expired. */
+  /** Creates a node; null if the session has expired. */
   @Nullable Node create(long session, String name, String claim, String holder) {
     if (!touch(session)) {
       return null;
@@ -188,12 +188,12 @@ final class QueueServer extends Server {
     return line;
   }
 
-  /** Returns the nodes that a claim has made; more than one if it asked again. */
+  /** Returns the nodes of a claim; more than one if it was repeated. */
   private List<Node> of(String name, String claim) {
     return line(name).stream().filter(node -> node.claim.equals(claim)).toList();
   }
 
-  /** Removes what a claim has made; returns whether it held the lock. */
+  /** Removes the nodes of a claim; returns whether it held the lock. */
   boolean release(String name, String claim) {
     requireLeader();
     requireWilling();
@@ -214,7 +214,7 @@ final class QueueServer extends Server {
     return true;
   }
 
-  /** Returns whether the node is there; if so, its end will be told. */
+  /** Watches a node; returns whether it exists. */
   boolean watch(long number, Connection connection, Runnable signal) {
     if (!nodes.containsKey(number)) {
       return false;
@@ -223,7 +223,7 @@ final class QueueServer extends Server {
     return true;
   }
 
-  /** Until when the node lives if its session is not heard of again; 0 if it does not. */
+  /** Until when the node lives without another heartbeat; 0 if it does not exist. */
   long keptUntil(long number) {
     Node node = nodes.get(number);
     Session session = node == null ? null : sessions.get(node.session);
@@ -242,7 +242,7 @@ final class QueueServer extends Server {
     }
   }
 
-  /** What it would tell of all locks, and places in line. */
+  /** All locks and places in the queue. */
   List<String> held() {
     return nodes.values().stream().map(node -> node.name + " by " + node.claim).toList();
   }

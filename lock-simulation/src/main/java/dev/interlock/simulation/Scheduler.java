@@ -11,12 +11,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Time and threads of one world. One thread runs at a time, until it waits; then the seed decides
- * which of those that could go on does. When none can, time leaps to the next thing that happens.
+ * Time and threads of one world. One thread runs at a time, until it waits; then the seed chooses
+ * among the threads that are ready. When none is, time jumps to the next event.
  */
 final class Scheduler {
 
-  /** The rule that is broken by a thread that waits for what the scheduler does not know. */
+  /** The rule that a thread breaks by waiting for something outside of the world. */
   static final String HANG = "hang";
 
   /** Of all clients together in one second. */
@@ -24,11 +24,11 @@ final class Scheduler {
 
   private static final int MOST_LOOKS = 100_000;
 
-  /** Rules that are known to be broken, so that worlds go on to what else there is. */
+  /** Rules whose failures are ignored, so that worlds go on to find others. */
   private static final Set<String> PASSED_OVER =
       Set.copyOf(List.of(System.getProperty("interlock.passedOver", "").split(",")));
 
-  /** Something that happens at a time: a message that arrives, a fault that begins. */
+  /** An event: a message arrives, a fault begins. */
   private record Event(long at, long order, Runnable action) {}
 
   private record Wait(long at, long order, SimThread thread, long number) {}
@@ -78,7 +78,7 @@ final class Scheduler {
     return steps;
   }
 
-  /** Changes with everything that happens: two runs with the same one were the same. */
+  /** A hash of all events: two runs with the same fingerprint were the same. */
   long fingerprint() {
     return fingerprint;
   }
@@ -99,7 +99,7 @@ final class Scheduler {
     }
   }
 
-  /** Ends the world, as everything has been done. */
+  /** Ends the world without a failure. */
   void finish() {
     over = true;
   }
@@ -118,7 +118,7 @@ final class Scheduler {
 
   // --- threads --------------------------------------------------------------------------------
 
-  /** Counts looks at the clock, to find a thread that spins on it. */
+  /** Counts readings of the clock, to find a thread that spins on it. */
   void looked() {
     if (++looks > MOST_LOOKS) {
       fail("livelock", "a thread that neither waits nor ends; " + threadsAlive());
@@ -191,7 +191,7 @@ final class Scheduler {
     switchFrom(self);
   }
 
-  /** Lets others run, but none of the same machine: it may hold monitors. */
+  /** Lets others run, but none of the same machine, as this thread may hold monitors. */
   void yieldInside(SimThread self) {
     self.state = SimThread.State.READY;
     ready.add(self);
@@ -248,7 +248,7 @@ final class Scheduler {
     }
   }
 
-  /** The thread that runs next; null if the world has come to its end. */
+  /** The thread that runs next; null if the world has ended. */
   private @Nullable SimThread next() {
     while (true) {
       if (isOver()) {
@@ -376,7 +376,7 @@ final class Scheduler {
 
   // --- the whole ------------------------------------------------------------------------------
 
-  /** Runs until the world has come to its end, and all its threads with it. */
+  /** Runs until the world and all its threads have ended. */
   void run() {
     main = Thread.currentThread();
     SimThread first = next();

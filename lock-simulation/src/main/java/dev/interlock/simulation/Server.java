@@ -25,7 +25,7 @@ abstract class Server {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** It does nothing for a while; what arrives meanwhile waits. */
+  /** Stops it for a while; requests that arrive meanwhile wait. */
   void stop(long nanos) {
     stopped++;
     scheduler.after(
@@ -38,7 +38,7 @@ abstract class Server {
         });
   }
 
-  /** It is killed, and started again. */
+  /** Kills it, and starts it again. */
   void restart(long downFor, boolean empty) {
     if (!up) {
       return;
@@ -59,7 +59,7 @@ abstract class Server {
         });
   }
 
-  /** It answers every request with a refusal, such as that of a replica, for a while. */
+  /** Has it refuse every request for a while, as a replica does. */
   void refuse(long nanos) {
     refusing = true;
     scheduler.after(nanos, () -> refusing = false);
@@ -80,7 +80,7 @@ abstract class Server {
 
   abstract void forgetEverything();
 
-  /** It is running again, with its state intact. */
+  /** Called when it is running again, with its state intact. */
   void started() {}
 
   // --- messages -------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ abstract class Server {
     return List.copyOf(connections);
   }
 
-  /** Runs what a message asks for, once the server does anything. */
+  /** Executes a request, once the server is not stopped. */
   void receive(Runnable work) {
     if (!up) {
       return;

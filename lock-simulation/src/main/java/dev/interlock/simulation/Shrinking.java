@@ -10,36 +10,36 @@ final class Shrinking {
   private static final int MOST_RUNS = 300;
 
   private final Failure failure;
-  private final World.@Nullable Opening opening;
+  private final World.@Nullable ClientOpener opener;
   private Plan best;
   private int runs;
 
-  private Shrinking(Plan plan, Failure failure, World.@Nullable Opening opening) {
+  private Shrinking(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
     this.best = plan;
     this.failure = failure;
-    this.opening = opening;
+    this.opener = opener;
   }
 
-  static Plan shrink(Plan plan, Failure failure, World.@Nullable Opening opening) {
-    Shrinking shrinking = new Shrinking(plan, failure, opening);
+  static Plan shrink(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
+    Shrinking shrinking = new Shrinking(plan, failure, opener);
     int before;
     do {
       before = shrinking.size();
-      shrinking.blows();
+      shrinking.faults();
       shrinking.operations();
     } while (shrinking.size() < before && shrinking.runs < MOST_RUNS);
     return shrinking.best;
   }
 
   private int size() {
-    return best.operations() + best.blows().size();
+    return best.operations() + best.faults().size();
   }
 
   private boolean failsAs(Plan plan) {
     if (runs++ >= MOST_RUNS) {
       return false;
     }
-    Failure found = World.run(plan, opening, false).failure();
+    Failure found = World.run(plan, opener, false).failure();
     if (found == null || !found.rule().equals(failure.rule())) {
       return false;
     }
@@ -47,11 +47,11 @@ final class Shrinking {
     return true;
   }
 
-  private void blows() {
-    for (int length = best.blows().size(); length > 0; length /= 2) {
-      for (int from = best.blows().size() - length; from >= 0; from -= length) {
-        if (from + length <= best.blows().size()) {
-          List<Plan.Blow> fewer = new ArrayList<>(best.blows());
+  private void faults() {
+    for (int length = best.faults().size(); length > 0; length /= 2) {
+      for (int from = best.faults().size() - length; from >= 0; from -= length) {
+        if (from + length <= best.faults().size()) {
+          List<Plan.PlannedFault> fewer = new ArrayList<>(best.faults());
           fewer.subList(from, from + length).clear();
           var unused = failsAs(with(best.programs(), fewer));
         }
@@ -67,7 +67,7 @@ final class Shrinking {
             if (from + length <= ops(client, thread).size()) {
               List<Plan.Op> fewer = new ArrayList<>(ops(client, thread));
               fewer.subList(from, from + length).clear();
-              var unused = failsAs(with(replaced(client, thread, fewer), best.blows()));
+              var unused = failsAs(with(replaced(client, thread, fewer), best.faults()));
             }
           }
         }
@@ -88,7 +88,7 @@ final class Shrinking {
     return programs;
   }
 
-  private Plan with(List<List<List<Plan.Op>>> programs, List<Plan.Blow> blows) {
-    return new Plan(best.seed(), best.store(), best.setting(), programs, blows);
+  private Plan with(List<List<List<Plan.Op>>> programs, List<Plan.PlannedFault> faults) {
+    return new Plan(best.seed(), best.store(), best.setting(), programs, faults);
   }
 }

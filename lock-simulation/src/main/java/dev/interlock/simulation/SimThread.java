@@ -35,7 +35,7 @@ class SimThread extends Thread {
   boolean permit;
   long parkedUntil;
 
-  /** Tells the present wait from those before it. */
+  /** Distinguishes the current wait from earlier ones. */
   long waits;
 
   boolean killed;
@@ -65,7 +65,7 @@ class SimThread extends Thread {
         task.run();
       }
     } catch (Killed e) {
-      // The thread was killed as intended.
+      // The scheduler killed the thread.
     } catch (Throwable e) {
       machine.scheduler().fail("thread", getName() + " ended with " + World.describe(e));
     } finally {
@@ -75,7 +75,7 @@ class SimThread extends Thread {
 
   @Override
   public void interrupt() {
-    // What happens while it looks for who is next, happens to it as to any other.
+    // While it chooses the next thread, an interrupt reaches it as it reaches any other.
     if (Thread.currentThread() == this && state != State.PARKED) {
       super.interrupt();
     } else {
@@ -88,7 +88,7 @@ class SimThread extends Thread {
     return interruptPending;
   }
 
-  /** To be called by the thread itself, when another has been chosen. */
+  /** Called by the thread itself, when another has been chosen. */
   void awaitBaton() {
     if (Thread.interrupted()) {
       interruptPending = true;
@@ -100,7 +100,7 @@ class SimThread extends Thread {
     goOn();
   }
 
-  /** To be called by the thread itself, when it has been chosen. */
+  /** Called by the thread itself, when it has been chosen. */
   void goOn() {
     if (interruptPending) {
       interruptPending = false;

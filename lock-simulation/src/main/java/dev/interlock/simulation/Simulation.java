@@ -13,19 +13,19 @@ final class Simulation {
 
   private Simulation() {}
 
-  /** Runs the world of a seed; null if all was well, or else what to show. */
+  /** Runs the world of a seed; returns a report of its failure, or null. */
   static @Nullable String failureOf(long seed) {
     Plan plan = Plan.of(seed);
     Failure failure = World.run(plan, false).failure();
     return failure == null ? null : report(plan, failure, null);
   }
 
-  /** Finds a smaller world that fails in the same way, and describes both. */
-  static String report(Plan plan, Failure failure, World.@Nullable Opening opening) {
-    // To see that a world hangs takes a minute: too long to look for a smaller one.
+  /** Finds a smaller world that breaks the same rule, and describes both. */
+  static String report(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
+    // It takes a minute to detect a hang: too long to look for a smaller world.
     Plan small =
-        failure.rule().equals(Scheduler.HANG) ? plan : Shrinking.shrink(plan, failure, opening);
-    World.Result shown = World.run(small, opening, true);
+        failure.rule().equals(Scheduler.HANG) ? plan : Shrinking.shrink(plan, failure, opener);
+    World.Result shown = World.run(small, opener, true);
     StringBuilder text = new StringBuilder();
     text.append("seed ").append(plan.seed()).append(": ").append(failure);
     text.append("\nrepeat: ./verify --only ");
@@ -38,7 +38,7 @@ final class Simulation {
         .append(commit())
         .append("\nsmaller, ")
         .append(small.operations());
-    text.append(" operations and ").append(small.blows().size()).append(" faults on ");
+    text.append(" operations and ").append(small.faults().size()).append(" faults on ");
     text.append(small.store()).append(": ").append(shown.failure()).append('\n');
     int from = Math.max(0, shown.lines().size() - MOST_LINES);
     for (String line : shown.lines().subList(from, shown.lines().size())) {
@@ -47,7 +47,7 @@ final class Simulation {
     return text.toString();
   }
 
-  /** Of the sources that failed; nothing outside of a checkout. */
+  /** The commit of the sources; empty outside of a checkout. */
   private static String commit() {
     try {
       Process git =
@@ -61,7 +61,7 @@ final class Simulation {
     }
   }
 
-  static World.Opening onMemory(long seed) {
+  static World.ClientOpener onMemory(long seed) {
     return (options, time) -> ClientsWithTimeSource.open("memory:world-" + seed, options, time);
   }
 
@@ -90,7 +90,7 @@ final class Simulation {
       result.lines().forEach(System.out::println);
       leases += result.leases();
       operations += result.plan().operations();
-      faults += result.plan().blows().size();
+      faults += result.plan().faults().size();
       nanos += result.nanos();
       steps += result.steps();
       Failure failure = result.failure();

@@ -28,8 +28,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks with TTLs on one server, or on a majority of several. With several a token is the highest
- * counter that was seen, and is written to a majority before the lock counts as granted.
+ * Locks with TTLs on one server, or on a majority of several. With several servers a token is the
+ * highest counter that was seen; it is written to a majority before the lock counts as granted.
  */
 final class TtlBackend implements LockBackend {
 
@@ -60,8 +60,8 @@ final class TtlBackend implements LockBackend {
   /**
    * Makes a client of the servers.
    *
-   * @param countsFromReply whether it takes what it is granted to begin with the reply, which the
-   *     engine has to put right
+   * @param countsFromReply whether it counts validity from the reply, which the client has to
+   *     correct
    */
   TtlBackend(
       Machine machine,
@@ -117,8 +117,8 @@ final class TtlBackend implements LockBackend {
   }
 
   /**
-   * Asks all servers, and waits until enough of the answers are good, or so many are not that there
-   * cannot be enough, or the deadline has passed.
+   * Asks all servers, and waits until enough of the answers are good, or all have answered, or the
+   * deadline has passed.
    *
    * @return the answers that came
    */

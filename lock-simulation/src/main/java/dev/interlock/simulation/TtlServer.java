@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A server that keeps locks for a TTL, and tells subscribers of releases: a model of Redis. */
+/** A server that keeps locks for a TTL, and notifies subscribers of releases: a model of Redis. */
 final class TtlServer extends Server {
 
   static final class Entry {
@@ -57,7 +57,7 @@ final class TtlServer extends Server {
     }
   }
 
-  /** Until when an entry is kept if nothing happens to it; 0 if it is not. */
+  /** Until when an entry is kept if it is not renewed; 0 if there is none. */
   long keptUntil(String name, long token) {
     Entry entry = live(name);
     return entry == null || entry.token != token ? 0 : entry.expiresAt;
@@ -92,7 +92,7 @@ final class TtlServer extends Server {
     return true;
   }
 
-  /** Null if it was renewed; else what is wrong. */
+  /** Returns null if it was renewed, else the reason. */
   @Nullable String renew(String name, String id, long ttl) {
     requireWilling();
     Entry entry = live(name);
@@ -172,7 +172,7 @@ final class TtlServer extends Server {
     return true;
   }
 
-  /** What it would tell of all locks. */
+  /** All locks. */
   List<String> held() {
     List<String> held = new ArrayList<>();
     for (String name : List.copyOf(entries.keySet())) {

@@ -6,8 +6,8 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.internal.Residue;
-import dev.interlock.simulation.Plan.Blow;
 import dev.interlock.simulation.Plan.Op;
+import dev.interlock.simulation.Plan.PlannedFault;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.LockBackend;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class World {
 
   private static final long MS = 1_000_000;
-  private static final long SLOW_FAREWELL = 3; // request time-outs
+  private static final long SLOW_CLOSE = 3; // request time-outs
   private static final long MOST_LISTENING = TimeUnit.MINUTES.toNanos(1);
   private static final long MOST_TIME = TimeUnit.MINUTES.toNanos(40);
 
@@ -40,31 +40,31 @@ final class World {
       long nanos,
       List<String> lines) {}
 
-  /** Opens a client of something else than the model stores. */
-  interface Opening {
+  /** Opens a client of another backend than the models. */
+  interface ClientOpener {
     LockClient open(LockOptions options, TimeSource time);
   }
 
   private final Plan plan;
-  private final @Nullable Opening opening;
+  private final @Nullable ClientOpener opener;
   private final Scheduler scheduler;
   private final Network network;
   private final Journal journal;
   private final List<Server> servers = new ArrayList<>();
   private final List<Machine> machines = new ArrayList<>();
   private final List<Host> hosts = new ArrayList<>();
-  private final Machine heaven;
+  private final Machine observer;
   private final long began;
 
-  private World(Plan plan, @Nullable Opening opening, boolean traced) {
+  private World(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     this.plan = plan;
-    this.opening = opening;
+    this.opener = opener;
     SplittableRandom random = new SplittableRandom(plan.seed());
     this.scheduler = new Scheduler(random.split(), MOST_TIME);
     this.began = scheduler.now();
     this.network = new Network(scheduler, plan.setting().delay());
     this.journal = new Journal(scheduler, this::keptUntil, traced);
-    this.heaven = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
+    this.observer = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
     for (int i = 0; i < plan.servers(); i++) {
       servers.add(
           plan.store() == Plan.Store.QUEUE
@@ -72,7 +72,7 @@ final class World {
               : new TtlServer(scheduler, "server-" + i));
     }
     for (int i = 0; i < plan.clients(); i++) {
-      // Those of the memory backend compare times with each other.
+      // Clients of the memory backend compare times with each other.
       boolean sameClock = plan.store() == Plan.Store.MEMORY;
       double rate = sameClock ? 1 : 1 + (random.nextInt(5) - 2) * 0.001;
       machines.add(
@@ -91,9 +91,9 @@ final class World {
     return run(plan, null, traced);
   }
 
-  static Result run(Plan plan, @Nullable Opening opening, boolean traced) {
-    World world = new World(plan, opening, traced);
-    world.heaven.run("order", world::order);
+  static Result run(Plan plan, @Nullable ClientOpener opener, boolean traced) {
+    World world = new World(plan, opener, traced);
+    world.observer.run("order", world::order);
     world.scheduler.run();
     long requests = world.servers.stream().mapToLong(Server::requests).sum();
     return new Result(
@@ -138,7 +138,7 @@ final class World {
     scheduler.fail(rule, what);
   }
 
-  /** Until when the store keeps a lease as things stand; for ever if that is not to be seen. */
+  /** Until when the store keeps a lease without renewal; for ever if that is unknown. */
   private long keptUntil(Journal.Held held) {
     if (servers.size() != 1 || held.token == 0) {
       return Journal.NEVER;
@@ -152,14 +152,14 @@ final class World {
   }
 
   void unavailable(Op op, LockException e) {
-    // What waits for a thread may be left with too little time for any store.
+    // An operation that waits for a thread may be left with too little time for any store.
     boolean late = op.kind().name().contains("ASYNC") && !plan.setting().virtualThreads();
-    // A set of many names may be, too.
+    // So may a set of many names.
     boolean hasty =
         op.kind().name().matches("SET.*TIMED") && op.patience() < plan.setting().requestTimeout();
     if (!late
         && !hasty
-        && plan.blows().isEmpty()
+        && plan.faults().isEmpty()
         && !plan.takesAway()
         && e instanceof LockUnavailableException
         && !String.valueOf(e.getMessage()).matches(".*(no thread was free|split vote).*")) {
@@ -215,8 +215,8 @@ final class World {
       while (client == null) {
         try {
           client =
-              opening != null
-                  ? opening.open(options, machine)
+              opener != null
+                  ? opener.open(options, machine)
                   : ClientsWithTimeSource.using(this::backend, options, machine);
         } catch (LockException | OutOfMemoryError e) {
           journal.note(machine, "cannot open: " + e);
@@ -250,7 +250,7 @@ final class World {
 
     /** Closes the client under its programs, and opens another. */
     void replace(long after) {
-      // From now on, as a machine that is stopped begins with it only when it goes on.
+      // From now on, as a stopped machine begins with it only when it resumes.
       replacing++;
       machine.run(
           "replacer",
@@ -267,15 +267,15 @@ final class World {
     }
 
     /**
-     * Closes a client that has many locks. The store is well, but slow: to release them one after
+     * Closes a client that has many locks. The store works, but slowly: releasing them one after
      * the other would take longer than a client may take to close.
      */
-    void bidFarewell(LockClient last) {
-      // To release a lock takes a twentieth of a request time-out: on a session there and back
-      // twice.
-      int ways = plan.store() == Plan.Store.QUEUE ? 4 : 2;
-      long extra = plan.setting().requestTimeout() / 20 / ways - plan.setting().delay();
-      int count = extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().farewell();
+    void closeWithManyLocks(LockClient last) {
+      // A release takes a twentieth of a request time-out: on a session two round trips.
+      int paths = plan.store() == Plan.Store.QUEUE ? 4 : 2;
+      long extra = plan.setting().requestTimeout() / 20 / paths - plan.setting().delay();
+      int count =
+          extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().locksAtClose();
       String prefix = machine.name() + "'s ";
       List<Lease> leases = new ArrayList<>();
       try {
@@ -290,10 +290,10 @@ final class World {
       }
       long held = leases.stream().filter(Lease::isHeld).count();
       if (count > 0) {
-        network.slow(extra, true, SLOW_FAREWELL * plan.setting().requestTimeout());
+        network.slow(extra, true, SLOW_CLOSE * plan.setting().requestTimeout());
       }
       close(last);
-      // A minority of servers may be on its way to let go.
+      // A minority of servers may still be releasing.
       long left =
           left().stream()
               .filter(lock -> lock.startsWith(prefix))
@@ -303,7 +303,7 @@ final class World {
               .filter(places -> places > servers.size() / 2)
               .count();
       if (left > 0) {
-        fail("REL-05", left + " of " + held + " locks of a client that was closed are still taken");
+        fail("REL-05", left + " of " + held + " locks of a client that was closed are still held");
       }
     }
 
@@ -330,8 +330,8 @@ final class World {
         host.start();
       }
       long start = now();
-      for (Blow blow : plan.blows()) {
-        scheduler.at(start + blow.at(), () -> strike(blow));
+      for (PlannedFault fault : plan.faults()) {
+        scheduler.at(start + fault.at(), () -> inject(fault));
       }
       awaitPrograms(start);
       healMachines();
@@ -340,18 +340,18 @@ final class World {
       for (Host host : hosts) {
         LockClient client = host.client;
         if (client != null && !host.machine.isDead()) {
-          SimThread closer = host.machine.run("closer", () -> host.bidFarewell(client));
+          SimThread closer = host.machine.run("closer", () -> host.closeWithManyLocks(client));
           while (closer.state != SimThread.State.ENDED) {
-            heaven.pause(100 * MS);
+            observer.pause(100 * MS);
           }
-          if (plan.setting().farewell() > 0) {
-            heaven.pause(SLOW_FAREWELL * plan.setting().requestTimeout());
+          if (plan.setting().locksAtClose() > 0) {
+            observer.pause(SLOW_CLOSE * plan.setting().requestTimeout());
           }
         }
       }
       awaitThreads();
-      // That a single request is not answered must not cost a lease.
-      boolean calm = plan.blows().isEmpty() || plan.setting().deaf();
+      // A single unanswered request must not cost a lease.
+      boolean calm = plan.faults().isEmpty() || plan.setting().silent();
       journal.check(plan.setting().outside(), calm && !plan.takesAway());
       scheduler.finish();
     } catch (InterruptedException e) {
@@ -361,8 +361,8 @@ final class World {
 
   private long awaitedUntil(long start) {
     long until = start;
-    for (Blow blow : plan.blows()) {
-      until = Math.max(until, start + blow.at() + blow.lasting());
+    for (PlannedFault fault : plan.faults()) {
+      until = Math.max(until, start + fault.at() + fault.lasting());
     }
     return until;
   }
@@ -373,14 +373,14 @@ final class World {
     long each = 4 * plan.setting().ttl() + plan.setting().sessionTimeout();
     long until = healed + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
     while (!hosts.stream().allMatch(Host::isDone)) {
-      heaven.pause(500 * MS);
+      observer.pause(500 * MS);
       if (now() > until) {
         fail("WAIT-05", "programs are stuck: " + stuck());
         return;
       }
     }
     while (now() < healed) {
-      heaven.pause(Math.max(MS, healed - now()));
+      observer.pause(Math.max(MS, healed - now()));
     }
   }
 
@@ -388,11 +388,11 @@ final class World {
     for (Machine machine : machines) {
       machine.stopAtRandom(0, 1);
       while (!machine.isDead() && (!machine.runs() || machine.isStoppedInside())) {
-        heaven.pause(100 * MS);
+        observer.pause(100 * MS);
       }
     }
     while (isReplacing()) {
-      heaven.pause(100 * MS);
+      observer.pause(100 * MS);
     }
   }
 
@@ -414,7 +414,8 @@ final class World {
   }
 
   /**
-   * Whatever was dropped, or left by a killed machine, expires; then every lock can be acquired.
+   * Checks that every lock can be acquired, after those that were dropped or left by a dead machine
+   * have expired.
    */
   private void checkThatAllAreServed() throws InterruptedException {
     long patience =
@@ -446,7 +447,7 @@ final class World {
                   }
                 });
         while (last.state != SimThread.State.ENDED) {
-          heaven.pause(20 * MS);
+          observer.pause(20 * MS);
         }
       }
     }
@@ -474,7 +475,7 @@ final class World {
         if (client == null || host.machine.isDead()) {
           continue;
         }
-        // Must not wait for a monitor that a stopped thread holds.
+        // This must not wait for a monitor that a stopped thread holds.
         String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
         if (!kept.isEmpty()) {
           residue += host.machine.name() + " keeps " + kept + "; ";
@@ -488,7 +489,7 @@ final class World {
         fail("REL-03", "in the end " + residue + "on the store: " + left);
         return;
       }
-      heaven.pause(250 * MS);
+      observer.pause(250 * MS);
     }
   }
 
@@ -501,7 +502,7 @@ final class World {
     while (true) {
       long running =
           scheduler.alive().stream()
-              .filter(thread -> thread.machine != heaven && !thread.machine.isDead())
+              .filter(thread -> thread.machine != observer && !thread.machine.isDead())
               .count();
       if (running == 0) {
         return;
@@ -510,29 +511,29 @@ final class World {
         fail("REL-05", "threads go on after their client was closed: " + scheduler.threadsAlive());
         return;
       }
-      heaven.pause(250 * MS);
+      observer.pause(250 * MS);
     }
   }
 
   // --- faults ---------------------------------------------------------------------------------
 
-  private void strike(Blow blow) {
-    Machine machine = machines.get(blow.client());
-    Host host = hosts.get(blow.client());
-    Server server = servers.isEmpty() ? null : servers.get(blow.server());
+  private void inject(PlannedFault fault) {
+    Machine machine = machines.get(fault.client());
+    Host host = hosts.get(fault.client());
+    Server server = servers.isEmpty() ? null : servers.get(fault.server());
     if (machine.isDead()) {
       return;
     }
     journal.note(
         machine,
         "*** "
-            + blow.harm()
+            + fault.kind()
             + " for "
-            + blow.lasting() / MS
+            + fault.lasting() / MS
             + " ms"
             + (servers.size() > 1 && server != null ? ", " + server.name : ""));
-    long lasting = blow.lasting();
-    switch (blow.harm()) {
+    long lasting = fault.lasting();
+    switch (fault.kind()) {
       case STOP -> machine.stop(lasting);
       case STOPS -> {
         machine.stopAtRandom(0.01, lasting);
@@ -542,14 +543,14 @@ final class World {
       case NAPS -> {
         long nap = lasting * 2 / 25;
         for (int i = 0; i < 7; i++) {
-          // In between the session is heard of.
+          // Between the naps the session gets heartbeats.
           scheduler.after(i * lasting * 3 / 20, () -> machine.sleep(nap));
         }
       }
       case LATE -> machine.beLate(lasting);
       case DIE -> {
         machine.die();
-        network.hangUp(machine, servers);
+        network.disconnect(machine, servers);
       }
       case NO_THREADS -> {
         machine.refuseThreads(true);
@@ -563,10 +564,10 @@ final class World {
         }
       }
       case INTERRUPT -> {
-        SimThread thread = host.threads.get(blow.thread());
+        SimThread thread = host.threads.get(fault.thread());
         if (thread.state != SimThread.State.ENDED) {
           thread.interrupt();
-          Program program = host.programs.get(blow.thread());
+          Program program = host.programs.get(fault.thread());
           int waiting = program.waiting();
           long bound = 2 * plan.setting().requestTimeout() + Journal.BOUND;
           long from = now();
@@ -587,21 +588,21 @@ final class World {
       }
       default -> {
         if (server != null) {
-          strike(blow.harm(), lasting, machine, server);
+          inject(fault.kind(), lasting, machine, server);
         }
       }
     }
   }
 
-  private void strike(Plan.Harm harm, long lasting, Machine machine, Server server) {
-    switch (harm) {
+  private void inject(Plan.FaultKind kind, long lasting, Machine machine, Server server) {
+    switch (kind) {
       case CUT -> network.cut(machine, server, lasting);
-      case DEAF -> network.fallSilent(machine, server);
+      case FALL_SILENT -> network.fallSilent(machine, server);
       case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
       case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
       case SILENCE -> network.hold(machine, server, true, true, lasting);
       case SLOW -> {
-        // Some requests take too long, or every one almost.
+        // Some requests take too long, or all take almost too long.
         boolean steady = lasting % 2 == 0;
         long most = plan.setting().requestTimeout() / (server instanceof QueueServer ? 4 : 2);
         network.slow(steady ? most - most / 8 : most, steady, lasting);
@@ -615,7 +616,7 @@ final class World {
           queue.loseLeader(lasting);
         }
       }
-      default -> throw new IllegalStateException(harm + " does not befall a server");
+      default -> throw new IllegalStateException(kind + " does not hit a server");
     }
   }
 }

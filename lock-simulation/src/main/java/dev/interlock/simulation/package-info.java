@@ -1,8 +1,8 @@
 /**
  * A world in which one seed decides everything: which thread runs next, how long a message takes,
- * what breaks and when. The engine runs in it as it is, on a {@link
+ * what breaks and when. The client runs in it unchanged, on a {@link
  * dev.interlock.internal.Platform} of the world's own, in front of model stores; so a day of
- * locking takes a minute, and what went wrong can be repeated.
+ * locking takes a minute, and every failure can be repeated.
  *
  * <p>Start at {@link dev.interlock.simulation.World}.
  */

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Worlds find what is wrong with the mutants of the kit. */
+/** Worlds find the mistakes of the mutants of the kit. */
 class MutantsTest {
 
   private static final int MOST_WORLDS = 100;
@@ -58,11 +58,11 @@ class MutantsTest {
     long first = repeated == null ? 1 : repeated;
     long last = repeated == null ? 60 : repeated;
     for (long seed = first; seed <= last; seed++) {
-      World.Opening opening = Simulation.onMemory(seed);
+      World.ClientOpener opener = Simulation.onMemory(seed);
       Plan plan = Plan.of(seed, Plan.Store.MEMORY);
-      Failure failure = World.run(plan, opening, false).failure();
+      Failure failure = World.run(plan, opener, false).failure();
       if (failure != null) {
-        fail(Simulation.report(plan, failure, opening));
+        fail(Simulation.report(plan, failure, opener));
       }
     }
   }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The engine keeps its promises in every world. */
+/** The client keeps the contract in every world. */
 class SimulationTest {
 
   @Test
@@ -26,7 +26,7 @@ class SimulationTest {
     simulate(TimeUnit.MINUTES.toNanos(10));
   }
 
-  /** Seeds are counted from a random one on, so that the last one that ran is enough to go on. */
+  /** Seeds are counted from a random one on, so that the last one that ran suffices to continue. */
   private static void simulate(long nanos) {
     Long repeated = Long.getLong("interlock.seed");
     if (repeated != null) {
@@ -42,7 +42,7 @@ class SimulationTest {
     System.out.println(seed - first + " worlds, seeds from " + first + " on");
   }
 
-  /** Seeds of worlds that find a mend of the engine to be missing when it is taken out. */
+  /** Seeds of worlds that fail when a particular fix is taken out of the client. */
   @ParameterizedTest
   @ValueSource(
       longs = {
