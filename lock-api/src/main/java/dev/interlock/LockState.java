@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the store said about one lock at one moment; it may have changed since. For people and
- * diagnostics, never for deciding whether one holds a lock.
+ * The state of one lock that the store reported at one moment; it may have changed since. For
+ * people and diagnostics, never for deciding whether one holds a lock.
  */
 public final class LockState {
 
@@ -39,7 +39,7 @@ public final class LockState {
   }
 
   /**
-   * A lock that nobody holds.
+   * Returns the state of a lock that is free.
    *
    * @param name the lock's name
    * @return its state
@@ -49,7 +49,7 @@ public final class LockState {
   }
 
   /**
-   * A lock that is held.
+   * Returns the state of a lock that is held.
    *
    * @param name the lock's name
    * @param holder the holder's label, or null if the store does not keep it
@@ -89,20 +89,12 @@ public final class LockState {
     return new LockState(name, held, holder, other, remaining, heldSince, waiters);
   }
 
-  /**
-   * Returns the lock's name.
-   *
-   * @return the lock's name
-   */
+  /** {@return the lock's name} */
   public String name() {
     return name;
   }
 
-  /**
-   * Returns whether somebody held the lock.
-   *
-   * @return whether it was held
-   */
+  /** {@return whether the lock was held} */
   public boolean isHeld() {
     return held;
   }
@@ -117,7 +109,7 @@ public final class LockState {
   }
 
   /**
-   * Returns the fencing token with which the holder's process got the lock from the store. While
+   * Returns the fencing token with which the store granted the lock to the holder's process. While
    * that process hands the lock over among its own threads, their tokens are up to 63 above it.
    *
    * @return the token, or empty if the lock is free or the backend has no tokens
@@ -127,9 +119,8 @@ public final class LockState {
   }
 
   /**
-   * Returns how long the lock would remain held without renewal.
-   *
-   * @return the remaining time, or empty if the lock is free or the store does not say
+   * {@return how long the lock would remain held without renewal, or empty if it is free or the
+   * store does not say}
    */
   public Optional<Duration> remaining() {
     return Optional.ofNullable(remaining);
@@ -146,9 +137,9 @@ public final class LockState {
   }
 
   /**
-   * Returns the labels of the waiters that the store keeps in line, the next first.
-   *
-   * @return an unmodifiable list, empty if there are none or the store keeps no line
+   * {@return the labels of the waiters that the store keeps in line, the next first} Unmodifiable;
+   * empty if there are none or the store keeps no line. A client whose threads wait for the same
+   * lock may be in line once for all of them.
    */
   public List<String> waiters() {
     return waiters;

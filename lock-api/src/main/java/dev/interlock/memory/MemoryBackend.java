@@ -98,7 +98,7 @@ final class MemoryBackend implements QueueingBackend {
     return context.time().nanoTime();
   }
 
-  /** Granted if the place is the holder; else busy until the holder's TTL is over. */
+  /** Returns granted if the place is the holder, busy otherwise. */
   private Attempt answer(MemoryStore.Place place, Deadline pollInterval) {
     if (!place.isGranted()) {
       String holder = store.inspect(place.claim().name(), now()).holder().orElse(null);
@@ -129,7 +129,7 @@ final class MemoryBackend implements QueueingBackend {
         if (left || closed.get()) {
           throw new LockUnavailableException(INFO.name(), storeName, "closed", null);
         }
-        // The holder's end makes no noise: whoever waits looks then, and moves the line on.
+        // Nothing happens when the holder's TTL ends, so a waiter looks then and moves the line on.
         long end = store.settle(place.claim().name(), now());
         if (!place.isGranted()) {
           wakeUp.await(Deadline.at(context.time(), earlier(end, deadline.nanos())));

@@ -20,23 +20,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of one {@code memory:} name: per lock the holder and a line of waiters. Expiry is
- * exact: nothing is done at that moment, but whoever looks after it sees the lock free.
+ * The locks of one {@code memory:} name: per lock the holder and a line of waiters. Nothing happens
+ * at the moment of expiry, but every request after it finds the lock free.
  */
 final class MemoryStore {
 
-  /** Told when a holder loses its lock other than by its own release or its TTL. */
+  /** Called when a holder loses its lock other than by its own release or its TTL. */
   interface LossListener {
     void lost(Claim claim, LossReason reason, String detail);
   }
 
-  /** One claim on its way: in line, or holding. */
+  /** A claim that is in line, or holds the lock. */
   static final class Place {
     private final Claim claim;
     private final TimeSource time;
     private final LossListener lossListener;
 
-    /** Made when it gets in line, as most places never have to. */
+    /** Made when the place gets in line; most places never do. */
     private volatile @Nullable WakeUp wakeUp;
 
     private volatile boolean granted;
@@ -54,7 +54,7 @@ final class MemoryStore {
       return claim;
     }
 
-    /** What it is told by; null if it was granted at once. */
+    /** {@return the signal of the grant; null if the lock was granted at once} */
     @Nullable WakeUp wakeUp() {
       return wakeUp;
     }
@@ -70,12 +70,12 @@ final class MemoryStore {
       return granted;
     }
 
-    /** The fencing token, once it is granted. */
+    /** {@return the fencing token, once the lock is granted} */
     long token() {
       return token;
     }
 
-    /** When it was granted. */
+    /** {@return when the lock was granted} */
     long grantedAt() {
       return grantedAt;
     }
@@ -86,7 +86,6 @@ final class MemoryStore {
     long expiresAt;
     boolean revoked;
 
-    /** Nobody, until somebody has to wait. */
     Map<String, Place> line = Map.of();
 
     void join(Place place) {
@@ -106,7 +105,7 @@ final class MemoryStore {
 
   private static final int FEWEST_TO_SWEEP = 64;
 
-  // Of the JVM, so that tokens go on increasing when a store is closed and opened again.
+  // One for the JVM, so that tokens keep rising when a store is closed and opened again.
   private static final AtomicLong TOKENS = new AtomicLong();
 
   @GuardedBy("STORES")
@@ -118,7 +117,7 @@ final class MemoryStore {
   @GuardedBy("STORES")
   private int clients;
 
-  /** With more entries than this, those are looked for whose TTL is over. */
+  /** With more entries than this, a new claim looks for those whose TTL is over. */
   private volatile int sweepAbove = FEWEST_TO_SWEEP;
 
   private MemoryStore(String storeName) {
@@ -141,7 +140,7 @@ final class MemoryStore {
     }
   }
 
-  /** Grants the lock if it is free and nobody waits. */
+  /** Grants the lock if it is free and has no waiters. */
   Place tryAcquire(Place place, long now) {
     forgetExpired(now);
     entries.compute(
@@ -157,7 +156,7 @@ final class MemoryStore {
     return place;
   }
 
-  /** Grants the lock if it is free and nobody waits; else gets in line. */
+  /** Grants the lock if it is free and has no waiters; gets in line otherwise. */
   void join(Place place, long now) {
     forgetExpired(now);
     entries.compute(
@@ -174,7 +173,7 @@ final class MemoryStore {
         });
   }
 
-  /** Moves the line on if the holder's TTL is over; returns when the present one's will be. */
+  /** Moves the line on if the holder's TTL is over; returns when the TTL of the new holder is. */
   long settle(String name, long now) {
     long[] end = {now};
     entries.compute(
@@ -308,8 +307,8 @@ final class MemoryStore {
   }
 
   /**
-   * A TTL that ends is noticed by whoever asks for the name next. For names that nobody asks for
-   * again, all are looked through whenever there are twice as many as were left the last time.
+   * The next request for a name notices that its TTL is over. For names without a next request,
+   * this looks through all entries whenever there are twice as many as were left the last time.
    */
   private void forgetExpired(long now) {
     if (entries.size() > sweepAbove) {
@@ -328,7 +327,7 @@ final class MemoryStore {
     return entry.holder != null && entry.holder.claim.id().equals(claim.id());
   }
 
-  /** The entry as it is at the given time: null if the lock is free and nobody waits. */
+  /** {@return the entry at the given time, null if the lock is free and has no waiters} */
   private static @Nullable Entry settled(@Nullable Entry entry, long now) {
     Entry current = entry;
     while (current != null && current.expiresAt - now <= 0) {
@@ -337,7 +336,7 @@ final class MemoryStore {
     return current;
   }
 
-  /** Ends the present hold, and grants the lock to the next in line, if there is one. */
+  /** Ends the present hold, and grants the lock to the next in line if there is one. */
   private static @Nullable Entry moveOn(Entry entry, long now) {
     if (entry.line.isEmpty()) {
       return null;
@@ -357,6 +356,6 @@ final class MemoryStore {
     place.token = TOKENS.incrementAndGet();
     place.grantedAt = now;
     place.grantedAtWallMillis = place.time.wallMillis();
-    place.granted = true; // last: whoever sees it sees the others
+    place.granted = true; // last: a thread that reads it sees the other fields
   }
 }

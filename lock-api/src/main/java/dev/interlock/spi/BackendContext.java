@@ -7,23 +7,16 @@ import dev.interlock.LossReason;
 public interface BackendContext {
 
   /**
-   * Returns the client's options; {@link LockOptions#requestTimeout()} is the time-out of every
-   * request.
-   *
-   * @return the client's options
+   * {@return the client's options} {@link LockOptions#requestTimeout()} applies to every request.
    */
   LockOptions options();
 
-  /**
-   * Returns the clocks to go by.
-   *
-   * @return the clocks
-   */
+  /** {@return the clocks to go by} */
   TimeSource time();
 
   /**
-   * Tells the engine that a grant is gone, for backends that are told by the store. Never blocks;
-   * does nothing if the claim's lease has already ended.
+   * Reports to the engine that a grant is gone, for backends whose store notifies them. Never
+   * blocks; does nothing if the claim's lease has already ended.
    *
    * @param claim the claim of the grant
    * @param reason why

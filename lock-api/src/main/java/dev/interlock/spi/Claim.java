@@ -18,14 +18,14 @@ public final class Claim {
   private volatile @Nullable Object attachment;
 
   /**
-   * Made by the engine, and by tests of backends.
+   * Makes a claim; for the engine, and for tests of backends.
    *
    * @param name the lock's name
-   * @param id the attempt's identity: 27 random characters out of {@code A-Z a-z 0-9 - _}, which no
-   *     other attempt of anybody will ever have
+   * @param id the attempt's identity: 27 random characters out of {@code A-Z a-z 0-9 - _}, unique
+   *     among all attempts of all clients
    * @param ttl for how long the store is to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
-   * @param holder the label to be shown by {@code inspect}, without control characters
+   * @param holder the label that {@code inspect} shows, without control characters
    */
   public Claim(String name, String id, Duration ttl, boolean autoRenew, String holder) {
     this.name = name;
@@ -35,44 +35,28 @@ public final class Claim {
     this.holder = holder;
   }
 
-  /**
-   * Returns the lock's name, 1 to 255 code points of well-formed Unicode.
-   *
-   * @return the lock's name
-   */
+  /** {@return the lock's name, 1 to 255 code points of well-formed Unicode} */
   public String name() {
     return name;
   }
 
-  /**
-   * Returns the attempt's identity.
-   *
-   * @return the attempt's identity
-   */
+  /** {@return the attempt's identity} */
   public String id() {
     return id;
   }
 
-  /**
-   * Returns for how long the store is to keep the lock without renewal.
-   *
-   * @return the TTL
-   */
+  /** {@return for how long the store is to keep the lock without renewal} */
   public Duration ttl() {
     return ttl;
   }
 
-  /**
-   * Returns whether the lease will be renewed until released.
-   *
-   * @return whether it will be renewed
-   */
+  /** {@return whether the lease will be renewed until released} */
   public boolean autoRenew() {
     return autoRenew;
   }
 
   /**
-   * Returns the label to be shown by {@code inspect}.
+   * Returns the label that {@code inspect} shows.
    *
    * @return the label
    */
@@ -81,7 +65,7 @@ public final class Claim {
   }
 
   /**
-   * Keeps something of the backend's own with the claim, such as the path of its node.
+   * Keeps an object of the backend with the claim, such as the path of its node.
    *
    * @param attachment anything, or null
    */
@@ -89,11 +73,7 @@ public final class Claim {
     this.attachment = attachment;
   }
 
-  /**
-   * Returns what the backend attached last.
-   *
-   * @return the attachment, or null
-   */
+  /** {@return what the backend attached last, or null} */
   public @Nullable Object attachment() {
     return attachment;
   }

@@ -5,19 +5,19 @@ import dev.interlock.LockOptions;
 import dev.interlock.internal.ClientFactory;
 
 /**
- * Opens clients that go by other clocks than the JVM's, for tests: of what happens when a machine
- * sleeps, or without waiting for TTLs to pass.
+ * Opens clients with other clocks than the JVM's, for tests that let a machine sleep or a TTL pass
+ * without waiting.
  */
 public final class ClientsWithTimeSource {
 
   private ClientsWithTimeSource() {}
 
   /**
-   * Does what {@link LockClient#open(String, LockOptions)} does, on the given clocks.
+   * Opens a client as {@link LockClient#open(String, LockOptions)} does, with the given clocks.
    *
    * @param uri where the store is
    * @param options the client's options
-   * @param time the clocks that the client and its backend go by
+   * @param time the clocks of the client and its backend
    * @return a new client
    * @throws dev.interlock.LockConfigurationException if the URI cannot work
    * @throws dev.interlock.LockUnavailableException if the store does not answer
@@ -27,11 +27,11 @@ public final class ClientsWithTimeSource {
   }
 
   /**
-   * Does what {@link LockClient#using} does, on the given clocks.
+   * Opens a client as {@link LockClient#using} does, with the given clocks.
    *
    * @param factory makes the backend
    * @param options the client's options
-   * @param time the clocks that the client and its backend go by
+   * @param time the clocks of the client and its backend
    * @return a new client
    * @throws dev.interlock.LockConfigurationException if the backend refuses its settings
    * @throws dev.interlock.LockUnavailableException if the store does not answer

@@ -2,7 +2,7 @@ package dev.interlock.spi;
 
 import java.time.Duration;
 
-/** A moment on the monotonic clock by which something must be done. Immutable. */
+/** A point in time on the monotonic clock. Immutable. */
 public final class Deadline {
 
   // Half of the range that differences of nanoTime can express: about 146 years.
@@ -18,7 +18,7 @@ public final class Deadline {
   }
 
   /**
-   * The moment that comes after the given time from now.
+   * Returns the deadline that is the given time from now.
    *
    * @param time the clock
    * @param duration how long from now; more than 146 years count as 146
@@ -29,7 +29,7 @@ public final class Deadline {
   }
 
   /**
-   * The given moment.
+   * Returns the deadline at the given time.
    *
    * @param time the clock
    * @param nanos a time of {@link TimeSource#nanoTime()}
@@ -40,7 +40,7 @@ public final class Deadline {
   }
 
   /**
-   * A moment that is never reached in practice.
+   * Returns a deadline that is never reached in practice.
    *
    * @param time the clock
    * @return the deadline
@@ -50,7 +50,7 @@ public final class Deadline {
   }
 
   /**
-   * Returns the moment as a time of {@link TimeSource#nanoTime()}.
+   * Returns the deadline as a time of {@link TimeSource#nanoTime()}.
    *
    * @return nanoseconds
    */
@@ -58,35 +58,23 @@ public final class Deadline {
     return nanos;
   }
 
-  /**
-   * Returns how long it is until then.
-   *
-   * @return nanoseconds, 0 or negative if it has passed
-   */
+  /** {@return the time left in nanoseconds, 0 or negative if the deadline has passed} */
   public long remainingNanos() {
     return nanos - time.nanoTime();
   }
 
-  /**
-   * Returns how long it is until then.
-   *
-   * @return the time left, zero if it has passed
-   */
+  /** {@return the time left, zero if the deadline has passed} */
   public Duration remaining() {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
-  /**
-   * Returns whether the moment has come.
-   *
-   * @return whether it has passed
-   */
+  /** {@return whether the deadline has passed} */
   public boolean hasPassed() {
     return remainingNanos() <= 0;
   }
 
   /**
-   * Returns the earlier of this and the moment that comes after the given time from now.
+   * Returns the earlier of this deadline and the one that is the given time from now.
    *
    * @param duration how long from now
    * @return the earlier deadline

@@ -16,10 +16,9 @@ import java.time.Duration;
  * @param validityPerConfirmation for how long each confirmation by the store makes the grant
  *     certain, counted from before its request was sent; the engine renews three times as often.
  *     The effective TTL, or what the session leaves if that is less
- * @param expiresOnStore whether the lock ends by itself on the store when it is not renewed for a
- *     TTL. False where it hangs on a session that goes on as long as the client lives: the engine
- *     then keeps it valid by renewals until its end, also if its program asked for a fixed TTL, and
- *     releases it there
+ * @param expiresOnStore whether the lock expires on the store when it is not renewed for a TTL.
+ *     False where it lasts as long as a session of the client: the engine then renews it until its
+ *     end, also if the program asked for a fixed TTL, and releases it
  */
 public record Grant(
     Claim claim,
@@ -30,7 +29,7 @@ public record Grant(
     boolean expiresOnStore) {
 
   /**
-   * The usual grant: kept by the store for exactly the TTL asked for, and gone after it.
+   * Returns the usual grant: the store keeps it for exactly the claim's TTL.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
@@ -42,7 +41,7 @@ public record Grant(
   }
 
   /**
-   * A grant that ends by itself on the store.
+   * Returns a grant that expires on the store.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
@@ -55,12 +54,12 @@ public record Grant(
   }
 
   /**
-   * A grant that hangs on the client's session.
+   * Returns a grant that lasts as long as the client's session.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
-   * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request was sent by whose
-   *     answer the store confirmed the session
+   * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request was sent whose
+   *     answer confirmed the session
    * @param validityPerConfirmation for how long such an answer makes the session certain
    * @param sessionTimeout after how long without an answer the store may end the session
    * @return a grant whose effective TTL is the larger of the claim's TTL and the session time-out
@@ -82,7 +81,7 @@ public record Grant(
   }
 
   /**
-   * The same, certain for less.
+   * Returns this grant with another end of its validity.
    *
    * @param earlier until when it is certain
    * @return the grant

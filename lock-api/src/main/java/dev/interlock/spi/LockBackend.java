@@ -12,45 +12,37 @@ import org.jspecify.annotations.Nullable;
  * A store of locks, as one client sees it. The engine calls it from many threads at once, and does
  * the waiting, renewing and bookkeeping; a backend only speaks to the store.
  *
- * <p>What holds for every method that takes a {@link Deadline}: it blocks until then at most, give
- * or take the store's own coarseness, and it throws
+ * <p>Every method that takes a {@link Deadline} blocks until then at most, plus the store's own
+ * granularity, and throws
  *
  * <ul>
  *   <li>{@link dev.interlock.LockUnavailableException} if the store did not answer in time or
- *       cannot serve at the moment; what was asked may or may not have happened;
- *   <li>{@link dev.interlock.LockConfigurationException} if it will never work as things are set
- *       up: wrong password, no permission, a foreign entry under the lock's key;
- *   <li>{@link InterruptedException} if the thread was interrupted meanwhile; what was asked may or
- *       may not have happened. A backend whose driver ignores interrupts need not notice them.
+ *       cannot serve at the moment; the request may or may not have taken effect;
+ *   <li>{@link dev.interlock.LockConfigurationException} if the request can never succeed with the
+ *       present configuration: wrong password, no permission, a foreign entry under the lock's key;
+ *   <li>{@link InterruptedException} if the thread is interrupted meanwhile; the request may or may
+ *       not have taken effect. A backend whose driver ignores interrupts need not notice them.
  * </ul>
  *
- * <p>An interrupt of one call must never break another caller's. Any other exception from a backend
- * is a bug in it; the engine treats it as a failure in doubt.
+ * <p>An interrupt of one call must never break the call of another thread. Any other exception from
+ * a backend is a bug in it; the engine treats it as a failure in doubt.
  */
 public interface LockBackend extends AutoCloseable {
 
-  /**
-   * Describes the backend.
-   *
-   * @return always the same description
-   */
+  /** {@return the description of the backend, always the same} */
   BackendInfo info();
 
-  /**
-   * Says where the store is, without any password, for messages.
-   *
-   * @return the address or addresses
-   */
+  /** {@return the address or addresses of the store, without any password, for messages} */
   String endpoint();
 
   /**
-   * Tries once to get a lock, without waiting for its holder. If the answer is busy, nothing of the
-   * attempt remains on the store; if it fails, the engine will {@link #release} the claim until
-   * that is certain.
+   * Tries once to acquire a lock, without waiting for its holder. If the answer is busy, nothing of
+   * the attempt remains on the store. If the attempt fails, the engine calls {@link #release} for
+   * the claim until nothing remains for certain.
    *
-   * <p>Unless this is a {@link QueueingBackend}, the engine goes on releasing for a while after
-   * that, as the request may arrive after its release; and it does not release at all if the store
-   * has refused the attempt.
+   * <p>Unless this is a {@link QueueingBackend}, the engine continues to release for a while after
+   * that, because the request may arrive after its release; and it does not release at all if the
+   * store has refused the attempt.
    *
    * @param claim the identity of this attempt
    * @param deadline when to give up
@@ -60,8 +52,8 @@ public interface LockBackend extends AutoCloseable {
   Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException;
 
   /**
-   * Extends a grant by its claim's TTL from now, if the store still has it for this claim, and
-   * never brings it back if not.
+   * Extends a grant by its claim's TTL from now, if the store still has it for this claim. Never
+   * restores a grant that the store no longer has.
    *
    * @param grant what to renew
    * @param deadline when to give up
@@ -71,8 +63,8 @@ public interface LockBackend extends AutoCloseable {
   Renewal renew(Grant grant, Deadline deadline) throws InterruptedException;
 
   /**
-   * Renews many grants at once. The engine renews in the background through this method alone; a
-   * backend that can join requests into one overrides it.
+   * Renews many grants at once. The engine renews in the background through this method only. A
+   * backend that can join the requests into one overrides it.
    *
    * @param grants what to renew, at most 256
    * @param deadline when to give up on all of them
@@ -89,61 +81,61 @@ public interface LockBackend extends AutoCloseable {
   }
 
   /**
-   * Gives up what the claim holds, and whatever else it left on the store. Also called for attempts
-   * whose outcome is not known, and again after a failure, which may be a refusal: what the store
-   * refuses now it may permit later.
+   * Releases what the claim holds, and removes everything else that it left on the store. Also
+   * called for attempts whose outcome is not known, and again after a failure. That may be a
+   * refusal: the store may later permit what it refuses now.
    *
    * @param claim the identity of the attempt
    * @param deadline when to give up
-   * @return whether the store had the lock for this claim; false if it was gone, or somebody
-   *     else's, or never granted
+   * @return whether the store had the lock for this claim; false if it was gone, or held by another
+   *     claim, or never granted
    * @throws InterruptedException see above
    */
   boolean release(Claim claim, Deadline deadline) throws InterruptedException;
 
   /**
    * Asks the store to signal when a lock may have become free. Signals are hints: one too many does
-   * no harm, and one that is lost is made up for by looking again. Signal once when the watch is in
-   * place, so that a release before that is seen. Must not block on the store.
+   * no harm, and polling makes up for one that is lost. The backend signals once when the watch is
+   * in place, so that waiters see a release before that. Must not block on the store.
    *
-   * <p>By default there are no signals, and waiters look again at the times that {@link
-   * Attempt.Busy} says.
+   * <p>By default there are no signals, and waiters poll at the times that {@link Attempt.Busy}
+   * gives.
    *
    * @param name the lock's name
-   * @param wakeUp to be signalled on a release, and whenever signals may have been missed
-   * @return ends the watch when closed, without blocking on the store
+   * @param wakeUp the backend signals it on a release, and whenever signals may have been missed
+   * @return the watch; closing it ends the signals, without blocking on the store
    */
   default Watch watch(String name, WakeUp wakeUp) {
     return () -> {};
   }
 
   /**
-   * Asks who holds a lock.
+   * Returns who holds a lock.
    *
    * @param name the lock's name
    * @param deadline when to give up
-   * @return what the store says, with the store's own token
+   * @return the state, with the store's own token
    * @throws InterruptedException see above
    */
   LockState inspect(String name, Deadline deadline) throws InterruptedException;
 
   /**
-   * Takes a lock away from whoever holds it, without touching what fencing tokens are made from.
+   * Takes a lock away from its holder, without touching the source of fencing tokens.
    *
    * @param name the lock's name
    * @param deadline when to give up
-   * @return whether somebody held it
+   * @return whether the lock was held
    * @throws InterruptedException see above
    */
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException;
 
   /**
-   * Makes the holder unable to renew, and keeps everybody out for as long as its lease could still
-   * be valid. Only with {@link dev.interlock.Capability#REVOKE}.
+   * Makes the holder unable to renew, and grants the lock to no other claim for as long as the
+   * holder's lease could still be valid. Only with {@link dev.interlock.Capability#REVOKE}.
    *
    * @param name the lock's name
    * @param deadline when to give up
-   * @return whether somebody held it
+   * @return whether the lock was held
    * @throws InterruptedException see above
    */
   default boolean revoke(String name, Deadline deadline) throws InterruptedException {
@@ -176,41 +168,41 @@ public interface LockBackend extends AutoCloseable {
   }
 
   /**
-   * Ends the session on which a claim hangs, as a last resort: the store has refused to {@link
-   * #release} the claim for a TTL, and its lock would stay taken for as long as the session lives.
-   * The other grants on the session end with it, and have to be reported to {@link
-   * BackendContext#lost}. By default there is no session to end, and the engine gives up.
+   * Ends the session of a claim, as a last resort: the store has refused to {@link #release} the
+   * claim for a TTL, and its lock would stay taken for as long as the session lives. The other
+   * grants of the session end with it; the backend must report them to {@link BackendContext#lost}.
+   * By default there is no session to end, and the engine gives up.
    *
-   * <p>Called for grants that do not {@linkplain Grant#expiresOnStore() lapse} and for places in
-   * line, and again after each further TTL of refusals. What it throws is logged; the engine then
-   * goes on calling {@link #release}.
+   * <p>Called for grants that do not {@linkplain Grant#expiresOnStore() expire on the store} and
+   * for places in line, and again after each further TTL of refusals. The engine logs what it
+   * throws, and then continues to call {@link #release}.
    *
    * @param claim the identity of the attempt
    * @param refusedFor for how long the store has answered and refused each release; the TTL of a
    *     claim that was never granted may be shorter than what its session lasts
-   * @param refusal what the last release ended with
-   * @return whether something of the claim may still be on the store; the engine then goes on
-   *     calling {@link #release}, and gives up otherwise
+   * @param refusal how the last release ended
+   * @return whether something of the claim may still be on the store; the engine then continues to
+   *     call {@link #release}, and gives up otherwise
    */
   default boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     return false;
   }
 
   /**
-   * Drops what the backend keeps for a claim in this process. By default nothing is kept.
+   * Drops what the backend keeps for a claim in this process. By default it keeps nothing.
    *
-   * <p>The engine calls this once for each claim, when it will ask nothing more about it, even if
-   * the lock expired on the store and {@link #release} was never called. It may leave it out when
-   * the client is closed. A renewal of the claim may still be under way on another thread.
+   * <p>The engine calls this once for each claim, after its last request about it, even if the lock
+   * expired on the store and {@link #release} was never called. It need not call this when the
+   * client is closed. A renewal of the claim may still be under way on another thread.
    *
-   * <p>Must neither ask the store nor block: grants end by the thousand, even while the store is
-   * down. What it throws is logged.
+   * <p>Must neither ask the store nor block: thousands of grants may end at once, even while the
+   * store is down. The engine logs what it throws.
    *
    * @param claim the identity of the attempt
    */
   default void forget(Claim claim) {}
 
-  /** Disconnects. Called once, when no other call is under way, or none that could be awaited. */
+  /** Disconnects. Called once, when no other call is under way, or none that ends in time. */
   @Override
   void close();
 

@@ -5,16 +5,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Makes a backend known by URI scheme. Found by {@link java.util.ServiceLoader}; needs a public
+ * Opens backends by URI scheme. {@link java.util.ServiceLoader} finds it; it needs a public
  * constructor without parameters, and does nothing before {@link #open} is called.
  */
 public interface LockProvider {
 
-  /**
-   * Returns the URI schemes that this provider serves, in lower case.
-   *
-   * @return at least one scheme
-   */
+  /** {@return the URI schemes that this provider serves, in lower case, at least one} */
   Set<String> schemes();
 
   /**

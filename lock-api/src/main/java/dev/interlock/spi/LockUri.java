@@ -200,11 +200,7 @@ public final class LockUri {
     }
   }
 
-  /**
-   * Returns the scheme, in lower case.
-   *
-   * @return the scheme
-   */
+  /** {@return the scheme, in lower case} */
   public String scheme() {
     return scheme;
   }

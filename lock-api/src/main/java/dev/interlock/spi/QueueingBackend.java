@@ -8,8 +8,8 @@ package dev.interlock.spi;
 public interface QueueingBackend extends LockBackend {
 
   /**
-   * Enters the line for a lock. Whatever this leaves on the store is found and removed by {@link
-   * #release} of the same claim, also when this method fails.
+   * Enters the line for a lock. {@link #release} of the same claim finds and removes everything
+   * that this leaves on the store, also when this method fails.
    *
    * @param claim the identity of this place in line
    * @param deadline when to give up entering, not waiting
@@ -18,7 +18,7 @@ public interface QueueingBackend extends LockBackend {
    */
   Place join(Claim claim, Deadline deadline) throws InterruptedException;
 
-  /** A place in line. Used by one thread at a time, but for {@link #close()}. */
+  /** A place in line. One thread at a time uses it, except for {@link #close()}. */
   interface Place extends AutoCloseable {
 
     /**
@@ -32,9 +32,9 @@ public interface QueueingBackend extends LockBackend {
     }
 
     /**
-     * Waits until it is this place's turn. After busy or an interrupt it may be called again, also
-     * by another thread: of the threads of a client that want the same lock, the next one goes on
-     * from the place of one that has given up. It may be granted in between.
+     * Waits until this place is the first in line. May be called again after busy or an interrupt,
+     * also by another thread: when a thread of a client gives up, the client's next thread that
+     * wants the same lock takes over its place. The lock may be granted in between.
      *
      * @param deadline when to give up waiting
      * @return granted; or busy if the deadline passed

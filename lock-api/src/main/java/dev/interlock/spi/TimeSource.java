@@ -4,16 +4,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clocks that a client lives by. Everything that waits or measures goes through it, so that
- * tests can put a client on a clock of their own.
+ * The clocks of a client. All waits and measurements use them, so that tests can give a client
+ * clocks of their own.
  */
 public interface TimeSource {
 
-  /**
-   * The JVM's clocks.
-   *
-   * @return the one instance
-   */
+  /** {@return the JVM's clocks} */
   static TimeSource system() {
     return SystemTime.INSTANCE;
   }
@@ -45,8 +41,8 @@ public interface TimeSource {
 
   /**
    * Ends the given thread's {@link #parkUntil}, or its next one if it is in none. Never blocks. By
-   * default what {@link LockSupport#unpark} does, which is right for every clock whose threads are
-   * parked by {@link LockSupport}.
+   * default calls {@link LockSupport#unpark}, which is right for every clock that parks threads by
+   * {@link LockSupport}.
    *
    * @param thread the thread; null for none
    */

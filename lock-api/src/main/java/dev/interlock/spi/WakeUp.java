@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that one thread waits for and others signal. A signal that comes before the wait is
- * kept; several count as one. {@link #signal()} never blocks and may come from any thread.
+ * A signal for which one thread waits. A signal before the wait is kept; several count as one.
+ * {@link #signal()} never blocks and may be called by any thread.
  */
 public final class WakeUp {
 
@@ -28,9 +28,9 @@ public final class WakeUp {
   private volatile @Nullable Thread waiter;
 
   /**
-   * Makes one that has not been signalled.
+   * Makes one that is not signalled.
    *
-   * @param time the clock that waits go by
+   * @param time the clock for waits
    */
   public WakeUp(TimeSource time) {
     this.time = time;

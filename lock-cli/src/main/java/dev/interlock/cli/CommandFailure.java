@@ -1,6 +1,6 @@
 package dev.interlock.cli;
 
-/** The command cannot go on: what to say in one line, and how to exit. */
+/** Ends the command with a line for the user and an exit code. */
 final class CommandFailure extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

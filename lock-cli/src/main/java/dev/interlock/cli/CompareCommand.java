@@ -24,10 +24,10 @@ import picocli.CommandLine.Spec;
       "",
       "Without a URI it starts a disposable server of its own for every backend, on free ports of"
           + " this machine, and ends it afterwards. With URIs it measures on those stores, which"
-          + " nobody else should need meanwhile.",
+          + " nothing else should use meanwhile.",
       "",
-      "It takes less than five minutes, and less than one with --quick. Control-C ends it with"
-          + " what there is."
+      "It takes less than five minutes, and less than one with --quick. Control-C ends it and"
+          + " reports the results so far."
     },
     footer = {
       "",

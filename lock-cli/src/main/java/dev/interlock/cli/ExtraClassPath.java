@@ -10,15 +10,15 @@ import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Makes the backends in jars and directories that the user names known to the service loader. */
+/** Lets the service loader find backends in jars and directories that the user names. */
 final class ExtraClassPath {
   private static final String SERVICE_ENTRY = "META-INF/services/" + LockProvider.class.getName();
 
   private ExtraClassPath() {}
 
   /**
-   * Becomes the context class loader, through which providers are looked for, of this thread and of
-   * all that it starts. Stays open as long as the JVM.
+   * Sets the context class loader, which finds the providers, of this thread and of all threads
+   * that it starts. The loader stays open until the JVM ends.
    */
   static void install(List<Path> entries, CommandLine command) {
     URLClassLoader loader =

@@ -17,10 +17,10 @@ import java.util.function.Consumer;
 /**
  * A child process and what it has started in its turn, which may outlive it.
  *
- * <p>The members are found in two ways, because neither is enough: as descendants of the child
- * while the processes between are alive, and on Linux by a variable that every process inherits
- * from the child with its environment, whoever its parent is by then. What escapes is a process
- * that has cleared its environment <em>and</em> lost its parent.
+ * <p>Two ways find the members, because neither is enough: as descendants of the child while the
+ * processes between are alive, and on Linux by a variable that every process inherits from the
+ * child with its environment, also when its parent has ended. Only a process that has cleared its
+ * environment <em>and</em> lost its parent escapes.
  *
  * <p>Terminal, standard input and output, working directory and process group are the caller's own,
  * so that an interactive program works as it does without this one in between.
@@ -35,7 +35,7 @@ final class Job {
   private final String mark;
   private final Consumer<String> report;
 
-  /** Whether a signal was passed on: it is meant for what the child leaves behind, too. */
+  /** Whether a signal was passed on; it also applies to processes that outlive the child. */
   private volatile boolean asked;
 
   @GuardedBy("this")
@@ -95,9 +95,9 @@ final class Job {
   }
 
   /**
-   * What the child, which has ended, has left behind. That takes two looks that agree: in the
-   * middle of exec(2) a process shows no variables at all, and before it those of its parent, also
-   * if it is about to drop them.
+   * Returns the processes that have outlived the child. Looks until two looks agree: in the middle
+   * of exec(2) a process shows no variables at all, and before it those of its parent, also if it
+   * is about to drop them.
    */
   private List<ProcessHandle> leftBehind() {
     List<ProcessHandle> before;
@@ -115,7 +115,7 @@ final class Job {
   }
 
   private static boolean isAlive(ProcessHandle process) {
-    // Where no init process reaps orphans, as in many containers, they stay zombies for ever.
+    // Orphans stay zombies for ever where no init process reaps them, as in many containers.
     return process.isAlive() && !Procfs.isZombie(process);
   }
 
@@ -150,7 +150,7 @@ final class Job {
 
   /**
    * Ends all members: SIGTERM, and SIGKILL for those that are alive after the grace. Returns when
-   * none is.
+   * all have ended.
    *
    * <p>Members that are started during the grace get no SIGTERM: they may be how the others clean
    * up.
@@ -181,7 +181,7 @@ final class Job {
     }
   }
 
-  /** Passes on a signal that this process got, unless the terminal has sent it to the job too. */
+  /** Passes on a signal, unless the terminal has sent it to the job as well. */
   void signal(TerminationSignal signal) {
     boolean typed = signal == TerminationSignal.INT && Procfs.inForeground();
     if (!typed || !child.isAlive()) {
@@ -190,8 +190,8 @@ final class Job {
   }
 
   /**
-   * Sends a signal to the child, or, when it has ended, SIGTERM to what it left behind: background
-   * processes ignore the others more often than not.
+   * Sends a signal to the child, or, when it has ended, SIGTERM to the processes that it left
+   * behind: background processes often ignore the other signals.
    */
   void send(TerminationSignal signal) {
     asked = true;
@@ -219,7 +219,7 @@ final class Job {
     return list.toString();
   }
 
-  /** Nothing but time ends this wait: the caller must not go on while a member is alive. */
+  /** Waits in spite of interrupts: the caller must not continue while a member is alive. */
   private static void pause() {
     boolean interrupted = false;
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(POLL_INTERVAL_MILLIS);

@@ -3,8 +3,8 @@ package dev.interlock.cli;
 import java.util.logging.LogManager;
 
 /**
- * Quiet unless asked: what a user has to know, the commands say themselves. To be called before
- * anything is logged, because the logger reads its settings once.
+ * Turns the log off unless the user asks for it: the commands themselves say what a user has to
+ * know. Call it before anything is logged, because the logger reads its settings once.
  */
 final class Logging {
   private static final String SETTING = "org.slf4j.simpleLogger.";
@@ -22,12 +22,12 @@ final class Logging {
     set("showDateTime", "true");
     set("dateTimeFormat", "HH:mm:ss.SSS");
     set("showShortLogName", "true");
-    if (wanted == null) { // gRPC has a log of its own, which goes to stderr unless told otherwise
+    if (wanted == null) { // gRPC has a log of its own, which goes to stderr by default
       LogManager.getLogManager().reset();
     }
   }
 
-  /** Leaves alone what is given on the JVM's command line. */
+  /** Sets a property that the JVM's command line does not give. */
   private static void set(String name, String value) {
     System.getProperties().putIfAbsent(SETTING + name, value);
   }

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Lines for the user, on stderr. They are written by a thread of their own: a terminal that is
- * stopped, or a pipe that nobody reads, must not keep a command alive whose lease is lost.
+ * Writes lines for the user to stderr, on a thread of its own: a stopped terminal or an unread pipe
+ * must not keep a command alive whose lease is lost.
  */
 final class Messages implements AutoCloseable {
   private static final long LAST_LINES_SECONDS = 5;
@@ -27,9 +27,9 @@ final class Messages implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
           },
-          new ThreadPoolExecutor.DiscardPolicy()); // after the last lines there are none
+          new ThreadPoolExecutor.DiscardPolicy()); // for lines after close()
 
-  /** Asks for the stream when there is something to write. */
+  /** Makes messages to a stream that is asked for when there is something to write. */
   Messages(Supplier<PrintWriter> err) {
     this.err = err;
   }
@@ -39,14 +39,14 @@ final class Messages implements AutoCloseable {
     writer.execute(() -> err.get().println("interlock: " + line));
   }
 
-  /** Waits for the last lines, though not for ever. */
+  /** Waits for the last lines, for a limited time. */
   @Override
   public void close() {
     writer.shutdown();
     boolean interrupted = Thread.interrupted();
     try {
       if (!writer.awaitTermination(LAST_LINES_SECONDS, TimeUnit.SECONDS)) {
-        return; // nobody reads them
+        return; // the lines are not read
       }
     } catch (InterruptedException e) {
       interrupted = true;

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What Linux tells about processes under {@code /proc}, see proc(5), and Java does not. Elsewhere,
- * and for processes that may not be looked at, the answers are "none" and "no".
+ * What Linux shows about processes under {@code /proc}, see proc(5), and Java does not. On other
+ * systems, and for processes of other users, the answers are "none" and "no".
  */
 final class Procfs {
   private static final Path ROOT = Path.of("/proc");
@@ -53,19 +53,19 @@ final class Procfs {
       byte[] bytes = Files.readAllBytes(process.resolve("environ"));
       return "\0" + new String(bytes, StandardCharsets.ISO_8859_1);
     } catch (IOException e) {
-      return ""; // gone meanwhile, or another user's
+      return ""; // ended meanwhile, or another user's
     }
   }
 
-  /** Whether the process has ended and only waits for its parent to ask how. */
+  /** Whether the process has ended, and its parent has not yet asked how. */
   static boolean isZombie(ProcessHandle process) {
     String state = stat(Long.toString(process.pid()), STATE);
     return state.equals("Z") || state.equals("X");
   }
 
   /**
-   * Whether this process is in the foreground of its terminal, so that what the user types there to
-   * interrupt it reaches its children as well.
+   * Whether this process is in the foreground of its terminal, so that an interrupt typed there
+   * reaches its children as well.
    */
   static boolean inForeground() {
     String group = stat("self", GROUP);
@@ -77,7 +77,7 @@ final class Procfs {
     try {
       String line =
           Files.readString(ROOT.resolve(process).resolve("stat"), StandardCharsets.ISO_8859_1);
-      // The name before it may hold anything, parentheses and blanks included.
+      // The name before it may contain parentheses and blanks.
       String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ", -1);
       return place < fields.length ? fields[place] : "";
     } catch (IOException e) {

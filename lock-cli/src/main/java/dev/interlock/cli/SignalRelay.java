@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where signals go: as long as there is no job they end the waiting for the lock, afterwards the
- * job gets them.
+ * Routes signals: before there is a job they end the wait for the lock, afterwards they go to the
+ * job.
  */
 final class SignalRelay {
   private final Thread waiting = Thread.currentThread();
@@ -21,7 +21,7 @@ final class SignalRelay {
 
   private SignalRelay() {}
 
-  /** Takes charge of the signals; the calling thread is the one that is interrupted by them. */
+  /** Handles signals from now on; they interrupt the calling thread. */
   static SignalRelay install() {
     SignalRelay relay = new SignalRelay();
     TerminationSignal.handle(relay::accept);
@@ -37,7 +37,7 @@ final class SignalRelay {
     }
   }
 
-  /** The signal that came before there was a job, and was not passed on to it. */
+  /** {@return the signal that came before there was a job, unless it was passed on to the job} */
   synchronized Optional<TerminationSignal> received() {
     return Optional.ofNullable(received);
   }
@@ -48,8 +48,8 @@ final class SignalRelay {
   }
 
   /**
-   * Starts the job; from now on signals are for it. One that comes while it is being started waits,
-   * since the terminal may have sent it to the job as well.
+   * Starts the job, which gets all signals from now on. A signal during the start waits, since the
+   * terminal may have sent it to the job as well.
    */
   synchronized Job start(Starter starter) throws IOException {
     Job started = starter.start();
@@ -69,7 +69,7 @@ final class SignalRelay {
     }
   }
 
-  /** It was meant to end the waiting for the lock, which has ended by itself. */
+  /** The interrupt was meant to end the wait for the lock, which has ended already. */
   @CanIgnoreReturnValue
   private static boolean clearInterrupt() {
     return Thread.interrupted();

@@ -15,23 +15,24 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Hurts backends for a while, and says what held. */
+/** Injects faults for a while, and reports which guarantees held. */
 @Command(
     name = "storm",
     description = {
-      "Hurt clients, networks and servers for as long as you like, and say what held.",
+      "Inject faults into clients, networks and servers for as long as you like, and report which"
+          + " guarantees held.",
       "",
       "Without a URI it starts disposable servers of its own for every backend, on free ports of"
-          + " this machine, and stops, kills, empties and restarts them. With URIs the servers are"
-          + " left alone: only the storm's own clients are hurt, and the way between them and the"
-          + " store. It takes locks of names that nobody else uses.",
+          + " this machine, and stops, kills, empties and restarts them. With URIs it leaves the"
+          + " servers alone: faults hit only the storm's own clients and the network between them"
+          + " and the store. It uses lock names that nothing else uses.",
       "",
-      "Control-C ends it early, with a verdict on what there was."
+      "Control-C ends it early, with a verdict on what happened so far."
     },
     footer = {
       "",
       "@|bold Exit codes:|@",
-      "    0  nothing was found that must not be",
+      "    0  no rule of the contract was broken",
       "    1  a rule of the contract was broken; the output says which, and how",
       "    2  wrong usage, or at least one storm could not take place"
     })
@@ -76,14 +77,14 @@ final class StormCommand implements Callable<Integer> {
   @Option(
       names = "--within-model",
       description =
-          "Leave out what a backend does not promise to survive. Default: it comes in the last"
-              + " third, where tokens have to expose every overlap.")
+          "Leave out faults that a backend does not promise to survive. By default they come in the"
+              + " last third, where tokens must expose every overlap.")
   private boolean withinModel;
 
   @Option(
       names = "--at-once",
       paramLabel = "N",
-      description = "How many backends have their storm at the same time. Default: 5.")
+      description = "How many backends to test at the same time. Default: 5.")
   private int atOnce = 5;
 
   @Option(
@@ -116,7 +117,7 @@ final class StormCommand implements Callable<Integer> {
     }
     TerminationSignal.handle(
         signal -> {
-          if (stopped.getAndSet(true)) { // twice: now; shutdown hooks still end the servers
+          if (stopped.getAndSet(true)) { // the second one; shutdown hooks still end the servers
             System.exit(signal.exitCode());
           }
         });

@@ -12,15 +12,15 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Holds a backend to the contract. */
+/** Tests a backend against the contract. */
 @Command(
     name = "tck",
     description = {
-      "Hold a backend to the lock contract.",
+      "Test a backend against the lock contract.",
       "",
-      "Takes, loses and breaks locks on the store at the URI for some minutes, through a proxy of"
-          + " its own that cuts and delays the connections, and says rule by rule what came out."
-          + " Use a store that nobody else needs meanwhile."
+      "Acquires, loses and breaks locks on the store at the URI for some minutes, through a proxy of"
+          + " its own that cuts and delays the connections, and reports the result of each rule. Use"
+          + " a store that nothing else uses meanwhile."
     },
     footer = {
       "",

@@ -2,11 +2,11 @@ package dev.interlock.cli;
 
 import java.io.Console;
 
-/** Where the output goes. */
+/** The terminal of the output, if there is one. */
 final class Terminal {
   private Terminal() {}
 
-  /** Whether somebody watches it. Since JDK 22 there is a console without a terminal, too. */
+  /** Whether the output goes to a terminal. Since JDK 22 a console need not be one. */
   @SuppressWarnings("SystemConsoleNull") // asked in the newer way where there is one
   static boolean isOne() {
     Console console = System.console();

@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.function.Consumer;
 
-/** The signals by which a user or the system asks a process to end; numbers as in POSIX. */
+/** The signals that ask a process to end; numbers as in POSIX. */
 enum TerminationSignal {
   HUP(1),
   INT(2),
@@ -16,7 +16,7 @@ enum TerminationSignal {
     this.number = number;
   }
 
-  /** What a shell reports for a process that the signal ended. */
+  /** {@return the exit code that a shell reports for a process that the signal ended} */
   int exitCode() {
     return ExitCode.SIGNALLED + number;
   }

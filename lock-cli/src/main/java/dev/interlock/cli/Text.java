@@ -3,11 +3,11 @@ package dev.interlock.cli;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How things are written for people. */
+/** Formats values for people. */
 final class Text {
   private Text() {}
 
-  /** What others wrote, without what a terminal would obey. */
+  /** {@return the text with a question mark for each control character} */
   static String printable(String text) {
     StringBuilder printable = new StringBuilder(text.length());
     text.codePoints()
@@ -16,7 +16,7 @@ final class Text {
     return printable.toString();
   }
 
-  /** Milliseconds below a second, tenths of seconds below a minute, and so on. */
+  /** {@return a duration: milliseconds below a second, tenths of seconds below a minute, …} */
   static String of(Duration duration) {
     long millis = Math.max(0, duration.toMillis());
     if (millis < 1_000) {

@@ -13,8 +13,8 @@ import picocli.CommandLine.TypeConversionException;
  * machine, so a URI with a password must not have to be part of them.
  *
  * <p>The place is always written out, also for {@code INTERLOCK_URI}: with a URI that may be left
- * out, a lock's name could be taken for a URI, and a variable that somebody forgot to unset could
- * redirect {@code release} to another store.
+ * out, a lock's name could be taken for a URI, and a forgotten variable could redirect {@code
+ * release} to another store.
  */
 final class UriArgument implements ITypeConverter<String> {
   static final String DESCRIPTION =
