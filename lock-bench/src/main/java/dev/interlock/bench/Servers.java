@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** How the servers of each backend are started that needs some. */
+/** Starts the servers of each backend that needs servers. */
 final class Servers {
   static final Map<String, Supplier<Deployment>> BY_BACKEND;
 

@@ -14,12 +14,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires and releases very often, and shows ten times how fast it goes and what client and server
- * have on their hands: whatever grows is a leak, and whatever slows down wears out. Then lets the
- * client rest, and shows what that costs.
+ * Acquires and releases very often, and shows ten times how fast that is and what client and server
+ * hold: what grows is a leak, and what slows down wears out. Then leaves the client idle, and shows
+ * what that costs.
  *
  * <p>Arguments: a backend, whose server is started, or a URI; how many pairs; over how many names,
- * 1 if not said. What the server has on its hands is shown for a single Redis only.
+ * by default 1. What the server holds is shown for a single Redis only.
  */
 public final class Soak {
   private static final int REPORTS = 10;

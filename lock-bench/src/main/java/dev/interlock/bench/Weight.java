@@ -16,11 +16,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * What a client weighs that holds 10,000 renewed leases, and one of whose names 1,000 wait for:
+ * What a client weighs that holds 10,000 renewed leases, and one with 1,000 waiters for one name:
  * heap after collection beyond what it was before, threads beyond those of the client, the
- * processor time of three renewals of every lease, and what a single Redis is asked meanwhile.
+ * processor time of three renewals of every lease, and the requests to a single Redis meanwhile.
  *
- * <p>Arguments: backends, all if none is said.
+ * <p>Arguments: backends; all by default.
  */
 public final class Weight {
   private static final int LEASES = 10_000;
@@ -124,7 +124,7 @@ public final class Weight {
     waiters.forEach(waiter -> waiter.cancel(true));
   }
 
-  /** How many a single Redis has been asked; 0 for others, which do not tell in this way. */
+  /** The commands that a single Redis has processed; 0 for others. */
   private static long commands(Deployment servers) throws IOException {
     return servers instanceof RedisServer redis
         ? Long.parseLong(redis.info("stats", "total_commands_processed"))

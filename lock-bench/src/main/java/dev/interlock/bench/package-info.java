@@ -1,4 +1,4 @@
-/** Benchmarks of the engine alone, and runs that show whether anything grows. */
+/** Benchmarks of the engine alone, and runs that show leaks. */
 @NullMarked
 package dev.interlock.bench;
 

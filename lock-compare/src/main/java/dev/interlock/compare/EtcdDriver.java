@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** etcd as bare as it gets: a key that only one can create, under one lease for all. */
+/** A key on etcd that only one client can create, under one lease for all keys. */
 public final class EtcdDriver implements BareDriver {
   private static final int DEFAULT_PORT = 2379;
   private static final long LEASE_SECONDS = 600;
@@ -91,7 +91,7 @@ public final class EtcdDriver implements BareDriver {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (Exception e) {
-        // It ends by itself.
+        // The lease expires.
       } finally {
         client.close();
       }

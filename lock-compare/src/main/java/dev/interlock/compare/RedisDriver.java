@@ -12,7 +12,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.params.SetParams;
 
-/** Redis as bare as it gets: the single-instance lock of Redis's own documentation, on Jedis. */
+/** The single-instance lock of Redis's documentation, on Jedis. */
 public final class RedisDriver implements BareDriver {
   private static final int DEFAULT_PORT = 6379;
   private static final int LARGEST_POOL = 64;
@@ -87,18 +87,18 @@ public final class RedisDriver implements BareDriver {
     @Override
     public void pair(String name) {
       String owner = UUID.randomUUID().toString();
-      if (!take(name, owner)) {
+      if (!tryAcquire(name, owner)) {
         throw new IllegalStateException(key(name) + " is there already");
       }
-      giveBack(name, owner);
+      release(name, owner);
     }
 
-    /** Returns false if somebody else has it. */
-    boolean take(String name, String owner) {
+    /** {@return whether the key was free} */
+    boolean tryAcquire(String name, String owner) {
       return client.set(key(name), owner, SetParams.setParams().nx().px(TTL_MILLIS)) != null;
     }
 
-    void giveBack(String name, String owner) {
+    void release(String name, String owner) {
       client.evalsha(script, List.of(key(name)), List.of(owner));
     }
 

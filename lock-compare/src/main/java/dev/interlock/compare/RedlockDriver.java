@@ -2,6 +2,7 @@ package dev.interlock.compare;
 
 import dev.interlock.compare.rounds.BareDriver;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -11,8 +12,8 @@ import java.util.concurrent.Future;
 import java.util.function.Predicate;
 
 /**
- * The bare calls of {@link RedisDriver} on several servers in parallel; how long is left is not
- * looked at, and nothing is repeated.
+ * The calls of {@link RedisDriver} on several servers in parallel; the validity that is left is not
+ * computed, and nothing is retried.
  */
 public final class RedlockDriver implements BareDriver {
   private static final int MOST_THREADS = 64;
@@ -58,44 +59,37 @@ public final class RedlockDriver implements BareDriver {
     @Override
     public void pair(String name) throws Exception {
       String owner = UUID.randomUUID().toString();
-      if (take(name, owner) < nodes.size()) {
+      if (tryAcquire(name, owner) < nodes.size()) {
         throw new IllegalStateException(name + " is there already");
       }
-      giveBack(name, owner);
+      release(name, owner);
     }
 
-    /** Says how many nodes there are. */
+    /** {@return how many nodes there are} */
     public int size() {
       return nodes.size();
     }
 
     /**
-     * Asks every node once.
+     * Requests a name from every node once.
      *
-     * @param name what is asked for
-     * @param owner who asks
-     * @return how many nodes gave it
+     * @param owner who requests it
+     * @return how many nodes granted it
      * @throws Exception if one of them fails
      */
-    public int take(String name, String owner) throws Exception {
-      int granted = 0;
-      for (boolean each : everywhere(node -> node.take(name, owner))) {
-        granted += each ? 1 : 0;
-      }
-      return granted;
+    public int tryAcquire(String name, String owner) throws Exception {
+      return Collections.frequency(everywhere(node -> node.tryAcquire(name, owner)), true);
     }
 
     /**
-     * Gives it back on every node that gave it.
+     * Releases a name on every node that granted it.
      *
-     * @param name what was asked for
-     * @param owner who asked
      * @throws Exception if one of them fails
      */
-    public void giveBack(String name, String owner) throws Exception {
+    public void release(String name, String owner) throws Exception {
       everywhere(
           node -> {
-            node.giveBack(name, owner);
+            node.release(name, owner);
             return true;
           });
     }

@@ -16,7 +16,7 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
-/** ZooKeeper as bare as it gets: the lock recipe of its documentation, without its waiting. */
+/** The lock recipe of ZooKeeper's documentation, without waiting. */
 public final class ZooKeeperDriver implements BareDriver {
   private static final int DEFAULT_PORT = 2181;
   private static final int SESSION_MILLIS = 20_000;
@@ -32,7 +32,7 @@ public final class ZooKeeperDriver implements BareDriver {
 
   @Override
   public String summary() {
-    return "an ephemeral sequential node and the list of its siblings, asked for together, then"
+    return "an ephemeral sequential node and the list of its siblings, requested together, then"
         + " delete, on one ZooKeeper session";
   }
 
@@ -105,7 +105,7 @@ public final class ZooKeeperDriver implements BareDriver {
       try {
         client.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
       } catch (KeeperException.NodeExistsException e) {
-        return; // by somebody else, or an earlier run
+        return; // it exists already
       }
     }
 
@@ -114,7 +114,7 @@ public final class ZooKeeperDriver implements BareDriver {
       return client.getAllChildrenNumber("/");
     }
 
-    /** Leaves nothing behind, since the store may be somebody's. */
+    /** Deletes its nodes, since the store may be the user's. */
     @Override
     public void close() {
       try {

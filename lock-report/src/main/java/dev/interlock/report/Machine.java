@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The machine that this runs on. */
+/** Facts about the machine. */
 public final class Machine {
   private Machine() {}
 
-  /** What there is to say, in the order in which it is shown. */
+  /** {@return the facts by their names, in the order in which they are shown} */
   public static Map<String, String> describe() {
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("processor", processor());

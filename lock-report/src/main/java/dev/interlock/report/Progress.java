@@ -6,19 +6,18 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.Timer;
+import java.util.TimerTask;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How far it is, and about how long it will take: one line that is written over and over on a
- * terminal, else a line for each step.
+ * Shows which step is under way, and about how long all will take: on a terminal in one line that
+ * is redrawn, else in a line for each step.
  */
 public final class Progress implements AutoCloseable {
   private static final int BAR = 20;
   private static final int LINE = 78;
+  private static final long REDRAWN_EVERY_MILLIS = 500;
 
   /** One part of the whole, and how long it will take. */
   public record Step(String name, Duration estimate) {}
@@ -27,8 +26,7 @@ public final class Progress implements AutoCloseable {
   private final boolean terminal;
   private final int steps;
   private final Duration whole;
-  private final @Nullable ScheduledExecutorService clock;
-  private final @Nullable ScheduledFuture<?> drawing;
+  private final Timer redrawing = new Timer("progress", /* isDaemon= */ true);
 
   @GuardedBy("this")
   private final Deque<Step> left;
@@ -43,11 +41,10 @@ public final class Progress implements AutoCloseable {
   private boolean drawn;
 
   /**
-   * Shows nothing yet.
+   * Plans the steps, and shows nothing yet.
    *
-   * @param err where to
-   * @param terminal whether that is a terminal
-   * @param steps what will be done
+   * @param err where progress is shown
+   * @param terminal whether {@code err} is a terminal
    */
   public Progress(PrintWriter err, boolean terminal, List<Step> steps) {
     this.err = err;
@@ -55,20 +52,19 @@ public final class Progress implements AutoCloseable {
     this.left = new ArrayDeque<>(steps);
     this.steps = steps.size();
     this.whole = steps.stream().map(Step::estimate).reduce(Duration.ZERO, Duration::plus);
-    this.clock = terminal ? Executors.newSingleThreadScheduledExecutor(Progress::thread) : null;
-    this.drawing =
-        clock == null
-            ? null
-            : clock.scheduleWithFixedDelay(this::draw, 0, 500, TimeUnit.MILLISECONDS);
+    if (terminal) {
+      TimerTask redraw =
+          new TimerTask() {
+            @Override
+            public void run() {
+              draw();
+            }
+          };
+      redrawing.schedule(redraw, 0, REDRAWN_EVERY_MILLIS);
+    }
   }
 
-  private static Thread thread(Runnable work) {
-    Thread thread = new Thread(work, "progress");
-    thread.setDaemon(true);
-    return thread;
-  }
-
-  /** The next step begins. */
+  /** Begins the next step. */
   public synchronized void next() {
     current = left.poll();
     began = System.nanoTime();
@@ -136,12 +132,7 @@ public final class Progress implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    if (drawing != null) {
-      drawing.cancel(false);
-    }
-    if (clock != null) {
-      clock.shutdownNow();
-    }
+    redrawing.cancel();
     current = null;
     wipe();
   }

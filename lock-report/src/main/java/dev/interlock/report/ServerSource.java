@@ -6,7 +6,7 @@ import java.util.function.Supplier;
 
 /**
  * Disposable servers for backends that need one. Found by {@link java.util.ServiceLoader}; needs a
- * public constructor without parameters. A backend of somebody else's may bring one in its jar.
+ * public constructor without parameters. A third party may bring one in the jar of its backend.
  */
 public interface ServerSource {
 

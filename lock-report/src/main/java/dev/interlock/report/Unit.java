@@ -5,7 +5,7 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
 
-/** What a number counts; numbers are kept in these units, and shown in handier ones. */
+/** What a number counts. Numbers are kept in these units, and shown in handier ones. */
 public enum Unit {
   @SerializedName("s")
   SECONDS,

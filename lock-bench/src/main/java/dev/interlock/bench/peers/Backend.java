@@ -18,7 +18,7 @@ enum Backend {
   private final Supplier<Deployment> servers;
   private final Rows rows;
 
-  /** Measures what the targets ask of one store. */
+  /** Measures what the targets of one store need. */
   @FunctionalInterface
   private interface Rows {
     void measure(Bench bench) throws InterruptedException;

@@ -8,21 +8,21 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The algorithm of Redlock's description on the bare calls, and no more: ask all nodes, have a
- * majority, else give back and try again after a random pause.
+ * The algorithm of Redlock's description on the bare calls, and no more: request all nodes; without
+ * a majority release them and retry after a random pause.
  *
  * @param nodes the servers
  * @param shortest the shortest pause, in milliseconds
- * @param longest the longest, not included
+ * @param longest the longest, exclusive
  */
 record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest) implements Locking {
 
-  /** With pauses about as long as a try, as whoever looks for a short wait would have them. */
+  /** With pauses about as long as an attempt, for short waits. */
   static Peer<Locking> prompt() {
     return entrant("bare Redlock, pauses below 3 ms", 0, 3);
   }
 
-  /** With the pauses that libraries for Redlock have as their default. */
+  /** With the default pauses of libraries for Redlock. */
   static Peer<Locking> patient() {
     return entrant("bare Redlock, pauses of 100 to 300 ms", 100, 300);
   }
@@ -39,10 +39,10 @@ record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest) imple
     String owner = UUID.randomUUID().toString();
     long end = System.nanoTime() + atMost.toNanos();
     while (true) {
-      if (nodes.take(name, owner) > nodes.size() / 2) {
-        return Optional.of(() -> nodes.giveBack(name, owner));
+      if (nodes.tryAcquire(name, owner) > nodes.size() / 2) {
+        return Optional.of(() -> nodes.release(name, owner));
       }
-      nodes.giveBack(name, owner);
+      nodes.release(name, owner);
       long left = (end - System.nanoTime()) / 1_000_000;
       if (left <= 0) {
         return Optional.empty();

@@ -54,8 +54,8 @@ final class Bench {
   }
 
   /**
-   * Threads of one client of each contender, with names that nobody else wants. Requests are
-   * counted for locks only; what the bare calls send is known.
+   * Threads of one client of each contender, with uncontended names. Requests are counted for locks
+   * only; what the bare calls send is known.
    */
   Series<String> pairs(
       String what,

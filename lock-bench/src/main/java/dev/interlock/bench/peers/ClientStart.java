@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** How long it takes until a program that has just begun has its first lease, or its connection. */
+/** How long a new process takes until its first lease, or its connection. */
 final class ClientStart {
   static final String DRIVER = "the driver alone";
 
@@ -51,7 +51,7 @@ final class ClientStart {
     return new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
   }
 
-  /** In the new one: an contender and a URI; prints the nanoseconds, or what went wrong. */
+  /** In the new process: takes a contender and a URI; prints the nanoseconds, or the failure. */
   public static void main(String[] arguments) {
     try {
       start(arguments[0], arguments[1]);

@@ -11,7 +11,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's {@code InterProcessMutex}, with the time-outs that Curator has by itself. */
+/** Curator's {@code InterProcessMutex}, with Curator's default time-outs. */
 record CuratorMutex(CuratorFramework curator) implements Locking {
   private static final int DEFAULT_PORT = 2181;
 

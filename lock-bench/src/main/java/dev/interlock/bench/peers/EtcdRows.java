@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the targets ask of etcd. */
+/** The targets for etcd. */
 final class EtcdRows {
   private static final Duration HOLD = Duration.ofMillis(20);
   private static final String FRESH = "Interlock, a fresh name each time";
@@ -56,7 +56,7 @@ final class EtcdRows {
     bench.starts();
   }
 
-  /** To one that waits already, and in a line where most handoffs find nobody who waits long. */
+  /** To a client that waits already, and in a queue where most waits are short. */
   private static void handoffs(Bench bench, Peer<Locking> peer) throws InterruptedException {
     List<Peer<Locking>> both = List.of(Peer.ours(), peer);
     Series<String> turns = bench.turnsOf(HOLD, both);

@@ -15,9 +15,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * jetcd's own lock. On a lease that a client has for all, it is not exclusive between the threads
- * of that client; with a lease for each acquisition it is. Leases last long enough, and nobody
- * renews them.
+ * jetcd's own lock. On one lease for all acquisitions of a client it is not exclusive between the
+ * threads of that client; with a lease for each acquisition it is. Leases outlast the measurement
+ * and are not renewed.
  */
 final class JetcdLock implements Locking {
   private static final int DEFAULT_PORT = 2379;
@@ -32,7 +32,7 @@ final class JetcdLock implements Locking {
     this.shared = shared;
   }
 
-  /** With one lease for all; to be used by one thread. */
+  /** With one lease for all acquisitions, for a single thread. */
   static Peer<Pairs> onSharedLease() {
     return new Peer<>("jetcd Lock, shared lease", (uri, threads) -> open(uri, true));
   }
@@ -84,7 +84,7 @@ final class JetcdLock implements Locking {
     leave(CompletableFuture.completedFuture(unlocked), lease);
   }
 
-  /** The end of a lease takes its place in line away; to cancel the call would not. */
+  /** Revoking the lease gives up the place in the queue; cancelling the call would not. */
   private void leave(CompletableFuture<?> asked, long lease) throws Exception {
     if (lease != shared) {
       var revoked = await(client.getLeaseClient().revoke(lease));

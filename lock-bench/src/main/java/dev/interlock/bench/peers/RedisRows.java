@@ -8,7 +8,7 @@ import dev.interlock.report.Unit;
 import dev.interlock.testbed.RedisServer;
 import java.util.List;
 
-/** What the targets ask of one Redis server. */
+/** The targets for one Redis server. */
 final class RedisRows {
   private RedisRows() {}
 

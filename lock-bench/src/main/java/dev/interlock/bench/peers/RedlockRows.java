@@ -13,7 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the targets ask of Redlock on five servers. */
+/** The targets for Redlock on five servers. */
 final class RedlockRows {
   private static final int DEFAULT_PORT = 6379;
   private static final int SILENT = 2;

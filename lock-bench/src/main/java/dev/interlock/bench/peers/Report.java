@@ -22,7 +22,7 @@ import org.redisson.Redisson;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import redis.clients.jedis.UnifiedJedis;
 
-/** What was measured, in Markdown; made at the beginning, so that it knows when that was. */
+/** What was measured, in Markdown; created at the beginning, so that it knows when that was. */
 final class Report {
   private final Profile profile;
   private final Map<String, String> machine = new LinkedHashMap<>(Machine.describe());

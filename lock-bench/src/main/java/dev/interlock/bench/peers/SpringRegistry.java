@@ -11,8 +11,8 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
 /**
- * Spring Integration's registry of locks on Redis, over Lettuce. Told to wait by pub/sub; all else
- * is as it comes: locks expire after a minute, and nobody renews them.
+ * Spring Integration's registry of locks on Redis, over Lettuce. Waits by pub/sub; all other
+ * settings are the defaults: locks expire after a minute and are not renewed.
  */
 final class SpringRegistry implements Locking {
   private static final int DEFAULT_PORT = 6379;

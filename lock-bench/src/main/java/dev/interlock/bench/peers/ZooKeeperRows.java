@@ -7,7 +7,7 @@ import dev.interlock.report.Unit;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the targets ask of ZooKeeper. */
+/** The targets for ZooKeeper. */
 final class ZooKeeperRows {
   private ZooKeeperRows() {}
 

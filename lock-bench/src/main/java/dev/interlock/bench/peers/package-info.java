@@ -1,6 +1,6 @@
 /**
- * Our locks, the bare calls of their drivers, and the locks of others, measured in turns on the
- * same servers, and held against the targets.
+ * Our locks, the bare calls of their drivers, and the locks of others, measured in interleaved
+ * rounds on the same servers, and compared with the targets.
  *
  * <p>Start at {@link dev.interlock.bench.peers.Peers}.
  */

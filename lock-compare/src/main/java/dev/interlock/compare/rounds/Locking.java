@@ -4,10 +4,10 @@ import dev.interlock.LockClient;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A client that can wait for a name which somebody else holds: a lock, and no mere call. */
+/** A client that can wait for a name which is held: a lock, not just a call. */
 public interface Locking extends Pairs {
 
-  /** How long a name that nobody else wants may take. */
+  /** How long an uncontended name may take. */
   Duration PATIENCE = Duration.ofSeconds(10);
 
   /**

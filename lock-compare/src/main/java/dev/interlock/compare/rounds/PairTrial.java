@@ -8,7 +8,7 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Threads of one client that acquire and release names which nobody else wants. */
+/** Threads of one client that acquire and release uncontended names. */
 public final class PairTrial implements Trial {
   private final Pairs client;
   private final int threads;

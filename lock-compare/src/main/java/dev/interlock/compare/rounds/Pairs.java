@@ -1,6 +1,6 @@
 package dev.interlock.compare.rounds;
 
-/** A client that acquires and releases names which nobody else wants. Thread-safe. */
+/** A client that acquires and releases uncontended names. Thread-safe. */
 public interface Pairs extends AutoCloseable {
 
   /**
