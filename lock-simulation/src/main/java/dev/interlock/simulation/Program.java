@@ -9,7 +9,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
-import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
@@ -36,6 +35,8 @@ final class Program implements Runnable {
   private static final int CROWD = 20;
 
   private final World world;
+  private final Plan.Setting setting;
+  private final Journal journal;
   private final Machine machine;
   private final Clients clients;
   private final List<Op> ops;
@@ -54,6 +55,8 @@ final class Program implements Runnable {
 
   Program(World world, Machine machine, Clients clients, List<Op> ops) {
     this.world = world;
+    this.setting = world.plan().setting();
+    this.journal = world.journal();
     this.machine = machine;
     this.clients = clients;
     this.ops = ops;
@@ -76,29 +79,27 @@ final class Program implements Runnable {
   public void run() {
     for (Op op : ops) {
       current = op;
-      label = Thread.currentThread().getName() + "#" + ++begun;
+      label = who() + "#" + ++begun;
       try {
         LockClient client = clients.current();
         if (client == null) {
           break;
         }
-        world.journal().note(machine, Thread.currentThread().getName() + ": " + op);
+        journal.note(machine, who() + ": " + op);
         fenced = client.backend().has(Capability.FENCING);
         waits = op.kind().name().matches("ACQUIRE|TIMED|SET|SET_TIMED");
         try {
           perform(op, client);
         } finally {
           waits = false;
-          world.journal().ends(label);
+          journal.ends(label);
         }
         machine.pause(op.pause());
       } catch (InterruptedException e) {
-        world.journal().note(machine, Thread.currentThread().getName() + " interrupted");
-      } catch (LockTimeoutException | LockUnavailableException | LeaseLostException e) {
-        world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
-        world.unavailable(op, e);
+        journal.note(machine, who() + " interrupted");
       } catch (LockException e) {
-        world.journal().note(machine, Thread.currentThread().getName() + ": " + e);
+        journal.note(machine, who() + ": " + e);
+        world.unavailable(op, e);
       } catch (IllegalStateException e) {
         if (!String.valueOf(e.getMessage()).contains("is closed")) {
           throw e;
@@ -114,7 +115,7 @@ final class Program implements Runnable {
   }
 
   private void change(LockOptions.Builder builder, Op op) {
-    world.journal().begins(label, latest(op), least(op));
+    journal.begins(label, latest(op), least(op));
     builder.holder(label).maxHold(null);
     switch (op.keeping()) {
       case RENEWED -> {}
@@ -125,11 +126,15 @@ final class Program implements Runnable {
     }
   }
 
+  private static String who() {
+    return Thread.currentThread().getName();
+  }
+
   /** Zero if there is none. */
   private long maxHold(Op op) {
     return switch (op.keeping()) {
-      case MAX_HOLD -> world.plan().setting().ttl() / 2 + op.hold() / 2;
-      case DEFAULT -> world.plan().setting().maxHold();
+      case MAX_HOLD -> setting.ttl() / 2 + op.hold() / 2;
+      case DEFAULT -> setting.maxHold();
       default -> 0;
     };
   }
@@ -137,7 +142,7 @@ final class Program implements Runnable {
   /** When the last request of an acquisition must have ended; a request gets a quarter second. */
   private long latest(Op op) {
     return switch (op.kind()) {
-      case TRY, VIEW_TRY, SET_TRY -> machine.monotonic() + timeout();
+      case TRY, VIEW_TRY, SET_TRY -> machine.monotonic() + setting.requestTimeout();
       case TIMED, ASYNC_TIMED, VIEW_TIMED, SET_TIMED, SET_ASYNC_TIMED ->
           machine.monotonic() + op.patience() + LEAST_PER_REQUEST;
       default ->
@@ -154,7 +159,9 @@ final class Program implements Runnable {
           case TRY, VIEW_TRY, SET_TRY -> true;
           default -> latest(op) == Journal.NEVER;
         };
-    return untimed ? timeout() : Math.min(timeout(), LEAST_PER_REQUEST);
+    return untimed
+        ? setting.requestTimeout()
+        : Math.min(setting.requestTimeout(), LEAST_PER_REQUEST);
   }
 
   private static String name(int number) {
@@ -167,7 +174,7 @@ final class Program implements Runnable {
       case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, lock(op, client).asLock());
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = new ArrayList<>();
-        for (int i = 0; i < world.plan().setting().names(); i++) {
+        for (int i = 0; i < setting.names(); i++) {
           names.add(name(i));
         }
         take(
@@ -180,10 +187,10 @@ final class Program implements Runnable {
       case INSPECT -> {
         long from = world.now();
         LockState state = client.inspect(name(op.name()));
-        if (!world.plan().setting().outside()) {
-          world.journal().inspected(state, from);
+        if (!setting.outside()) {
+          journal.inspected(state, from);
         }
-        took("WAIT-01", "inspect()", from, timeout());
+        took("WAIT-01", "inspect()", from, setting.requestTimeout());
       }
       case REVOKE -> {
         if (world.plan().store() != Plan.Store.QUEUE) {
@@ -193,9 +200,8 @@ final class Program implements Runnable {
       case FORCE -> {
         long from = world.now();
         if (client.forceRelease(name(op.name()))) {
-          Plan.Setting setting = world.plan().setting();
           long most = Math.max(setting.ttl(), setting.sessionTimeout());
-          world.journal().forced(name(op.name()), from, most);
+          journal.forced(name(op.name()), from, most);
         }
       }
     }
@@ -208,14 +214,8 @@ final class Program implements Runnable {
         : client.lock(name, options -> change(options, op));
   }
 
-  private long timeout() {
-    return world.plan().setting().requestTimeout();
-  }
-
   private void took(String rule, String what, long from, long bound) {
-    world
-        .journal()
-        .took(machine, rule, Thread.currentThread().getName() + ": " + what, from, bound);
+    journal.took(machine, rule, who() + ": " + what, from, bound);
   }
 
   /** Fails if a timed attempt gave up before its time was over. */
@@ -224,14 +224,7 @@ final class Program implements Runnable {
     if (took + MS < machine.trueNanos(patience)) {
       world.fail(
           "WAIT-02",
-          Thread.currentThread().getName()
-              + ": "
-              + what
-              + " gave up after "
-              + took / MS
-              + " of "
-              + patience / MS
-              + " ms");
+          who() + ": " + what + " gave up after " + took / MS + " of " + patience / MS + " ms");
     }
   }
 
@@ -242,15 +235,15 @@ final class Program implements Runnable {
     boolean isSet = op.kind().name().startsWith("SET");
     // A request gets a quarter of a second even if less time is left. A set has to release its
     // members if it fails.
-    long beyond = LEAST_PER_REQUEST + (isSet ? timeout() : 0);
+    long beyond = LEAST_PER_REQUEST + (isSet ? setting.requestTimeout() : 0);
     L lease = null;
     switch (op.kind()) {
       case ACQUIRE, SET -> {
-        world.journal().waits(machine, name(op.name()));
+        journal.waits(machine, name(op.name()));
         try {
           lease = lock.acquire();
         } finally {
-          world.journal().waitsNoMore(machine, name(op.name()));
+          journal.waitsNoMore(machine, name(op.name()));
           if (op.keeping() == Plan.Keeping.IMPATIENT) {
             took("WAIT-02", "acquire()", from, op.patience() + beyond + renewal());
           }
@@ -260,14 +253,18 @@ final class Program implements Runnable {
         try {
           lease = lock.tryAcquire().orElse(null);
         } finally {
-          took("WAIT-01", "tryAcquire()", from, (isSet ? 2 : 1) * timeout() + renewal());
-          if (world.journal().renewals(label) > 1) {
+          took(
+              "WAIT-01",
+              "tryAcquire()",
+              from,
+              (isSet ? 2 : 1) * setting.requestTimeout() + renewal());
+          if (journal.renewals(label) > 1) {
             world.fail("requests", label + ": a set was renewed more than once before its grant");
           }
         }
       }
       case TIMED, SET_TIMED -> {
-        world.journal().waits(machine, name(op.name()));
+        journal.waits(machine, name(op.name()));
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
@@ -277,7 +274,7 @@ final class Program implements Runnable {
           lasted("tryAcquire(t)", from, op.patience());
           throw e;
         } finally {
-          world.journal().waitsNoMore(machine, name(op.name()));
+          journal.waitsNoMore(machine, name(op.name()));
           took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
         }
       }
@@ -285,15 +282,15 @@ final class Program implements Runnable {
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
         long shortage = machine.shortOfThreads(from, world.now());
-        long more = shortage + (isSet ? timeout() : 0);
+        long more = shortage + (isSet ? setting.requestTimeout() : 0);
         took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more);
         lease = had == null ? null : had.orElse(null);
       }
     }
     waits = false;
-    world.journal().ends(label);
-    if (lease == null && world.plan().setting().queueing() && world.plan().faults().isEmpty()) {
-      world.journal().requireHolder(machine, name(op.name()), from);
+    journal.ends(label);
+    if (lease == null && setting.queueing() && world.plan().faults().isEmpty()) {
+      journal.requireHolder(machine, name(op.name()), from);
     }
     if (lease != null) {
       use(op, lock, lease, from);
@@ -342,14 +339,14 @@ final class Program implements Runnable {
 
   private Journal.Held granted(Lease lease, long requestedAt) {
     Journal.Held held =
-        world.journal().granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
+        journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
     held.listen(lease, 0);
     return held;
   }
 
   /** How long the renewal of a set may have taken before its grant. */
   private long renewal() {
-    return world.journal().renewals(label) > 0 ? timeout() : 0;
+    return journal.renewals(label) > 0 ? setting.requestTimeout() : 0;
   }
 
   /** Waits for a future, or ends it as the operation says; null if that came first. */
@@ -369,7 +366,7 @@ final class Program implements Runnable {
           case COMPLETE -> future.complete(null);
           case FAIL -> future.completeExceptionally(new IllegalArgumentException("outside"));
         }
-        world.journal().ends(label);
+        journal.ends(label);
       }
       return future.join();
     } catch (InterruptedException e) {
@@ -409,15 +406,13 @@ final class Program implements Runnable {
     if (lease instanceof MultiLease set) {
       requireNoToken(set);
       for (String name : set.names()) {
-        held.add(
-            world.journal().granted(machine, name, set.fencingToken(name), requestedAt, lease));
+        held.add(journal.granted(machine, name, set.fencingToken(name), requestedAt, lease));
       }
     } else {
-      held.add(
-          world.journal().granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease));
+      held.add(journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease));
     }
-    if (world.plan().setting().queueing()) {
-      world.journal().checkFairness(held.get(0), 50 * MS + 50 * world.plan().setting().delay());
+    if (setting.queueing()) {
+      journal.checkFairness(held.get(0), 50 * MS + 50 * setting.delay());
     }
     boolean async = op.kind().name().contains("ASYNC");
     for (Journal.Held one : held) {
@@ -451,13 +446,13 @@ final class Program implements Runnable {
     boolean waits = op.keeping() == Plan.Keeping.IMPATIENT;
     long from = world.now();
     Lease second = null;
-    world.journal().begins(label, Journal.NEVER, 0);
+    journal.begins(label, Journal.NEVER, 0);
     try {
       second = waits ? lock.acquire() : lock.tryAcquire().orElse(null);
     } catch (LockException e) {
       // Timed out, or the first was lost meanwhile, and the store cannot be asked.
     } finally {
-      world.journal().ends(label);
+      journal.ends(label);
     }
     if (second != null && lease.isHeld()) {
       world.fail("EXCL-06", held + ": acquired twice");
@@ -502,7 +497,7 @@ final class Program implements Runnable {
           // The client was closed meanwhile, which has released it.
         } finally {
           // A scheduled renewal, for which it may have to wait, counts too.
-          took("WAIT-01", "renew()", from, timeout());
+          took("WAIT-01", "renew()", from, setting.requestTimeout());
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
@@ -525,7 +520,7 @@ final class Program implements Runnable {
   private void end(Op op, Lease lease, List<Journal.Held> held) {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
-      world.journal().note(machine, held.get(0) + " forgotten");
+      journal.note(machine, held.get(0) + " forgotten");
       return;
     }
     if (ending == Ending.ELSEWHERE) {
@@ -535,7 +530,7 @@ final class Program implements Runnable {
             try {
               lease.renew();
             } catch (InterruptedException | LockException e) {
-              world.journal().note(machine, "another thread could not renew: " + e);
+              journal.note(machine, "another thread could not renew: " + e);
             } catch (IllegalStateException e) {
               // It has been released.
             }
@@ -561,11 +556,11 @@ final class Program implements Runnable {
       world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
     }
     held.forEach(Journal.Held::releasing);
-    world.journal().beginsRelease();
+    journal.beginsRelease();
     ReleaseOutcome outcome = lease.release();
-    world.journal().endsRelease();
+    journal.endsRelease();
     held.forEach(one -> one.released(outcome));
-    took("REL-02", "release()", from, timeout());
+    took("REL-02", "release()", from, setting.requestTimeout());
   }
 
   // --- views ----------------------------------------------------------------------------------
@@ -602,7 +597,7 @@ final class Program implements Runnable {
     if (interrupted && !Thread.interrupted()) {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
-    Journal.Held held = world.journal().granted(machine, name(op.name()), 0, from, null);
+    Journal.Held held = journal.granted(machine, name(op.name()), 0, from, null);
     boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();
@@ -621,7 +616,7 @@ final class Program implements Runnable {
       held.releasing();
       from = world.now();
       view.unlock();
-      took("REL-02", "unlock()", from, timeout());
+      took("REL-02", "unlock()", from, setting.requestTimeout());
     }
     if (lost) {
       world.fail("JUC-04", held + ": unlock() does not report the loss");

@@ -111,7 +111,7 @@ final class QueueBackend implements QueueingBackend {
   /** Sends a request on the session, which is opened if there is none; every answer confirms it. */
   private <R> R ask(Supplier<R> question, Deadline deadline) throws InterruptedException {
     if (closed) {
-      throw new LockUnavailableException("model", server.name, "closed", null);
+      throw Connection.unavailable(server, "closed");
     }
     WakeUp wakeUp = new WakeUp(machine);
     long sentAt = machine.nanoTime();
@@ -132,7 +132,7 @@ final class QueueBackend implements QueueingBackend {
             deadline);
     if (answer == 0) {
       sessionEnded(asked);
-      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+      throw Connection.unavailable(server, "the session has ended");
     }
     if (asked == 0 && session != 0) {
       // Another thread has opened a session meanwhile; this one is left to expire.
@@ -142,7 +142,7 @@ final class QueueBackend implements QueueingBackend {
       session = answer;
       epoch++;
     } else if (session != asked) {
-      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+      throw Connection.unavailable(server, "the session has ended");
     }
     if (sentAt - confirmedAt > 0 || asked == 0) {
       confirmedAt = sentAt;
@@ -167,17 +167,17 @@ final class QueueBackend implements QueueingBackend {
           // Without a session there are no heartbeats that would show a silent connection.
           disconnect();
         }
-        throw new LockUnavailableException("model", server.name, "no answer in time", null);
+        throw Connection.unavailable(server, "no answer in time");
       }
     }
     try {
       R value = reply.value();
       if (value == null) {
-        throw new LockUnavailableException("model", server.name, "the session has ended", null);
+        throw Connection.unavailable(server, "the session has ended");
       }
       return value;
     } catch (Expired e) {
-      throw new LockUnavailableException("model", server.name, "the session has ended", e);
+      throw Connection.unavailable(server, "the session has ended");
     }
   }
 
@@ -275,8 +275,8 @@ final class QueueBackend implements QueueingBackend {
               if (node == null) {
                 throw new Expired();
               }
-              server.watch(node.number, watched, () -> nodeGone(claim));
-              return node.number;
+              server.watch(node.number(), watched, () -> nodeGone(claim));
+              return node.number();
             },
             deadline);
     if (number < 0) {
@@ -292,7 +292,7 @@ final class QueueBackend implements QueueingBackend {
 
   private Attempt granted(Claim claim, long number, int before) throws InterruptedException {
     if (epoch != before) {
-      throw new LockUnavailableException("model", server.name, "the session has ended", null);
+      throw Connection.unavailable(server, "the session has ended");
     }
     Grant grant = grant(claim, number);
     granted.put(claim.id(), grant);
@@ -323,7 +323,7 @@ final class QueueBackend implements QueueingBackend {
               return made;
             },
             deadline);
-    return new Place(claim, node.number, before);
+    return new Place(claim, node.number(), before);
   }
 
   private final class Place implements QueueingBackend.Place {
@@ -372,7 +372,7 @@ final class QueueBackend implements QueueingBackend {
 
     private void requireSession() {
       if (left || epoch != joined || closed) {
-        throw new LockUnavailableException("model", server.name, "the place is lost", null);
+        throw Connection.unavailable(server, "the place is lost");
       }
     }
 
@@ -382,9 +382,9 @@ final class QueueBackend implements QueueingBackend {
           () -> {
             QueueServer.Node before = null;
             for (QueueServer.Node node : server.line(claim.name())) {
-              if (node.number == number) {
+              if (node.number() == number) {
                 server.watch(
-                    before == null ? number : before.number,
+                    before == null ? number : before.number(),
                     watched,
                     before == null ? () -> nodeGone(claim) : news::signal);
                 return before == null;
@@ -392,7 +392,7 @@ final class QueueBackend implements QueueingBackend {
               before = node;
             }
             gone = true;
-            throw new LockUnavailableException("model", server.name, "the place is gone", null);
+            throw Connection.unavailable(server, "the place is gone");
           },
           deadline.orIn(context.options().requestTimeout()));
     }
@@ -469,10 +469,10 @@ final class QueueBackend implements QueueingBackend {
           }
           return LockState.held(
               name,
-              line.get(0).holder,
-              line.get(0).number,
+              line.get(0).holder(),
+              line.get(0).number(),
               null,
-              line.stream().skip(1).map(node -> node.holder).toList());
+              line.stream().skip(1).map(node -> node.holder()).toList());
         },
         deadline);
   }

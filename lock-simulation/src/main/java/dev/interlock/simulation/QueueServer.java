@@ -1,7 +1,6 @@
 package dev.interlock.simulation;
 
 import dev.interlock.LockConfigurationException;
-import dev.interlock.LockUnavailableException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,21 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class QueueServer extends Server {
 
   /** A node: a place in the queue; the first of a name holds the lock. */
-  static final class Node {
-    final String name;
-    final String claim;
-    final String holder;
-    final long session;
-    final long number;
-
-    Node(String name, String claim, String holder, long session, long number) {
-      this.name = name;
-      this.claim = claim;
-      this.holder = holder;
-      this.session = session;
-      this.number = number;
-    }
-  }
+  record Node(String name, String claim, String holder, long session, long number) {}
 
   private static final class Session {
     final long id;
@@ -93,7 +78,7 @@ final class QueueServer extends Server {
 
   private void requireLeader() {
     if (leaderless) {
-      throw new LockUnavailableException("model", name, "there is no leader", null);
+      throw Connection.unavailable(this, "there is no leader");
     }
   }
 
@@ -127,7 +112,7 @@ final class QueueServer extends Server {
     }
     session.expired = true;
     for (Node node : List.copyOf(nodes.values())) {
-      if (node.session == id) {
+      if (node.session() == id) {
         remove(node);
       }
     }
@@ -154,7 +139,7 @@ final class QueueServer extends Server {
     }
     Connection current = session.connection;
     if (current != null && current.number() > from.number()) {
-      throw new LockUnavailableException("model", name, "the session has moved", null);
+      throw Connection.unavailable(this, "the session has moved");
     }
     session.connection = from;
   }
@@ -174,14 +159,14 @@ final class QueueServer extends Server {
     }
     requireWilling();
     Node node = new Node(name, claim, holder, session, ++lastNode);
-    nodes.put(node.number, node);
+    nodes.put(node.number(), node);
     return node;
   }
 
   List<Node> line(String name) {
     List<Node> line = new ArrayList<>();
     for (Node node : nodes.values()) {
-      if (node.name.equals(name)) {
+      if (node.name().equals(name)) {
         line.add(node);
       }
     }
@@ -190,7 +175,7 @@ final class QueueServer extends Server {
 
   /** Returns the nodes of a claim; more than one if it was repeated. */
   private List<Node> of(String name, String claim) {
-    return line(name).stream().filter(node -> node.claim.equals(claim)).toList();
+    return line(name).stream().filter(node -> node.claim().equals(claim)).toList();
   }
 
   /** Removes the nodes of a claim; returns whether it held the lock. */
@@ -198,7 +183,7 @@ final class QueueServer extends Server {
     requireLeader();
     requireWilling();
     List<Node> line = line(name);
-    boolean held = !line.isEmpty() && line.get(0).claim.equals(claim);
+    boolean held = !line.isEmpty() && line.get(0).claim().equals(claim);
     of(name, claim).forEach(this::remove);
     return held;
   }
@@ -226,7 +211,7 @@ final class QueueServer extends Server {
   /** Until when the node lives without another heartbeat; 0 if it does not exist. */
   long keptUntil(long number) {
     Node node = nodes.get(number);
-    Session session = node == null ? null : sessions.get(node.session);
+    Session session = node == null ? null : sessions.get(node.session());
     return session == null ? 0 : session.heardOf + session.timeout;
   }
 
@@ -235,8 +220,8 @@ final class QueueServer extends Server {
   }
 
   private void remove(Node node) {
-    nodes.remove(node.number);
-    List<Watch> told = watches.remove(node.number);
+    nodes.remove(node.number());
+    List<Watch> told = watches.remove(node.number());
     if (told != null) {
       told.forEach(watch -> watch.connection.push(watch.signal));
     }
@@ -244,6 +229,6 @@ final class QueueServer extends Server {
 
   /** All locks and places in the queue. */
   List<String> held() {
-    return nodes.values().stream().map(node -> node.name + " by " + node.claim).toList();
+    return nodes.values().stream().map(node -> node.name() + " by " + node.claim()).toList();
   }
 }

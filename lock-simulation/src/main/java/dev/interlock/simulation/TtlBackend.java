@@ -93,17 +93,7 @@ final class TtlBackend implements LockBackend {
 
   // --- asking ---------------------------------------------------------------------------------
 
-  private static final class Asked<R> {
-    final int index;
-    final Connection connection;
-    final Connection.Reply<R> reply;
-
-    Asked(int index, Connection connection, Connection.Reply<R> reply) {
-      this.index = index;
-      this.connection = connection;
-      this.reply = reply;
-    }
-  }
+  private record Asked<R>(int index, Connection connection, Connection.Reply<R> reply) {}
 
   private Connection connection(int index) {
     Deque<Connection> free = idle.get(index);
@@ -143,20 +133,20 @@ final class TtlBackend implements LockBackend {
       while (true) {
         for (int i = asked.size() - 1; i >= 0; i--) {
           Asked<R> one = asked.get(i);
-          if (!one.reply.isDone()) {
+          if (!one.reply().isDone()) {
             continue;
           }
           asked.remove(i);
           try {
-            R answer = one.reply.value();
-            idle.get(one.index).push(one.connection);
+            R answer = one.reply().value();
+            idle.get(one.index()).push(one.connection());
             if (answer == null) {
               throw new IllegalStateException("a server sent no answer");
             }
             answers.add(answer);
             enough += good.test(answer) ? 1 : 0;
           } catch (LockConfigurationException e) {
-            idle.get(one.index).push(one.connection);
+            idle.get(one.index()).push(one.connection());
             problem = e;
           } catch (LockUnavailableException e) {
             problem = problem instanceof LockConfigurationException ? problem : e;
@@ -165,8 +155,8 @@ final class TtlBackend implements LockBackend {
         if (enough >= majority || asked.isEmpty()) {
           break;
         }
-        if (!wakeUp.await(deadline) && asked.stream().noneMatch(one -> one.reply.isDone())) {
-          problem = Connection.unavailable(servers.get(asked.get(0).index), "no answer in time");
+        if (!wakeUp.await(deadline) && asked.stream().noneMatch(one -> one.reply().isDone())) {
+          problem = Connection.unavailable(servers.get(asked.get(0).index()), "no answer in time");
           break;
         }
       }
@@ -174,9 +164,9 @@ final class TtlBackend implements LockBackend {
       // A late answer may still arrive, so the connection is not used again. Others may be as
       // silent.
       for (Asked<R> one : asked) {
-        one.connection.close();
-        idle.get(one.index).forEach(Connection::close);
-        idle.get(one.index).clear();
+        one.connection().close();
+        idle.get(one.index()).forEach(Connection::close);
+        idle.get(one.index()).clear();
       }
     }
     if (answers.size() < majority) {
@@ -195,7 +185,7 @@ final class TtlBackend implements LockBackend {
     return LockBackend.super.renewAll(grants, deadline);
   }
 
-  private long certain(Duration ttl) {
+  private static long certain(Duration ttl) {
     return ttl.toNanos() - ttl.toNanos() / DRIFT - 2_000_000;
   }
 
@@ -362,10 +352,11 @@ final class TtlBackend implements LockBackend {
     if (!subscribing.add(index)) {
       return;
     }
-    server(index)
+    servers
+        .get(index)
         .scheduler
         .after(
-            100_000_000 + server(index).scheduler.random(100_000_000),
+            100_000_000 + servers.get(index).scheduler.random(100_000_000),
             () -> {
               subscribing.remove(index);
               Connection connection = subscriptions.get(index);
@@ -379,10 +370,6 @@ final class TtlBackend implements LockBackend {
                 names.forEach(name -> subscribe(index, name));
               }
             });
-  }
-
-  private TtlServer server(int index) {
-    return servers.get(index);
   }
 
   @Override

@@ -46,6 +46,7 @@ final class World {
   }
 
   private final Plan plan;
+  private final Plan.Setting setting;
   private final @Nullable ClientOpener opener;
   private final Scheduler scheduler;
   private final Network network;
@@ -58,11 +59,12 @@ final class World {
 
   private World(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     this.plan = plan;
+    this.setting = plan.setting();
     this.opener = opener;
     SplittableRandom random = new SplittableRandom(plan.seed());
     this.scheduler = new Scheduler(random.split(), MOST_TIME);
     this.began = scheduler.now();
-    this.network = new Network(scheduler, plan.setting().delay());
+    this.network = new Network(scheduler, setting.delay());
     this.journal = new Journal(scheduler, this::keptUntil, traced);
     this.observer = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
     for (int i = 0; i < plan.servers(); i++) {
@@ -82,8 +84,8 @@ final class World {
               random.split(),
               rate,
               sameClock ? 0 : random.nextLong(),
-              plan.setting().virtualThreads(),
-              plan.setting().pool()));
+              setting.virtualThreads(),
+              setting.pool()));
     }
   }
 
@@ -148,15 +150,15 @@ final class World {
         servers.get(0) instanceof QueueServer queue
             ? queue.keptUntil(number)
             : ((TtlServer) servers.get(0)).keptUntil(held.name, number);
-    return until == 0 && plan.setting().outside() ? Journal.NEVER : until;
+    return until == 0 && setting.outside() ? Journal.NEVER : until;
   }
 
   void unavailable(Op op, LockException e) {
     // An operation that waits for a thread may be left with too little time for any store.
-    boolean late = op.kind().name().contains("ASYNC") && !plan.setting().virtualThreads();
+    boolean late = op.kind().name().contains("ASYNC") && !setting.virtualThreads();
     // So may a set of many names.
     boolean hasty =
-        op.kind().name().matches("SET.*TIMED") && op.patience() < plan.setting().requestTimeout();
+        op.kind().name().matches("SET.*TIMED") && op.patience() < setting.requestTimeout();
     if (!late
         && !hasty
         && plan.faults().isEmpty()
@@ -171,12 +173,11 @@ final class World {
 
   private LockBackend backend(Machine machine, BackendContext context) throws InterruptedException {
     if (servers.get(0) instanceof QueueServer queue) {
-      return new QueueBackend(
-          machine, network, queue, context, journal, plan.setting().sessionTimeout());
+      return new QueueBackend(machine, network, queue, context, journal, setting.sessionTimeout());
     }
     List<TtlServer> ttls = new ArrayList<>();
     servers.forEach(server -> ttls.add((TtlServer) server));
-    return new TtlBackend(machine, network, ttls, journal, plan.setting().countsFromReply());
+    return new TtlBackend(machine, network, ttls, journal, setting.countsFromReply());
   }
 
   /** A machine with its programs, and the client that they share. */
@@ -206,10 +207,10 @@ final class World {
       LockOptions.Builder builder =
           LockOptions.builder()
               .holder(machine.name())
-              .ttl(Duration.ofNanos(plan.setting().ttl()))
-              .requestTimeout(Duration.ofNanos(plan.setting().requestTimeout()));
-      if (plan.setting().maxHold() > 0) {
-        builder.maxHold(Duration.ofNanos(plan.setting().maxHold()));
+              .ttl(Duration.ofNanos(setting.ttl()))
+              .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
+      if (setting.maxHold() > 0) {
+        builder.maxHold(Duration.ofNanos(setting.maxHold()));
       }
       LockOptions options = builder.build();
       while (client == null) {
@@ -273,9 +274,8 @@ final class World {
     void closeWithManyLocks(LockClient last) {
       // A release takes a twentieth of a request time-out: on a session two round trips.
       int paths = plan.store() == Plan.Store.QUEUE ? 4 : 2;
-      long extra = plan.setting().requestTimeout() / 20 / paths - plan.setting().delay();
-      int count =
-          extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : plan.setting().locksAtClose();
+      long extra = setting.requestTimeout() / 20 / paths - setting.delay();
+      int count = extra < 0 || plan.store() == Plan.Store.MEMORY ? 0 : setting.locksAtClose();
       String prefix = machine.name() + "'s ";
       List<Lease> leases = new ArrayList<>();
       try {
@@ -290,7 +290,7 @@ final class World {
       }
       long held = leases.stream().filter(Lease::isHeld).count();
       if (count > 0) {
-        network.slow(extra, true, SLOW_CLOSE * plan.setting().requestTimeout());
+        network.slow(extra, true, SLOW_CLOSE * setting.requestTimeout());
       }
       close(last);
       // A minority of servers may still be releasing.
@@ -315,7 +315,7 @@ final class World {
       long shortage = machine.shortOfThreads(from, now());
       // Without threads a closed client's listeners are called by the one that closes it.
       long listeners = shortage == 0 ? 0 : MOST_LISTENING;
-      long bound = 2 * plan.setting().requestTimeout() + shortage + listeners;
+      long bound = 2 * setting.requestTimeout() + shortage + listeners;
       journal.took(machine, "REL-05", "close()", from, bound);
     }
   }
@@ -340,37 +340,35 @@ final class World {
       for (Host host : hosts) {
         LockClient client = host.client;
         if (client != null && !host.machine.isDead()) {
-          SimThread closer = host.machine.run("closer", () -> host.closeWithManyLocks(client));
-          while (closer.state != SimThread.State.ENDED) {
-            observer.pause(100 * MS);
-          }
-          if (plan.setting().locksAtClose() > 0) {
-            observer.pause(SLOW_CLOSE * plan.setting().requestTimeout());
+          join(host.machine.run("closer", () -> host.closeWithManyLocks(client)), 100 * MS);
+          if (setting.locksAtClose() > 0) {
+            observer.pause(SLOW_CLOSE * setting.requestTimeout());
           }
         }
       }
       awaitThreads();
       // A single unanswered request must not cost a lease.
-      boolean calm = plan.faults().isEmpty() || plan.setting().silent();
-      journal.check(plan.setting().outside(), calm && !plan.takesAway());
+      boolean calm = plan.faults().isEmpty() || setting.silent();
+      journal.check(setting.outside(), calm && !plan.takesAway());
       scheduler.finish();
     } catch (InterruptedException e) {
       throw new IllegalStateException("interrupted", e);
     }
   }
 
-  private long awaitedUntil(long start) {
-    long until = start;
-    for (PlannedFault fault : plan.faults()) {
-      until = Math.max(until, start + fault.at() + fault.lasting());
+  private void join(SimThread thread, long step) throws InterruptedException {
+    while (thread.state != SimThread.State.ENDED) {
+      observer.pause(step);
     }
-    return until;
   }
 
   private void awaitPrograms(long start) throws InterruptedException {
-    long healed = awaitedUntil(start);
+    long healed = start;
+    for (PlannedFault fault : plan.faults()) {
+      healed = Math.max(healed, start + fault.at() + fault.lasting());
+    }
     // Long enough even if every operation has to wait for all others.
-    long each = 4 * plan.setting().ttl() + plan.setting().sessionTimeout();
+    long each = 4 * setting.ttl() + setting.sessionTimeout();
     long until = healed + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
     while (!hosts.stream().allMatch(Host::isDone)) {
       observer.pause(500 * MS);
@@ -391,13 +389,9 @@ final class World {
         observer.pause(100 * MS);
       }
     }
-    while (isReplacing()) {
+    while (hosts.stream().anyMatch(host -> host.replacing > 0 && !host.machine.isDead())) {
       observer.pause(100 * MS);
     }
-  }
-
-  private boolean isReplacing() {
-    return hosts.stream().anyMatch(host -> host.replacing > 0 && !host.machine.isDead());
   }
 
   private String stuck() {
@@ -418,16 +412,13 @@ final class World {
    * have expired.
    */
   private void checkThatAllAreServed() throws InterruptedException {
-    long patience =
-        3 * plan.setting().ttl()
-            + 3 * plan.setting().sessionTimeout()
-            + 6 * plan.setting().requestTimeout();
+    long patience = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
     for (Host host : hosts) {
       LockClient client = host.client;
       if (client == null || host.machine.isDead()) {
         continue;
       }
-      for (int i = 0; i < plan.setting().names(); i++) {
+      for (int i = 0; i < setting.names(); i++) {
         String name = String.valueOf((char) ('a' + i));
         SimThread last =
             host.machine.run(
@@ -446,9 +437,7 @@ final class World {
                         "\"" + name + "\" cannot be acquired at the end: " + describe(e));
                   }
                 });
-        while (last.state != SimThread.State.ENDED) {
-          observer.pause(20 * MS);
-        }
+        join(last, 20 * MS);
       }
     }
   }
@@ -464,9 +453,9 @@ final class World {
   private void checkThatNothingIsLeft() throws InterruptedException {
     long until =
         now()
-            + 3 * plan.setting().ttl()
-            + 2 * plan.setting().sessionTimeout()
-            + 8 * plan.setting().requestTimeout()
+            + 3 * setting.ttl()
+            + 2 * setting.sessionTimeout()
+            + 8 * setting.requestTimeout()
             + 5_000 * MS;
     while (true) {
       String residue = "";
@@ -496,8 +485,8 @@ final class World {
   private void awaitThreads() throws InterruptedException {
     long until =
         now()
-            + 4 * plan.setting().requestTimeout()
-            + plan.setting().sessionTimeout()
+            + 4 * setting.requestTimeout()
+            + setting.sessionTimeout()
             + TimeUnit.MINUTES.toNanos(1); // listeners may block
     while (true) {
       long running =
@@ -569,7 +558,7 @@ final class World {
           thread.interrupt();
           Program program = host.programs.get(fault.thread());
           int waiting = program.waiting();
-          long bound = 2 * plan.setting().requestTimeout() + Journal.BOUND;
+          long bound = 2 * setting.requestTimeout() + Journal.BOUND;
           long from = now();
           scheduler.after(
               bound,
@@ -604,7 +593,7 @@ final class World {
       case SLOW -> {
         // Some requests take too long, or all take almost too long.
         boolean steady = lasting % 2 == 0;
-        long most = plan.setting().requestTimeout() / (server instanceof QueueServer ? 4 : 2);
+        long most = setting.requestTimeout() / (server instanceof QueueServer ? 4 : 2);
         network.slow(steady ? most - most / 8 : most, steady, lasting);
       }
       case SERVER_STOP -> server.stop(lasting);
