@@ -6,22 +6,31 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What can be acquired: one lock, or several at once.
+ * Something to acquire: one lock, or several at once.
  *
- * <p>Contention is a value: an attempt that finds the lock held comes back empty. Failure is an
+ * <p>Contention is a value: an attempt that finds the lock held returns empty. Failure is an
  * exception. Acquisition is not reentrant: a second one waits for the first, also on the same
  * thread. An acquisition that is interrupted, cancelled or timed out leaves nothing behind and
  * never becomes the holder later.
  *
- * <p>Every method here throws, besides what it says itself:
+ * <pre>{@code
+ * try (Lease lease = lock.acquire()) { // waits
+ *   work(lease);
+ * }
+ * Optional<Lease> now = lock.tryAcquire();
+ * Optional<Lease> soon = lock.tryAcquire(Duration.ofSeconds(5));
+ * CompletableFuture<Lease> later = lock.acquireAsync();
+ * }</pre>
+ *
+ * <p>Besides what it says, every method here throws:
  *
  * <ul>
  *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve;
- *   <li>{@link LockConfigurationException} if it never will, as things are set up;
- *   <li>{@link IllegalStateException} if the client is closed, before or meanwhile.
+ *   <li>{@link LockConfigurationException} if it can never succeed with the present settings;
+ *   <li>{@link IllegalStateException} if the client is or becomes closed.
  * </ul>
  *
- * @param <L> what an acquisition yields
+ * @param <L> the type of lease
  */
 @CheckReturnValue
 public interface Acquirable<L extends Lease> {
@@ -31,7 +40,7 @@ public interface Acquirable<L extends Lease> {
    * again, with growing pauses; the call fails once the store has been unreachable for the
    * {@linkplain LockOptions#outageTimeout() outage time-out} without a break.
    *
-   * @return the lease; ignoring it keeps the lock until it is found unreachable
+   * @return the lease; the lock stays held until it is released or becomes unreachable
    * @throws InterruptedException if the thread is interrupted before or while waiting
    * @throws LockTimeoutException if {@link LockOptions#waitTimeout()} is set and passes
    */
@@ -41,7 +50,7 @@ public interface Acquirable<L extends Lease> {
    * Tries once, without waiting for a holder. Blocks for at most the request time-out (several
    * names at once: see {@link MultiLock}), and not at all if the lock is held through this client.
    *
-   * @return the lease, or empty if somebody else holds the lock
+   * @return the lease, or empty if another holds the lock
    */
   Optional<L> tryAcquire();
 
@@ -61,8 +70,8 @@ public interface Acquirable<L extends Lease> {
 
   /**
    * Does what {@link #acquire()} does, without blocking the caller. Cancelling the future, or
-   * completing it in any other way (as {@link CompletableFuture#orTimeout} does), leaves the line;
-   * if the lock was acquired at the same moment, it is given up again.
+   * completing it in any other way (as {@link CompletableFuture#orTimeout} does), ends the wait; if
+   * the lock was acquired at the same moment, it is released again.
    *
    * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
    * threads of the client, and 256 more for several names at once. Waiting for another thread of

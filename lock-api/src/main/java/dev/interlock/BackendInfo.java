@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * What a backend is and promises.
+ * A backend's name, abilities and promises.
  *
  * @param name the backend's name, such as {@code redis}; for people and reports
  * @param summary one line about how it locks

@@ -1,6 +1,6 @@
 package dev.interlock;
 
-/** What a backend can do beyond what the contract asks of every backend. */
+/** An ability of a backend beyond what the contract asks of every backend. */
 public enum Capability {
   /** Every lease has a {@linkplain Lease#fencingToken() fencing token}. */
   FENCING,
@@ -8,7 +8,7 @@ public enum Capability {
   FIFO,
   /** What a release costs the store does not grow with the number of waiters. */
   SINGLE_WAKEUP,
-  /** The lock lives on several nodes and goes on without a minority of them. */
+  /** The lock lives on several nodes, and works while a majority of them does. */
   REPLICATED,
   /** {@link LockClient#revoke(String)} works: a forced release that keeps exclusion. */
   REVOKE,

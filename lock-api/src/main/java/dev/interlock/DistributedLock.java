@@ -3,7 +3,7 @@ package dev.interlock;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A name that can be locked. Cheap to make, keeps no state, and never has to be closed.
+ * A lock of one name. Cheap to make, without state, and never closed.
  *
  * <pre>{@code
  * DistributedLock lock = client.lock("orders/42");
@@ -16,15 +16,11 @@ import java.util.concurrent.locks.Lock;
  */
 public interface DistributedLock extends Acquirable<Lease> {
 
-  /**
-   * Returns the name.
-   *
-   * @return the name
-   */
+  /** {@return the lock's name} */
   String name();
 
   /**
-   * Returns the lock as a {@link Lock}: a drop-in that is reentrant per client, name and thread,
+   * Returns a view of the lock as {@link Lock}, which is reentrant per client, name and thread,
    * whichever view object is used. The store sees one acquisition.
    *
    * <p>{@code lock} and {@code tryLock} follow {@link #acquire()} and {@link #tryAcquire()}; {@code

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a backend promises under each {@link Fault}, as data: the documentation, the comparison and
- * the fault tests are fed from it, and a promise that does not hold fails the compatibility kit.
+ * What a backend promises under each {@link Fault}. The documentation, the comparison and the fault
+ * tests read it; a backend that breaks its promise fails the compatibility kit.
  *
  * <p>Exclusion means that at no moment two leases of a name are valid. Token order means that every
  * later grant of a name has a higher fencing token, so that a store that checks tokens is safe even
@@ -91,8 +91,8 @@ public final class FailureModel {
   }
 
   /**
-   * Starts a model in which everything is {@link Survives#NOTHING} until said otherwise, so that a
-   * promise is never made by forgetting.
+   * Returns a builder of a model that promises {@link Survives#NOTHING} under every fault, so that
+   * no promise is made by forgetting.
    *
    * @return a new builder
    */
@@ -111,7 +111,7 @@ public final class FailureModel {
     }
 
     /**
-     * Says what survives the given faults.
+     * Sets what survives the given faults.
      *
      * @param what what survives
      * @param first a fault

@@ -1,6 +1,6 @@
 package dev.interlock;
 
-/** What can happen to a client, a server or the network between them. */
+/** A fault of a client, a server or the network between them. */
 public enum Fault {
   /** The client's process is killed. */
   CLIENT_KILLED,

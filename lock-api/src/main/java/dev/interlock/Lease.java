@@ -29,25 +29,20 @@ import org.jspecify.annotations.Nullable;
  * stop. If only writes carry the token, a late one is accepted when the successor has read and not
  * yet written, and one of the two is lost.
  *
- * <p>Ownership is this object, not a thread: it may be used, renewed and released from any thread.
- * A lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes
- * back. By default it is renewed in the background while the client lives; {@link LockOptions} says
- * otherwise. A lease that the program forgets (it becomes unreachable) is no longer renewed, and a
- * warning in the log names it. The warning also names the place where it was acquired, if that was
- * recorded: it is for the first 16 acquisitions of a name, for one in 32 of the later ones at
- * random, and for all of them once a lease of that name has been forgotten.
+ * <p>The lease belongs to this object, not to a thread: any thread may use, renew and release it. A
+ * lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes
+ * back. By default it is renewed in the background while the client lives; {@link LockOptions} can
+ * change that. A lease that becomes unreachable without having been released is no longer renewed,
+ * and a warning in the log names it, and the call site that acquired it if that was recorded.
  *
  * <p>No method but {@link #renew()}, {@link #release()} and {@link #close()} blocks, and besides
- * these only {@link #renewAsync()} and {@link #releaseAsync()} contact the store. What a thread did
- * before releasing a lease is visible to the threads that get the lock after it in the same JVM.
+ * these only {@link #renewAsync()} and {@link #releaseAsync()} contact the store. Actions of a
+ * thread before it releases a lease <i>happen-before</i> those that follow the next acquisition of
+ * the same lock in the same JVM.
  */
 public interface Lease extends AutoCloseable {
 
-  /**
-   * Returns the lock's name.
-   *
-   * @return the lock's name
-   */
+  /** {@return the lock's name} */
   String name();
 
   /**
@@ -77,10 +72,8 @@ public interface Lease extends AutoCloseable {
   Duration remainingValidity();
 
   /**
-   * Returns for how long the store keeps the lock after the last renewal: the {@linkplain
-   * LockOptions#ttl() TTL} asked for, or more where the store cannot do less.
-   *
-   * @return the effective TTL
+   * {@return for how long the store keeps the lock after the last renewal: the {@linkplain
+   * LockOptions#ttl() TTL} asked for, or more where the store cannot do less}
    */
   Duration effectiveTtl();
 
@@ -99,8 +92,8 @@ public interface Lease extends AutoCloseable {
    * @throws LeaseLostException if the lease was lost; it cannot be brought back, even if the lock
    *     is free
    * @throws IllegalStateException if it was released, or is being released
-   * @throws LockUnavailableException if the store did not confirm; the lease goes on with the
-   *     validity that it had
+   * @throws LockUnavailableException if the store did not confirm; the lease keeps the validity
+   *     that it had
    * @throws InterruptedException if the thread was interrupted; the renewal may or may not have
    *     taken place
    */
@@ -108,7 +101,7 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Does what {@link #renew()} does, without blocking the caller. Cancelling the future, or
-   * completing it in any other way, changes nothing: the renewal goes on, and its result counts.
+   * completing it in any other way, changes nothing: the renewal takes place, and counts.
    *
    * @return a future that completes when the store has confirmed the renewal, or exceptionally as
    *     {@link #renew()} throws; dependent actions run on a thread of the client's own and may
@@ -117,7 +110,7 @@ public interface Lease extends AutoCloseable {
   CompletableFuture<@Nullable Void> renewAsync();
 
   /**
-   * Gives the lock up, and waits for the store's confirmation for at most the request time-out. If
+   * Releases the lock, and waits for the store's confirmation for at most the request time-out. If
    * the lock is handed off to a waiter of the same client the store is not asked; see {@link
    * ReleaseOutcome#HANDED_OFF}. A renewal under way is joined first, and none follows. Calling it
    * again returns the same outcome and does nothing. An interrupt does not stop it; the thread's
@@ -131,7 +124,7 @@ public interface Lease extends AutoCloseable {
   /**
    * Does what {@link #release()} does, without blocking the caller. When this method returns the
    * lease is no longer held. Cancelling the future, or completing it in any other way, changes
-   * nothing: the release goes on.
+   * nothing: the release takes place.
    *
    * @return a future that completes with what is known about the release, never exceptionally;
    *     dependent actions run on a thread of the client's own and may block
@@ -189,10 +182,10 @@ public interface Lease extends AutoCloseable {
   <T> T callWhileHeld(Callable<T> work) throws Exception;
 
   /**
-   * Calls the listener for whatever happens to this lease from now on, and once at once with the
-   * {@link LockEvent.Lost} if it has already been lost. Calls come one after the other, in order,
-   * on a thread of the client's own. A listener that throws is logged; one that blocks delays only
-   * its own further events.
+   * Calls the listener for every event of this lease from now on, and at once with the {@link
+   * LockEvent.Lost} if it has already been lost. Calls come one after the other, in order, on a
+   * thread of the client's own. A listener that throws is logged; one that blocks delays only its
+   * own further events.
    *
    * @param listener the listener
    * @return removes the listener when it is closed, for which there is no need

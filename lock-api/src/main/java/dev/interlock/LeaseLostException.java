@@ -3,8 +3,8 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease ended other than by its release: somebody else may hold the lock by now. Also the value
- * with which {@link Lease#lost()} completes.
+ * The lease ended without being released: another may hold the lock by now. Also the value with
+ * which {@link Lease#lost()} completes.
  */
 public final class LeaseLostException extends LockException {
 

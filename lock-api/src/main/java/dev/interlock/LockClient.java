@@ -135,7 +135,7 @@ public interface LockClient extends AutoCloseable {
   MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change);
 
   /**
-   * Asks the store who holds a lock. Blocks for at most the request time-out.
+   * Returns who holds a lock, as the store says. Blocks for at most the request time-out.
    *
    * @param name the lock's name
    * @return what the store said
@@ -166,12 +166,12 @@ public interface LockClient extends AutoCloseable {
   Stream<LockState> list(String prefix);
 
   /**
-   * Takes a lock away from whoever holds it, at once. <b>This breaks exclusion</b>: the holder goes
-   * on believing in its lease until it is told, or its validity ends. Its fencing token still gives
-   * it away. {@link #revoke(String)} is the safe form. Blocks for at most the request time-out.
+   * Takes a lock away from its holder at once. <b>This breaks exclusion</b>: the holder believes in
+   * its lease until it learns of the loss, or its validity ends. Its fencing token still reveals
+   * it. {@link #revoke(String)} is the safe form. Blocks for at most the request time-out.
    *
    * @param name the lock's name
-   * @return whether somebody held it
+   * @return whether it was held
    * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
    * @throws LockConfigurationException if it refused
    * @throws IllegalStateException if the client is closed
@@ -180,12 +180,12 @@ public interface LockClient extends AutoCloseable {
   boolean forceRelease(String name);
 
   /**
-   * Stops the holder of a lock from renewing it, and keeps everybody out until its lease has
+   * Stops the holder of a lock from renewing it, and keeps all others out until its lease has
    * certainly ended: a forced release that keeps exclusion. Returns without waiting for that end;
    * {@link #inspect(String)} shows the time that remains. Blocks for at most the request time-out.
    *
    * @param name the lock's name
-   * @return whether somebody held it
+   * @return whether it was held
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
    * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
    * @throws LockConfigurationException if it refused
@@ -194,27 +194,15 @@ public interface LockClient extends AutoCloseable {
   @CanIgnoreReturnValue
   boolean revoke(String name);
 
-  /**
-   * Returns what the backend is and promises.
-   *
-   * @return the backend's description
-   */
+  /** {@return the backend's name, abilities and promises} */
   BackendInfo backend();
 
-  /**
-   * Returns what the backend can do beyond the contract's minimum.
-   *
-   * @return an unmodifiable set
-   */
+  /** {@return what the backend can do beyond the contract's minimum; unmodifiable} */
   default Set<Capability> capabilities() {
     return backend().capabilities();
   }
 
-  /**
-   * Returns where the store is, without any password.
-   *
-   * @return the endpoint, as in error messages
-   */
+  /** {@return where the store is, as in error messages, without any password} */
   String endpoint();
 
   /**
@@ -245,7 +233,7 @@ public interface LockClient extends AutoCloseable {
   /**
    * Closes the client when its leases have been released, or the given time has passed.
    *
-   * <p>From the beginning nothing new is acquired, and every wait ends with {@link
+   * <p>From this call on nothing new is acquired, and every wait ends with {@link
    * IllegalStateException}; leases that are held stay so, and are renewed. When the time has
    * passed, or the calling thread is interrupted, those that are still held are lost with the
    * reason {@link LossReason#CLOSED}: their holders are told, and then the locks are released. A

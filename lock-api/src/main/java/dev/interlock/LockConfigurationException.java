@@ -3,8 +3,8 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something has to be set right by a person before the call can succeed: a URI that cannot work, a
- * wrong password, a missing permission, a foreign key under the lock's name. Never retried.
+ * The call cannot succeed until a person corrects the setup: a URI that cannot work, a wrong
+ * password, a missing permission, a foreign key under the lock's name. Never retried.
  */
 public final class LockConfigurationException extends LockException {
 

@@ -10,7 +10,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are taken and kept. Immutable; per client, and per lock where it differs.
+ * How locks are acquired and kept. Immutable; each client has options, and a {@linkplain
+ * LockClient#lock(String, java.util.function.Consumer) lock} may change some of them.
+ *
+ * <pre>{@code
+ * LockOptions options =
+ *     LockOptions.builder().ttl(Duration.ofSeconds(10)).holder("billing-1").build();
+ * LockClient client = LockClient.open("redis://localhost:6379", options);
+ * }</pre>
  *
  * <p>By default a lease has a TTL of 30 s, is renewed in the background without limit, a single
  * request to the store may take 2 s, and {@link DistributedLock#acquire()} waits without limit.
@@ -79,52 +86,43 @@ public final class LockOptions {
   }
 
   /**
-   * For how long the store keeps a lock whose holder is not heard of. Default 30 s. A short TTL
-   * frees the locks of dead processes sooner; a long one outlasts longer pauses and outages.
-   *
-   * @return the TTL
+   * {@return for how long the store keeps a lock without a renewal} Default 30 s. A short TTL frees
+   * the locks of dead processes sooner; a long one outlasts longer pauses and outages.
    */
   public Duration ttl() {
     return ttl;
   }
 
   /**
-   * Whether leases are renewed in the background until released. Default true; otherwise a lease
-   * ends at its TTL unless {@link Lease#renew()} is called.
-   *
-   * @return whether leases are renewed
+   * {@return whether leases are renewed in the background until released} Default true; otherwise a
+   * lease ends at its TTL unless {@link Lease#renew()} is called.
    */
   public boolean autoRenew() {
     return autoRenew;
   }
 
   /**
-   * How long a lease may be held at most, all renewals included, and also what the machine sleeps
-   * meanwhile. Default: no limit.
+   * {@return how long a lease may be held at most, or empty for no limit} Renewals are included,
+   * and the time that the machine sleeps. Default: no limit.
    *
    * <p>The client keeps to it, the store knows only the TTL: a client that dies, or cannot reach
    * the store at that moment, leaves the lock taken for up to a TTL after its last renewal.
-   *
-   * @return the limit, or empty
    */
   public Optional<Duration> maxHold() {
     return Optional.ofNullable(maxHold);
   }
 
   /**
-   * How long a single request to the store may take. Default 2 s. Always the client's.
-   *
-   * @return the time-out
+   * {@return how long a single request to the store may take} Default 2 s. A client has one value:
+   * its locks cannot change it.
    */
   public Duration requestTimeout() {
     return requestTimeout;
   }
 
   /**
-   * How long {@link DistributedLock#acquire()} waits for a holder before it throws {@link
-   * LockTimeoutException}. Default: no limit.
-   *
-   * @return the limit, or empty
+   * {@return how long {@link DistributedLock#acquire()} waits for a holder before it throws {@link
+   * LockTimeoutException}, or empty for no limit} Default: no limit.
    */
   public Optional<Duration> waitTimeout() {
     return Optional.ofNullable(waitTimeout);
@@ -149,20 +147,16 @@ public final class LockOptions {
   }
 
   /**
-   * How long a waiter relies on notifications before it looks at the lock again by itself, at most.
+   * {@return how long a waiter relies on notifications, at most, before it asks the store again}
    * Default 1 s. It only matters for stores without a queue, and when a notification was lost.
-   *
-   * @return the interval
    */
   public Duration pollInterval() {
     return pollInterval;
   }
 
   /**
-   * The label that {@link LockClient#inspect} shows for a holder or waiter. Default: host name,
-   * process id and thread name, as {@code host/pid/thread}.
-   *
-   * @return the label, or empty for the default
+   * {@return the label that {@link LockClient#inspect} shows for a holder or waiter, or empty for
+   * the default} Default: host name, process id and thread name, as {@code host/pid/thread}.
    */
   public Optional<String> holder() {
     return Optional.ofNullable(holder);

@@ -12,7 +12,7 @@ public enum LossReason {
   MAX_HOLD,
   /** Wall time has outrun the monotonic clock by more than the validity left: the machine slept. */
   SUSPENDED,
-  /** The program dropped the lease without releasing it, and renewal was stopped. */
+  /** The lease became unreachable without being released, and renewal was stopped. */
   ABANDONED,
   /** Another lease of the same {@link MultiLease} was lost. */
   SIBLING_LOST,

@@ -18,8 +18,8 @@ public enum ReleaseOutcome {
   /** The lease had been lost before; nothing was, or had to be, released. */
   ALREADY_LOST,
   /**
-   * The store did not confirm in time. The release goes on in the background, and the lock is free
-   * within the {@linkplain Lease#effectiveTtl() effective TTL} at the latest.
+   * The store did not confirm in time. The release is repeated in the background, and the lock is
+   * free within the {@linkplain Lease#effectiveTtl() effective TTL} at the latest.
    */
   UNKNOWN
 }

@@ -4,8 +4,9 @@ package dev.interlock;
 public interface Subscription extends AutoCloseable {
 
   /**
-   * Removes the listener. Does not block: a call of the listener that is under way goes on, and no
-   * other begins. Events that have not been delivered yet are dropped. Closing again does nothing.
+   * Removes the listener. Does not block: a call of the listener that is under way ends as usual,
+   * and no other begins. Events that have not been delivered yet are dropped. Closing again does
+   * nothing.
    */
   @Override
   void close();

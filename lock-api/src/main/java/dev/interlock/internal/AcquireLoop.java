@@ -17,15 +17,16 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attempts of one client to get one lock from the server, made by the head of the local line.
+ * The attempts of one client to acquire one lock from the server, made by the head of the local
+ * queue.
  *
  * <p>Every attempt has a claim of its own. Whatever an attempt may have left behind (its reply was
  * lost, it was interrupted, its grant came too late) is undone in the background, guarded by that
  * claim, so that it can never touch a later one.
  *
- * <p>A place in the server's line belongs to the client, not to the waiter that entered it: a head
- * that gives up leaves the acquire loop to the next head, which goes on from there if it wants the
- * same kind of lease. To the store it is still the first one's claim, with that one's label.
+ * <p>A place in the server's queue belongs to the client, not to the waiter that entered it: a head
+ * that gives up leaves the acquire loop to the next head, which continues there if it wants the
+ * same kind of lease. To the store it is still the first head's claim, with its label.
  */
 final class AcquireLoop {
 
@@ -41,32 +42,32 @@ final class AcquireLoop {
 
   private volatile @Nullable Claim claim;
 
-  /** Told by the server before a lease had begun. */
+  /** A loss that the server reported before the lease had begun. */
   @GuardedBy("this")
   private @Nullable EarlyLoss earlyLoss;
 
-  /** Whether nothing of it has to be undone any more. */
+  /** Whether nothing of the attempt is left to undo. */
   private boolean settled = true;
 
-  /** What the server said to it, once that is known. */
+  /** What the server granted, once that is known. */
   private @Nullable Grant grant;
 
   private volatile QueueingBackend.@Nullable Place place;
 
-  /** From before the first request that its validity may count from. */
+  /** Taken before the first request; the validity may count from here. */
   private long begunAt;
 
   private long clockOffset;
 
   // --- the store, as the attempts found it ---
 
-  /** What it failed with since it answered last; null if it has not. */
+  /** The last failure since the store last answered; null if there is none. */
   private @Nullable LockUnavailableException failure;
 
   private long failingSince;
   private @Nullable Backoff backoff;
 
-  /** The same, but for a store that has let us in line since. */
+  /** The same, but null once the store has let this client into its queue. */
   private volatile @Nullable LockUnavailableException trouble;
 
   AcquireLoop(DefaultLockClient engine, String name) {
@@ -107,7 +108,7 @@ final class AcquireLoop {
     return name;
   }
 
-  /** Undoes what is left of it, as nobody goes on with it. */
+  /** Undoes what is left of it, as no other head continues it. */
   void end() {
     try {
       endAttempt();
@@ -117,12 +118,12 @@ final class AcquireLoop {
     }
   }
 
-  /** The trouble that the store is in, so that those behind can say why they got nothing. */
+  /** Why the store cannot serve, for waiters behind the head that time out. */
   @Nullable LockUnavailableException trouble() {
     return trouble;
   }
 
-  /** The server has taken back what it granted to an attempt. */
+  /** Notes that the server has taken back what it granted to an attempt. */
   synchronized void lost(Claim lost, LossReason reason, String detail) {
     Claim present = claim;
     if (present != null && present.id().equals(lost.id())) {
@@ -162,7 +163,7 @@ final class AcquireLoop {
           pause = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
           if (!(engine.store instanceof QueueingBackend)) {
-            // What lapses ends by itself, should a refused attempt have left it.
+            // Whatever a refused attempt has left on the store expires there.
             settleWithNothingLeft();
           }
           throw e;
@@ -288,7 +289,7 @@ final class AcquireLoop {
     if (made == null) {
       made = new WakeUp(engine.platform);
       wakeUp = made;
-      // Whoever has closed the client before found none to signal.
+      // A client that was closed before this found no wake-up to signal.
       engine.ensureOpen();
     }
     return made;
@@ -310,7 +311,7 @@ final class AcquireLoop {
     }
     grant = null;
     engine.timer.start();
-    // Whoever closes the client has seen this acquire loop, or is seen here.
+    // A closing thread has either seen this acquire loop, or is seen here.
     engine.ensureOpen();
     // From here on a request may be on its way.
     settled = false;
@@ -357,7 +358,7 @@ final class AcquireLoop {
     return lease;
   }
 
-  /** From a grant that is in time on, the lease has the claim; null if it is late. */
+  /** Makes the lease, which owns the claim from then on; null if the grant is late. */
   private @Nullable LeaseState begin(Grant granted, Request request) {
     grant = granted;
     LeaseState lease = LeaseState.of(engine, request, granted, clockOffset);
@@ -365,9 +366,9 @@ final class AcquireLoop {
       return null;
     }
     answered();
-    // Before anybody can lose the lease, and pass the name on to a head that would go on here.
+    // Before the lease can be lost, which passes the name on to a head that would continue here.
     settle();
-    // Whoever asked for it has to get it, as from here on nobody else can give it up.
+    // From here on only the caller can release it, so it has to be returned.
     try {
       lease.begin();
     } catch (RuntimeException | Error e) {

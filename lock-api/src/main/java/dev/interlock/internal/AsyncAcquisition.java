@@ -6,8 +6,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An acquisition for which a future waits. In the local line it occupies no thread; at the head it
- * contends on one of the client's. Used once.
+ * An acquisition that completes a future. In the local queue it occupies no thread; as the head it
+ * contends on one of the client's threads. Used once.
  *
  * @param <R> what the future yields for a lease, or for none in time
  */
@@ -43,7 +43,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     timeOutAt(request.deadline());
     engine.ensureLineServed(this);
     if (future.isDone() && leaveLine()) {
-      // It was done before it was in line.
+      // It was done before it entered the queue.
       endWait();
     }
   }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A blocking operation that completes a future, run on one of the client's threads. It is abandoned
- * when somebody else completes or cancels the future, or when its time-out passes before a thread
- * has begun it. It is its own time-out on the {@link Timer}.
+ * when the program completes or cancels the future, or when its time-out passes before a thread has
+ * begun it. It is its own time-out on the {@link Timer}.
  *
  * @param <T> what the operation acquires, which is given up if the future does not take it
  * @param <R> what the future yields
@@ -36,7 +36,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @GuardedBy("this")
   private @Nullable Thread runner;
 
-  /** Its answer is known: the next to complete the future is probably not somebody else. */
+  /** Whether its answer is known, so that it is not the program that completes the future. */
   volatile boolean answered;
 
   /**
@@ -57,7 +57,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   // --- the operation ----------------------------------------------------------------------------
 
-  /** Gets in line, or calls {@link #execute} at once. */
+  /** Enters the queue, or calls {@link #execute} at once. */
   abstract void enter();
 
   /** The blocking part; null if the time passed and that is no failure. */
@@ -65,7 +65,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   abstract void giveUp(T acquired);
 
-  /** Leaves the line; false if it is in none, or has left it already. */
+  /** Leaves the queue; false if it is in none, or has left it already. */
   boolean leaveLine() {
     return false;
   }
@@ -76,10 +76,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** Called when it has failed, before the future does. */
   void failed(Throwable failure) {}
 
-  /** Called when somebody else has completed the future. */
+  /** Called when the program has completed the future. */
   void abandoned() {}
 
-  /** The outcome if its time-out passes while it is in line. */
+  /** The outcome if its time-out passes while it is in the queue. */
   @Nullable T timedOutInLine() {
     return null;
   }
@@ -113,7 +113,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     endWait();
   }
 
-  /** Its wait is over: it has what it waited for, or never will. */
+  /** Ends its wait, successful or not. */
   final void endWait() {
     synchronized (this) {
       wait = Wait.OVER;

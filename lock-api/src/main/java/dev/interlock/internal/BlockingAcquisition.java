@@ -7,8 +7,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An acquisition for which the calling thread waits, and on which it does its own I/O: its wait in
- * the local line. Used once.
+ * The wait of a blocking acquisition in the local queue. The calling thread does its own I/O. Used
+ * once.
  */
 final class BlockingAcquisition implements LocalQueue.Waiter {
 
@@ -31,7 +31,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   }
 
   /**
-   * Acquires. Most find nobody in line, and do not need a place there.
+   * Acquires. Most acquisitions find the queue empty, and need no place there.
    *
    * @param handle makes what is returned of the lease
    * @return null if the time passed and that is no failure
@@ -113,7 +113,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     try {
       inTime = Awaiting.done(engine.platform, decision, deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
-      // Whatever ended the wait: a waiter that is left in line would be given the lock some day.
+      // A waiter that stayed in the queue would be granted the lock some day.
       if (!engine.line.leave(request.name(), this)) {
         refuse(awaitDecision());
       }

@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives up on the server, in the background, what may have been left there: attempts whose outcome
- * is not known, grants that came too late, releases that were not confirmed. Tried until confirmed,
- * or until the lock has ended there by itself. Where nothing ends it, and the server has refused it
- * for a TTL, the session is ended (REL-02).
+ * Releases in the background what may have been left on the server: attempts whose outcome is not
+ * known, grants that came too late, releases that were not confirmed. Each is repeated until it is
+ * confirmed, or the lock has expired there. Where nothing expires, and the server has refused for a
+ * TTL, the session is ended (REL-02).
  *
  * <p>Of an attempt whose outcome is not known, "it is not there" is no confirmation: the request
  * may still be on its way, held up where its sender has given it up, and be granted after its
@@ -141,7 +141,7 @@ final class Cleanup {
       try {
         threads.cleanup.execute(this);
       } catch (RejectedExecutionException e) {
-        // The client was closed meanwhile: nobody is left to do it, and the TTL ends the lock.
+        // The client was closed meanwhile, and the TTL ends the lock.
         pending.remove(this);
       } catch (RuntimeException | Error e) {
         log.debug("{} has to wait for a thread", claim, e);
@@ -156,7 +156,7 @@ final class Cleanup {
         done = attempt(Deadline.in(platform, requestTimeout));
       } finally {
         if (finished) {
-          // Nobody is left to try again, and the TTL ends the lock.
+          // The client is closed, and the TTL ends the lock.
           pending.remove(this);
         } else if (!done) {
           timer.schedule(this, platform.nanoTime() + backoff.nextNanos());

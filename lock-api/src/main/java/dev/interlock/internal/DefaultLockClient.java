@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The client: what it holds, what it waits for, and the parts that do the work. */
+/** The client: its leases, its waiters, and the parts that do the work. */
 final class DefaultLockClient implements LockClient {
 
   /** How many requests at once a client sends that is being closed. */
@@ -272,7 +272,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  // The acquisition goes on, or has ended, whatever its listeners get to know.
+  // A failure to tell listeners changes nothing for the acquisition.
   private void tell(Runnable note) {
     Timer.survive("an event", note);
     notifier.flush();
@@ -284,7 +284,7 @@ final class DefaultLockClient implements LockClient {
     return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours.holder());
   }
 
-  /** Waits, for as long as it takes or until that is a failure. */
+  /** Acquires, waiting until the lock is available or the wait has failed. */
   <R> R acquire(Request request, Function<LeaseState, R> handle) throws InterruptedException {
     R acquired = BlockingAcquisition.run(this, request, handle);
     if (acquired == null) {
@@ -302,7 +302,7 @@ final class DefaultLockClient implements LockClient {
     return Optional.ofNullable(BlockingAcquisition.run(this, request, handle));
   }
 
-  /** As the head of the local line: gets the lock from the server, or passes on. */
+  /** Called by the head of the local queue: acquires the lock from the server, or passes. */
   @Nullable LeaseState contend(Request request) throws InterruptedException {
     LeaseState lease = null;
     try {
@@ -328,7 +328,7 @@ final class DefaultLockClient implements LockClient {
     return lease == null ? timedOut(request) : lease;
   }
 
-  /** What it comes to when the time has passed behind another thread of this client. */
+  /** How an acquisition ends whose time has passed behind another thread of this client. */
   @Nullable LeaseState timedOutInLine(Request request) {
     AcquireLoop loop = line.loop(request.name());
     LockUnavailableException trouble = loop == null ? null : loop.trouble();
@@ -348,7 +348,7 @@ final class DefaultLockClient implements LockClient {
     return null;
   }
 
-  /** Whether another thread of this client has the lock, or asks the server for it just now. */
+  /** Whether another thread of this client holds the lock, or asks the server for it now. */
   boolean isBusy(String name, LockOptions wanted, @Nullable Thread owner) {
     ensureOpen();
     boolean busy = line.isBusy(name);
@@ -368,7 +368,7 @@ final class DefaultLockClient implements LockClient {
     T ask() throws InterruptedException;
   }
 
-  /** An interrupt is for what waits; this does not wait, so it leaves the status as it was. */
+  /** Asks without waiting for a holder, and keeps the interrupt status. */
   <T> T uninterrupted(Question<T> question) {
     ensureOpen();
     boolean interrupted = Thread.interrupted();
@@ -404,7 +404,7 @@ final class DefaultLockClient implements LockClient {
     signalEnd();
   }
 
-  /** Makes the next in line the head, as the one of now has nothing any more. */
+  /** Makes the next waiter the head, when the present head is done. */
   void pass(String name) {
     line.pass(name);
     signalEnd();
@@ -429,7 +429,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  /** Returns for how much there is something to do; nothing when nobody uses it. */
+  /** Returns how many names and clean-ups the client keeps state for; 0 when it is unused. */
   int residue() {
     return line.size() + cleanup.pending();
   }
@@ -495,7 +495,7 @@ final class DefaultLockClient implements LockClient {
     } catch (InterruptedException e) {
       interrupted = true;
     } catch (RuntimeException | Error e) {
-      // Also out of stack or memory: whoever gives a lock up must not keep it for that.
+      // Not even a lack of stack or memory must keep the lock from being released.
       log.error("the backend failed to release {}", grant.claim(), e);
     } finally {
       if (interrupted) {
@@ -631,7 +631,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  /** For a waiter that got in line while the client was being closed. */
+  /** Removes a waiter that entered the queue while the client was being closed. */
   void ensureLineServed(LocalQueue.Waiter waiter) {
     if (closed.get() && line.leave(waiter.request().name(), waiter)) {
       waiter.onClose();
@@ -687,9 +687,7 @@ final class DefaultLockClient implements LockClient {
     return Deadline.in(platform, duration);
   }
 
-  /**
-   * Waits until none is left: once the client is closed none begins that does not end by itself.
-   */
+  /** Waits until none is left. Whatever begins once the client is closed ends again at once. */
   private boolean isInterruptedWhileEnding(Supplier<Stream<?>> those, Deadline deadline) {
     try {
       boolean signalled = true;
@@ -702,7 +700,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  /** Tells all holders first, and then frees what they held. */
+  /** Reports the loss to all holders first, and then releases their locks. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
     line.leases().filter(LeaseState::loseToClose).forEach(lease -> open.add(lease.grant()));

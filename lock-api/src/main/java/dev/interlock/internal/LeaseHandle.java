@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What the user holds. When it becomes unreachable its lease is no longer renewed (LEASE-09). */
+/** The program's lease. When it becomes unreachable it is no longer renewed (LEASE-09). */
 final class LeaseHandle implements Lease {
 
   private final LeaseState state;

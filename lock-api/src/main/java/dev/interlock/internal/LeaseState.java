@@ -25,27 +25,27 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease: what the store granted, and how far its program is with it. The handle that the program
- * has is apart, so that the engine notices when nothing refers to it any more.
+ * A lease: what the store granted, and its phase. The program has a separate handle, so that the
+ * client notices when nothing refers to the handle any more.
  *
  * <p>A state machine, whose states are its {@link Phase}s. Every transition happens under its
- * monitor, and no call out of the engine does. A lease that is handed over inside the client,
+ * monitor, and no call out of the client does. A lease that is handed off inside the client,
  * without asking the server, ends, and its {@link #successor} takes the grant as it is (FAIR-01).
- * What the server says of a grant is meant for the last of those that have had it.
+ * What the server says of a grant applies to the last lease that has it.
  *
  * <p>It is its own event on the {@link Timer}: the next renewal, or the end of what is certain.
  */
 final class LeaseState extends Timer.Event {
 
-  /** How far a lease is. It only goes on, and may be lost from each phase but the last two. */
+  /** The phases of a lease, in this order. It may be lost in each of them but the last two. */
   enum Phase {
-    /** Its program has it. */
+    /** The program holds it. */
     HELD,
-    /** Its release has begun, and looks for a local waiter to hand it over to. */
+    /** Its release has begun, and looks for a local waiter to hand it off to. */
     PASSING,
-    /** Its release is on its way to the store, which alone may say now that it was lost. */
+    /** Its release is on its way to the store; only the answer can still say that it was lost. */
     RELEASING,
-    /** Its release has ended, on the store or by handing it over. */
+    /** Its release has ended, on the store or by a handoff. */
     RELEASED,
     /** It was lost, and the grant with it. */
     LOST
@@ -56,7 +56,7 @@ final class LeaseState extends Timer.Event {
 
   private static final int RENEWALS_PER_TTL = 3;
 
-  // A time that is never reached, from whichever other.
+  // A distance that no time reaches from another.
   private static final long NEVER = Long.MAX_VALUE / 2;
 
   // Renewals are rounded to eighths of their interval, so that many come due together.
@@ -69,10 +69,10 @@ final class LeaseState extends Timer.Event {
   private final Request request;
   private final Grant grant;
 
-  /** How many had the grant before. */
+  /** How many leases had the grant before. */
   private final int handoffs;
 
-  /** When the first of them got it. */
+  /** When the first of them began. */
   private final long grantedAt;
 
   /** When this one began, by the monotonic clock and by the wall clock. */
@@ -82,7 +82,7 @@ final class LeaseState extends Timer.Event {
 
   private volatile Phase phase = Phase.HELD;
 
-  /** Whoever it was handed over to. */
+  /** The lease that it was handed off to. */
   private volatile @Nullable LeaseState successor;
 
   // --- when it ends ---
@@ -95,12 +95,12 @@ final class LeaseState extends Timer.Event {
 
   private volatile long maxHoldEnd;
 
-  /** When a lease ends that is not renewed, if the engine has to see to that. */
+  /** When a lease without renewal ends, if only the client can end it. */
   private volatile long fixedEnd;
 
   // --- how it is kept ---
 
-  /** Whether renewals extend it without being asked for. */
+  /** Whether it is renewed in the background. */
   @GuardedBy("this")
   private boolean renewed = true;
 
@@ -115,7 +115,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable CompletableFuture<Boolean> round;
 
-  /** Made when a renewal fails, as most never do. */
+  /** Null until the first renewal fails. */
   @GuardedBy("this")
   private @Nullable Backoff backoff;
 
@@ -131,18 +131,18 @@ final class LeaseState extends Timer.Event {
   private volatile @Nullable Object site;
   private volatile @Nullable Reference<Object> handle;
 
-  /** Its program has dropped it. */
+  /** The program dropped it without releasing it. */
   @GuardedBy("this")
   private boolean abandoned;
 
   @GuardedBy("this")
   private @Nullable LeaseLostException loss;
 
-  /** What the release has come to. */
+  /** How the release ended. */
   @GuardedBy("this")
   private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
-  /** For those who release it as well while its release is under way. */
+  /** For other threads that release it while its release is under way. */
   private volatile @Nullable CompletableFuture<ReleaseOutcome> release;
 
   @GuardedBy("this")
@@ -151,7 +151,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable List<Notifier.Sink> sinks;
 
-  /** The engine's own part in a loss: called first, on the thread that noticed; never blocks. */
+  /** The client's own part in a loss: called first, on the thread that noticed; never blocks. */
   @GuardedBy("this")
   private @Nullable Consumer<LeaseLostException> onLoss;
 
@@ -177,7 +177,7 @@ final class LeaseState extends Timer.Event {
     reschedule(now, slept);
   }
 
-  /** The one that a lease is handed over to. Called under that one's monitor. */
+  /** The lease that another is handed off to. Called under the other's monitor. */
   private LeaseState(LeaseState had, Request next) {
     this.engine = had.engine;
     this.request = next;
@@ -224,7 +224,7 @@ final class LeaseState extends Timer.Event {
     return new LeaseState(engine, request, grant, clockOffset, wall, now, slept);
   }
 
-  /** From here on it may be lost. The caller is the head of the name's local line. */
+  /** From here on it may be lost. The caller is the head of the name's local queue. */
   void begin() {
     noteAcquired();
     try {
@@ -253,8 +253,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * A member's set is complete: from now on its options decide. Until then it was renewed, whatever
-   * they say.
+   * Applies the options of a member whose set is complete. Until then it was renewed in any case.
    */
   void complete() {
     synchronized (this) {
@@ -304,7 +303,7 @@ final class LeaseState extends Timer.Event {
     return phase;
   }
 
-  /** Whether the grant is still had, by it or for who is next. */
+  /** Whether it still has the grant, for itself or for a successor. */
   private boolean isOpen() {
     Phase now = phase;
     return now == Phase.HELD || now == Phase.PASSING;
@@ -345,7 +344,7 @@ final class LeaseState extends Timer.Event {
   boolean isHeld() {
     if (hasEnded()) {
       StackRoom.require();
-      // If it has not ended after all, it was renewed between the two looks.
+      // If it has not ended after all, it was renewed in between.
       lose(this::endLoss);
     }
     return phase == Phase.HELD;
@@ -457,7 +456,7 @@ final class LeaseState extends Timer.Event {
     renewAt = at - Math.floorMod(at, Math.max(1, interval() / RENEWAL_GRID));
   }
 
-  /** Lets the timer and the listeners know of a transition, under no monitor. */
+  /** Tells the timer and the listeners of a transition. Call it under no monitor. */
   private void publish() {
     engine.timer.update(this);
     engine.notifier.flush();
@@ -613,17 +612,17 @@ final class LeaseState extends Timer.Event {
 
   // --- a lease that is dropped ----------------------------------------------------------------
 
-  /** The program holds it through this object; without it, nobody can release it any more. */
+  /** Sets the handle: once that is unreachable, the lease cannot be released any more. */
   void heldThrough(Object object) {
     handle = engine.platform.weak(object);
   }
 
-  /** Remembers where the program acquired it, if that was looked at. */
+  /** Sets the call site that acquired it, or null if that was not recorded. */
   void site(@Nullable Object place) {
     site = place;
   }
 
-  /** Why nobody will release it, or null if somebody might. */
+  /** Why it will not be released, or null if it still may be. */
   private @Nullable String whyDropped() {
     Thread owner = request.owner();
     if (owner != null && !owner.isAlive()) {
@@ -633,7 +632,7 @@ final class LeaseState extends Timer.Event {
     return held != null && held.get() == null ? "nothing refers to it any more" : null;
   }
 
-  /** It will not be released: it is renewed no more, and ends with what is confirmed. */
+  /** Stops renewing a lease that will not be released. It ends with its validity. */
   void abandon(String why) {
     synchronized (this) {
       if (phase != Phase.HELD) {
@@ -649,17 +648,15 @@ final class LeaseState extends Timer.Event {
     engine.callSites.rememberAll(name());
     Object place = site;
     DefaultLockClient.log.warn(
-        "the lease of \"{}\" acquired at {} was not released: {}; it is no longer renewed",
+        "lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
         name(),
-        place == null
-            ? "a place that was not recorded, as those of this name will be from now on,"
-            : place,
-        why);
+        why,
+        place == null ? "a call site that was not recorded; it will be from now on" : place);
   }
 
   // --- its loss -------------------------------------------------------------------------------
 
-  /** The server says that the grant is gone: whoever has it now loses it. */
+  /** Ends the lease that has the grant now, because the server says that the grant is gone. */
   void lose(LossReason reason, String detail) {
     for (LeaseState had = this; had != null; had = had.successor) {
       LeaseState loser = had;
@@ -667,12 +664,12 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Loses it if its program still has it, and says whether it had. */
+  /** Ends it as lost if the program still holds it, and returns whether it did. */
   boolean loseHeld(LossReason reason, String detail) {
     return lose(() -> phase == Phase.HELD ? lossOf(reason, detail) : null);
   }
 
-  /** Loses it, or that which has its grant meanwhile, and says whether a program had it. */
+  /** The same for the lease that has its grant by now, because the client is closed. */
   boolean loseToClose() {
     boolean lost = false;
     for (LeaseState had = this; had != null && !lost; had = had.successor) {
@@ -721,7 +718,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Ends it, unless its release is on its way, and tells its program.
+   * Ends it as lost, unless its release is on its way to the store, and tells the program.
    *
    * @param verdict asked under the monitor; null if it is not lost
    */
@@ -733,7 +730,7 @@ final class LeaseState extends Timer.Event {
       if (found == null) {
         return false;
       }
-      // Who is releasing it passes on the head of the line.
+      // A release under way passes the head of the queue on.
       passes = phase == Phase.HELD;
       lost(found);
     }
@@ -766,7 +763,7 @@ final class LeaseState extends Timer.Event {
 
   private void tidyServer(LossReason reason) {
     if (reason == LossReason.CLOSED) {
-      // Whoever closes the client releases it.
+      // The closing thread releases it.
       return;
     }
     boolean gone =
@@ -789,7 +786,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Hands it over to the next local waiter, or releases it on the server.
+   * Hands it off to the next local waiter, or releases it on the server.
    *
    * @param latest until when to ask the server; at most for a request time-out
    */
@@ -845,7 +842,7 @@ final class LeaseState extends Timer.Event {
     try {
       known = pass(latest);
     } finally {
-      // Nobody adds one any more.
+      // None is added any more.
       other = release;
       if (other != null) {
         other.complete(known);
@@ -859,7 +856,7 @@ final class LeaseState extends Timer.Event {
     try {
       next = next();
     } catch (RuntimeException | Error e) {
-      // Whoever gives a lock up must not keep it for that.
+      // That must not keep the lock from being released.
       DefaultLockClient.log.trace("no successor could be looked for", e);
     }
     LeaseState taker = null;
@@ -915,7 +912,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Takes the next local waiter, if there is one that fits and the grant has not had its share. */
+  /** Takes the next local waiter, if it fits and the grant may be handed off once more. */
   private LocalQueue.@Nullable Waiter next() {
     if (!engine.line.mayBeWaitedFor(name()) || !mayHandoff()) {
       return null;
@@ -1071,7 +1068,7 @@ final class LeaseState extends Timer.Event {
 
   /**
    * Notes an event under the monitor together with what it tells of, so that listeners learn things
-   * in the order in which they happened. It goes on its way with the next {@link Notifier#flush}.
+   * in the order in which they happened. The next {@link Notifier#flush} sends it off.
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
@@ -1084,7 +1081,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** What an event tells of has happened; whoever is next in line must not wait for it for ever. */
+  /** An event that cannot be reported must not stop the transition, for which others wait. */
   private static void untold(Throwable why) {
     Timer.failed("an event", why);
   }
@@ -1101,7 +1098,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Lets the engine do its own part. Not under the monitor: it may end other leases. */
+  /** Does the client's own part. Not under the monitor: it may end other leases. */
   private void runOnLoss(LeaseLostException why) {
     Consumer<LeaseLostException> action;
     synchronized (this) {

@@ -10,48 +10,48 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads of one client that want the same lock, in the order in which they came.
+ * The waiters of one client for each lock, in the order of their arrival.
  *
- * <p>Per name one of them at a time is at the head: it contends on the server, or holds the lock.
- * So many waiting threads cost the server one contender. The head leaves by {@link #pass}, which
- * makes the next waiter the head. A name without a head has no state.
+ * <p>Per name one of them at a time is the head: it contends on the server, or holds the lock. So
+ * any number of waiting threads costs the server one contender. The head leaves by {@link #pass},
+ * which makes the next waiter the head. A name without a head has no state.
  */
 final class LocalQueue {
 
-  /** Somebody in line. Called outside of the line's own locks; must not block. */
+  /** A waiter. Called outside the queue's own monitors; must not block. */
   interface Waiter {
     /** What it waits for. */
     Request request();
 
-    /** When it got in line, on the client's monotonic clock. */
+    /** When it entered the queue, on the client's monotonic clock. */
     long enteredAt();
 
     /**
      * The waiter is the head now, and must {@link LocalQueue#pass} some time.
      *
-     * @return false if it does not want to be any more: the caller then passes for it
+     * @return false if it no longer waits: the caller then passes for it
      */
     boolean onHead();
 
-    /** The waiter holds the lock now, with the grant of the one before it, which is the head. */
+    /** The waiter holds the lock now, and is the head, with the grant of the head before it. */
     void onHandoff(LeaseState lease);
 
-    /** The client is being closed, and the waiter is out of line. */
+    /** The client is being closed, and the waiter has left the queue. */
     void onClose();
   }
 
-  /** A head, and those behind it. Ends with it: nobody is added to a queue that has ended. */
+  /** A head and the waiters behind it. A queue that has ended takes no more waiters. */
   private static final class Queue {
-    /** How the head gets the lock; one that gives up leaves it to the next. */
+    /** How the head acquires the lock; a head that gives up leaves it to the next. */
     volatile @Nullable AcquireLoop loop;
 
-    /** What the head has. */
+    /** The lease of the head. */
     volatile @Nullable LeaseState lease;
 
-    /** In place of waiters, where there will be none. */
+    /** Marks a queue that has ended. */
     private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
 
-    /** None until somebody has to wait, as most never have to. Never none again after that. */
+    /** Null until the first waiter; never reset. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
     @SuppressWarnings("ReferenceEquality")
@@ -73,7 +73,7 @@ final class LocalQueue {
       return line != null && line.remove(waiter);
     }
 
-    /** Takes the first waiter out of line, if there is one and it fits. */
+    /** Removes the first waiter, if there is one and it fits. */
     synchronized @Nullable Waiter poll(Predicate<Waiter> fits) {
       LinkedHashSet<Waiter> line = waiters;
       if (line == null || line.isEmpty()) {
@@ -109,7 +109,7 @@ final class LocalQueue {
   }
 
   /**
-   * Gets in line.
+   * Enters the queue.
    *
    * @return true if the waiter is the head at once; it is then not called
    */
@@ -127,26 +127,26 @@ final class LocalQueue {
   }
 
   /**
-   * Gets out of line.
+   * Leaves the queue.
    *
    * @return true if the waiter was still waiting; false if it has become the head, or was taken by
-   *     {@link #takeNext}, or is about to be told so
+   *     {@link #takeNext}, or is about to be called
    */
   boolean leave(String name, Waiter waiter) {
     Queue queue = queues.get(name);
     return queue != null && queue.remove(waiter);
   }
 
-  /** Called by the head, to end its being so. */
+  /** Ends the head's turn. Called by the head. */
   void pass(String name) {
     Queue queue = queues.get(name);
-    // A loop, as there may be more that do not want to than a stack is deep.
+    // A loop, not a recursion: more waiters may have given up than a stack is deep.
     while (queue != null) {
       Waiter next;
       AcquireLoop left;
       synchronized (queue) {
         queue.lease = null;
-        next = queue.poll(anybody -> true);
+        next = queue.poll(first -> true);
         left = next == null ? queue.loop : null;
         if (next == null && left == null) {
           queue.waiters = Queue.ENDED;
@@ -163,10 +163,10 @@ final class LocalQueue {
   }
 
   /**
-   * Called by the head, to let the first waiter take its place if that fits. The waiter is then the
-   * head, and the caller must tell it how.
+   * Lets the first waiter take the head's place, if it fits. Called by the head, which must then
+   * call the waiter.
    *
-   * @return the first waiter, out of line, or null if there is none or it does not fit
+   * @return the first waiter, removed, or null if there is none or it does not fit
    */
   @Nullable Waiter takeNext(String name, Predicate<Waiter> fits) {
     Queue queue = queues.get(name);
@@ -199,13 +199,13 @@ final class LocalQueue {
     }
   }
 
-  /** What the head has; null if it has nothing yet. */
+  /** The lease of the head; null if it has none yet. */
   @Nullable LeaseState lease(String name) {
     Queue queue = queues.get(name);
     return queue == null ? null : queue.lease;
   }
 
-  /** Called by the head, or for whoever is the head now. This ends the acquire loop. */
+  /** Sets the lease of the head, which ends its acquire loop. Called by the head or for it. */
   void begin(LeaseState lease) {
     Queue queue = queues.get(lease.name());
     if (queue != null) {
@@ -236,21 +236,21 @@ final class LocalQueue {
     return queues.values().stream().map(queue -> queue.lease).filter(Objects::nonNull);
   }
 
-  /** Takes all waiters out of line; the heads stay. */
+  /** Removes all waiters; the heads stay. */
   List<Waiter> drain() {
     List<Waiter> drained = new ArrayList<>();
     queues.values().forEach(queue -> queue.drainTo(drained));
     return drained;
   }
 
-  /** Whether somebody contends for the lock without trouble, or holds it. */
+  /** Whether the head holds the lock, or contends for it without trouble. */
   boolean isBusy(String name) {
     Queue queue = queues.get(name);
     AcquireLoop loop = queue == null ? null : queue.loop;
     return queue != null && (loop == null || loop.trouble() == null);
   }
 
-  /** Whether somebody may stand behind the head; false only if nobody does. */
+  /** Whether the head may have waiters behind it; false only if it has none. */
   boolean mayBeWaitedFor(String name) {
     Queue queue = queues.get(name);
     return queue != null && queue.waiters != null;

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 
-/** A name and how to lock it. */
+/** A lock: a name and its options. */
 final class LockHandle implements DistributedLock {
 
   private final DefaultLockClient engine;

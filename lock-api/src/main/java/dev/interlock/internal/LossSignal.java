@@ -8,7 +8,7 @@ import java.util.function.Supplier;
 
 /**
  * The future of a lease's loss, the same for all who ask for it: a copy for each would stay with
- * the lease for its life. So nobody but the engine completes it.
+ * the lease for its life. Only the client can complete it, therefore.
  */
 final class LossSignal extends CompletableFuture<LeaseLostException> {
 

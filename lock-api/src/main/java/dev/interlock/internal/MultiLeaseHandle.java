@@ -26,7 +26,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What the user holds of a set: all of its members, or none any more. */
+/** The program's lease of a set: it holds all members, or none. */
 final class MultiLeaseHandle implements MultiLease {
 
   private final State state;
@@ -74,7 +74,7 @@ final class MultiLeaseHandle implements MultiLease {
       members.forEach(member -> member.onLoss(this::memberLost));
     }
 
-    /** Losing one loses all: the others are given up. Never called under a lease's monitor. */
+    /** Ends the set when one member is lost. Never called under a lease's monitor. */
     private void memberLost(LeaseLostException why) {
       LeaseLostException mine =
           new LeaseLostException(
@@ -87,7 +87,7 @@ final class MultiLeaseHandle implements MultiLease {
         ended = true;
         loss = mine;
       }
-      // First, as whatever fails for a sibling must not keep it back.
+      // First, so that no failure of a sibling keeps it back.
       lost.note(mine);
       report(new Events.Lost(source(), mine, members.get(0).heldFor()));
       if (why.reason() != LossReason.CLOSED) {
@@ -186,7 +186,7 @@ final class MultiLeaseHandle implements MultiLease {
   public long fencingToken() {
     if (state.members.size() > 1) {
       throw new UnsupportedOperationException(
-          "each of " + name() + " has a token of its own; ask for fencingToken(name)");
+          "each of " + name() + " has its own token; use fencingToken(name)");
     }
     return LeaseHandle.tokenOf(state.members.get(0));
   }
@@ -199,7 +199,7 @@ final class MultiLeaseHandle implements MultiLease {
         return LeaseHandle.tokenOf(member);
       }
     }
-    throw new IllegalArgumentException("\"" + name + "\" is none of " + name());
+    throw new IllegalArgumentException("\"" + name + "\" is not one of " + name());
   }
 
   @Override
@@ -282,7 +282,7 @@ final class MultiLeaseHandle implements MultiLease {
     private final List<Function<Deadline, ReleaseOutcome>> steps = new ArrayList<>();
 
     Release() {
-      // Backwards, so that whoever waits for the first finds the others free.
+      // Backwards, so that a waiter for the first finds the others free.
       for (LeaseState member : state.members.reverse()) {
         CompletableFuture<ReleaseOutcome> other = member.beginRelease();
         steps.add(deadline -> member.finishRelease(other, deadline));
@@ -296,7 +296,7 @@ final class MultiLeaseHandle implements MultiLease {
         try {
           outcomes.add(step.apply(deadline));
         } catch (RuntimeException | Error e) {
-          // The others have begun, and nobody else would finish them.
+          // The others have begun, and have to be finished as well.
           Timer.failed("the release of one of a set", e);
           outcomes.add(ReleaseOutcome.UNKNOWN);
         }

@@ -19,8 +19,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Several names, taken in one fixed order. The members are kept alive by the renewal schedule while
- * the rest is waited for, whatever the options say; the set's own rules begin when it is complete.
+ * A lock over several names, acquired in one fixed order. While it waits for the rest, the members
+ * that it has are renewed in any case; the options apply once the set is complete.
  */
 final class MultiLockHandle implements MultiLock {
 
@@ -62,7 +62,7 @@ final class MultiLockHandle implements MultiLock {
         engine.ensureOpen();
         if (request.deadline().hasPassed()) {
           throw engine.unavailable(
-              request.name(), "one of the set was lost before all were had", e);
+              request.name(), "one of the set was lost before all were held", e);
         }
         new WakeUp(engine.platform).await(request.deadline().orIn(backoff.next()));
       }
@@ -124,7 +124,7 @@ final class MultiLockHandle implements MultiLock {
   /** Releases all. A store that hangs is waited for no longer than for one request. */
   private void giveUp(List<LeaseState> members) {
     Deadline deadline = engine.requestDeadline();
-    // Backwards, so that whoever waits for the first finds the others free.
+    // Backwards, so that a waiter for the first finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {
       var unused = members.get(i).release(deadline);
     }

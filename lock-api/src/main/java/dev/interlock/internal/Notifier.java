@@ -142,7 +142,7 @@ final class Notifier {
     return calls;
   }
 
-  /** Whether anybody gets what is noted for all. */
+  /** Whether there is a listener for all events. */
   boolean hasListeners() {
     return !ofClient.isEmpty();
   }

@@ -62,7 +62,7 @@ public interface Platform extends TimeSource {
   long random(long bound);
 
   /**
-   * Draws bytes that nobody else draws.
+   * Draws unique bytes.
    *
    * @param count how many
    * @return the bytes

@@ -73,7 +73,7 @@ final class Renewer {
     try {
       var unused = renew(batch, Deadline.in(engine.platform, patience), false);
     } catch (InterruptedException e) {
-      // Nobody interrupts these threads but a JVM that is going down.
+      // Only a JVM that is going down interrupts these threads.
       Thread.currentThread().interrupt();
     }
   }
@@ -144,7 +144,7 @@ final class Renewer {
     return outcomes;
   }
 
-  /** What fails for one of them is not held against the others. */
+  /** A failure of one does not affect the others. */
   private static void finish(
       LeaseState lease,
       CompletableFuture<Boolean> round,

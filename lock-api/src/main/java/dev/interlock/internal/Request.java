@@ -148,7 +148,7 @@ record Request(
     return Math.min(Math.max(least, until - now), until + least - now);
   }
 
-  /** Whether what was granted for the other request can be handed over to this one. */
+  /** Whether a lease of the other request can be handed off to this one. */
   boolean sharesGrantWith(Request other) {
     return options.autoRenew()
         && other.options.autoRenew()

@@ -4,7 +4,7 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Room on the stack for an acquisition, or for the end of a lease. An acquisition that ran out of
- * stack between the store's grant and its caller would keep the lock for nobody, and what should
+ * stack between the store's grant and its caller would hold the lock for no caller, and what should
  * undo it would run out of stack as well; a release would leave the lock half released, and the
  * timer of the whole client in pieces. So the error is met before anything has begun.
  */

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Guarded by its monitor, and called under no other. On JDKs before 24 a thread inside a monitor
  * keeps its carrier. If such threads had to queue for a {@link java.util.concurrent.locks.Lock}
- * behind virtual threads that need a carrier to go on, nobody would go on. A monitor is only ever
+ * behind virtual threads that need a carrier to go on, none would go on. A monitor is only ever
  * held by a thread that is running.
  */
 final class Timer implements AutoCloseable {
@@ -90,8 +90,8 @@ final class Timer implements AutoCloseable {
   }
 
   /**
-   * Makes sure that there is a thread, so that a lease is not acquired if nobody could tell its
-   * end.
+   * Makes sure that there is a thread, so that no lease is acquired whose end could not be
+   * reported.
    *
    * @throws OutOfMemoryError if there can be none
    */
@@ -176,7 +176,7 @@ final class Timer implements AutoCloseable {
       while (!isClosed()) {
         sweep();
         platform.parkUntil(this, nextWake());
-        // Nobody may stop this thread by an interrupt: its flag would make every park return.
+        // Cleared, or it would make every park return.
         boolean ignored = Thread.interrupted();
       }
     } finally {
