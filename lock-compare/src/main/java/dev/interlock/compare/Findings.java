@@ -169,7 +169,7 @@ record Findings(
         machine.getOrDefault("processors", "?"),
         machine.getOrDefault("processor", "?"),
         took.toSeconds(),
-        stopped ? ", stopped early" : "");
+        stopped ? ", and was stopped early" : "");
   }
 
   /** A line for each backend whose store did not answer. */
