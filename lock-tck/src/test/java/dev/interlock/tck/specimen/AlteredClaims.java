@@ -5,9 +5,11 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** A store that is asked for something else than the engine asked, or answers something else. */
 abstract class AlteredClaims extends ForwardingQueue {
@@ -95,14 +97,33 @@ abstract class AlteredClaims extends ForwardingQueue {
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     LockState state = super.inspect(sent(name), deadline);
-    return state.isHeld()
-        ? LockState.held(
+    if (!state.isHeld()) {
+      return LockState.free(name);
+    }
+    LockState told =
+        LockState.held(
             name,
             state.holder().orElse(null),
             state.fencingToken().isPresent() ? shown(name, state.fencingToken().getAsLong()) : null,
             state.remaining().orElse(null),
-            state.waiters())
-        : LockState.free(name);
+            state.waiters());
+    return state.heldSince().map(told::withHeldSince).orElse(told);
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    LockPage page = super.list(prefix, cursor, limit, deadline);
+    return new LockPage(
+        page.locks().stream()
+            .map(
+                state ->
+                    state.fencingToken().isEmpty()
+                        ? state
+                        : state.withFencingToken(
+                            shown(state.name(), state.fencingToken().getAsLong())))
+            .toList(),
+        page.next());
   }
 
   /** The token that is shown for a held lock. */

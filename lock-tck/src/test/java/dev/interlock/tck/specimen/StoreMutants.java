@@ -74,6 +74,7 @@ final class StoreMutants {
             .fault("The store compares names without regard to case.")
             .harness(() -> MemoryMutant.ofBackend(NamesFolded::new))
             .refusedBy("EXCL-02", "is taken for another name")
+            .refusedBy("ADMIN-04", "an attempt came back empty")
             .build(),
         Specimen.mutant("long names refused")
             .fault("A name may have no more than 255 bytes.")
