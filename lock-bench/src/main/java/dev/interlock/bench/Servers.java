@@ -1,7 +1,7 @@
 package dev.interlock.bench;
 
-import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.Deployment;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
-import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;

@@ -14,7 +14,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

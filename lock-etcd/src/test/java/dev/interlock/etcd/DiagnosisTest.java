@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.spi.LockUri;
-import dev.interlock.testbed.TlsIdentity;
+import dev.interlock.testbed.server.TlsIdentity;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.JdkSslContext;

@@ -12,7 +12,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
-import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -1,8 +1,8 @@
 package dev.interlock.redis;
 
-import dev.interlock.testbed.RedisRights;
-import dev.interlock.testbed.RedisServer;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisRights;
+import dev.interlock.testbed.redis.RedisServer;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

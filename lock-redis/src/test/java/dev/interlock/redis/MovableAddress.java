@@ -1,6 +1,6 @@
 package dev.interlock.redis;
 
-import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -3,9 +3,9 @@ package dev.interlock.redis;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
-import dev.interlock.testbed.RedisBuilder.AppendOnly;
-import dev.interlock.testbed.RedisRights;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisBuilder.AppendOnly;
+import dev.interlock.testbed.redis.RedisRights;
 import java.io.IOException;
 
 /**

@@ -2,9 +2,9 @@ package dev.interlock.redis;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.testbed.RedisRights;
-import dev.interlock.testbed.RedisSentinels;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisRights;
+import dev.interlock.testbed.redis.RedisSentinels;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;

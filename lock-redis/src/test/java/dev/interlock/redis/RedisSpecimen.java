@@ -11,8 +11,8 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
-import dev.interlock.testbed.RedisBuilder.AppendOnly;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisBuilder.AppendOnly;
 import java.time.Duration;
 
 /**

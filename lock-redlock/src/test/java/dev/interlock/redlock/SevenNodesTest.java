@@ -15,9 +15,9 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
-import dev.interlock.testbed.RedisServer;
-import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -4,7 +4,7 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockProviders;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

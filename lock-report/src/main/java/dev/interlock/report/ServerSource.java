@@ -1,6 +1,6 @@
 package dev.interlock.report;
 
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.util.List;
 import java.util.function.Supplier;
 

@@ -1,11 +1,11 @@
 package dev.interlock.report;
 
-import dev.interlock.testbed.Deployment;
-import dev.interlock.testbed.DeploymentBuilder;
-import dev.interlock.testbed.NoServerException;
-import dev.interlock.testbed.RedisServer;
-import dev.interlock.testbed.RedlockNodes;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DeploymentBuilder;
+import dev.interlock.testbed.server.NoServerException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;

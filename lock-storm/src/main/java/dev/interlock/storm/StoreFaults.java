@@ -2,10 +2,10 @@ package dev.interlock.storm;
 
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
-import dev.interlock.testbed.Deployment;
-import dev.interlock.testbed.DisposableServer;
-import dev.interlock.testbed.RedisServer;
-import dev.interlock.testbed.RedlockNodes;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DisposableServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

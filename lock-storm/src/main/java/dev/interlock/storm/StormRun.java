@@ -10,7 +10,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Network;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
 import dev.interlock.tck.Harness;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;

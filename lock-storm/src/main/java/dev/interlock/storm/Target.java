@@ -2,7 +2,7 @@ package dev.interlock.storm;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.tck.Kit;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

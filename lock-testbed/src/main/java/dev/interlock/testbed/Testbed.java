@@ -1,5 +1,16 @@
 package dev.interlock.testbed;
 
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.install.Settings;
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.redis.RedisCluster;
+import dev.interlock.testbed.redis.RedisSentinels;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+
 /**
  * Disposable real servers.
  *

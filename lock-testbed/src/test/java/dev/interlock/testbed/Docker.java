@@ -2,6 +2,11 @@ package dev.interlock.testbed;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DeploymentBuilder;
+import dev.interlock.testbed.server.NoServerException;
+import dev.interlock.testbed.server.Way;
+
 /** Tests with containers run where a daemon and the images are; a test run for all demands both. */
 final class Docker {
   private Docker() {}

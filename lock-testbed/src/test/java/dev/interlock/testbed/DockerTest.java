@@ -6,6 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.etcd.EtcdServer;
+import dev.interlock.testbed.redis.RedisCluster;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.server.NoServerException;
+import dev.interlock.testbed.server.Way;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;

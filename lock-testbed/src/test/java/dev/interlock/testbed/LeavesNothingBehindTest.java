@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.testbed.process.Waiting;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.server.BindConflictException;
+import dev.interlock.testbed.server.NoServerException;
+import dev.interlock.testbed.server.Way;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;

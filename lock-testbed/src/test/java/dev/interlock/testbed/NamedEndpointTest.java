@@ -5,6 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.redis.RedisBuilder;
+import dev.interlock.testbed.redis.RedisCluster;
+import dev.interlock.testbed.redis.RedisSentinels;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.NoServerException;
+import dev.interlock.testbed.server.Way;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

@@ -12,7 +12,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -9,7 +9,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

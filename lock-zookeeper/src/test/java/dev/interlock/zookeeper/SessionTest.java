@@ -30,7 +30,7 @@ import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -14,7 +14,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

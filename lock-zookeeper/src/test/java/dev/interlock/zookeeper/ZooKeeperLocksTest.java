@@ -19,7 +19,7 @@ import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;

@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.testbed.Deployment;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.Deployment;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Supplier;

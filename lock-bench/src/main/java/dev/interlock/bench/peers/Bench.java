@@ -10,7 +10,7 @@ import dev.interlock.compare.rounds.Rounds;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Failures;
 import dev.interlock.report.Unit;
-import dev.interlock.testbed.Deployment;
+import dev.interlock.testbed.server.Deployment;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;

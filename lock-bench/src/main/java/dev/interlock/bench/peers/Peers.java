@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.testbed.Deployment;
-import dev.interlock.testbed.TestbedException;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,7 @@
 package dev.interlock.bench.peers;
 
 import dev.interlock.compare.rounds.RequestCounter;
-import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
 import java.util.Set;
 import java.util.regex.Matcher;

@@ -5,7 +5,7 @@ import dev.interlock.compare.rounds.Locking;
 import dev.interlock.compare.rounds.RequestCounter;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Unit;
-import dev.interlock.testbed.RedisServer;
+import dev.interlock.testbed.redis.RedisServer;
 import java.util.List;
 
 /** The targets for one Redis server. */

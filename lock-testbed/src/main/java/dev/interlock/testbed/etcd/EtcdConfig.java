@@ -1,0 +1,134 @@
+package dev.interlock.testbed.etcd;
+
+import dev.interlock.testbed.process.Directories;
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.server.TlsIdentity;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The configuration that the members of one etcd cluster have in common.
+ *
+ * @param token tells them from the members of another cluster that had the same ports
+ * @param tls what they prove themselves with to clients, if they speak TLS
+ * @param clientCertificates whether clients have to show a certificate
+ * @param password the password of the user {@code root}, if authentication is wanted
+ */
+record EtcdConfig(
+    String token,
+    List<Member> members,
+    @Nullable TlsIdentity tls,
+    boolean clientCertificates,
+    @Nullable String password,
+    Duration electionTimeout,
+    List<String> extra) {
+  private static final String DATA = "data";
+
+  /** The name and ports of one member; the others are told that it is at its gate. */
+  record Member(String name, int client, int peer, int gate) {
+    static Member reserve(int number, boolean gated) {
+      int peer = Ports.reserve();
+      return new Member("etcd-" + number, Ports.reserve(), peer, gated ? Ports.reserve() : peer);
+    }
+
+    boolean isGated() {
+      return gate != peer;
+    }
+
+    int[] ports() {
+      return new int[] {client, peer, gate};
+    }
+
+    /** Where it listens to the others. */
+    String listenUrl() {
+      return "http://127.0.0.1:" + peer;
+    }
+
+    /** Where the others are told that it is. */
+    String peerUrl() {
+      return "http://127.0.0.1:" + gate;
+    }
+  }
+
+  /** Whether a member that starts without data makes a cluster or joins one. */
+  enum Start {
+    NEW,
+    EXISTING
+  }
+
+  /** Where clients and the testbed reach a member. */
+  EtcdEndpoint client(Member member) {
+    return new EtcdEndpoint(clientUrl(member), tls == null ? null : tls.trust(), password);
+  }
+
+  private String clientUrl(Member member) {
+    return (tls == null ? "http" : "https") + "://127.0.0.1:" + member.client();
+  }
+
+  /** Writes the configuration of one member and returns its path. */
+  Path write(Path directory, Member member, Start start) {
+    Path file = directory.resolve("etcd.yml");
+    try {
+      Files.write(file, lines(directory, member, start));
+      return file;
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write " + file, e);
+    }
+  }
+
+  private List<String> lines(Path directory, Member member, Start start) {
+    String all =
+        members.stream().map(m -> m.name() + "=" + m.peerUrl()).collect(Collectors.joining(","));
+    List<String> lines =
+        new ArrayList<>(
+            List.of(
+                "name: " + member.name(),
+                "data-dir: '" + directory.resolve(DATA) + "'",
+                "listen-client-urls: " + clientUrl(member),
+                "advertise-client-urls: " + clientUrl(member),
+                "listen-peer-urls: " + member.listenUrl(),
+                "initial-advertise-peer-urls: " + member.peerUrl(),
+                "initial-cluster: " + all,
+                "initial-cluster-state: " + (start == Start.NEW ? "new" : "existing"),
+                "initial-cluster-token: " + token,
+                // On by default, but not for etcd 3.4 with a configuration file.
+                "enable-grpc-gateway: true",
+                // The cheapest that it takes: tests log in often.
+                "bcrypt-cost: 4",
+                "heartbeat-interval: " + Math.max(1, electionTimeout.toMillis() / 10),
+                "election-timeout: " + electionTimeout.toMillis()));
+    if (tls != null) {
+      lines.add("client-transport-security:");
+      lines.add("  cert-file: '" + tls.certificate() + "'");
+      lines.add("  key-file: '" + tls.key() + "'");
+      if (clientCertificates) {
+        lines.add("  client-cert-auth: true");
+        lines.add("  trusted-ca-file: '" + tls.certificate() + "'");
+      }
+    }
+    lines.addAll(extra);
+    return lines;
+  }
+
+  /** Removes a member's data while it is down, and its old identity if others know it. */
+  void forget(Path directory, Member member) {
+    if (members.size() > 1) {
+      new EtcdMembership(this, member).renew();
+      write(directory, member, Start.EXISTING);
+    }
+    Directories.delete(directory.resolve(DATA));
+  }
+
+  /** Leaves the password out. */
+  @Override
+  public String toString() {
+    return members.toString();
+  }
+}

@@ -1,0 +1,151 @@
+package dev.interlock.testbed.etcd;
+
+import dev.interlock.testbed.server.TlsTrust;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.HttpsURLConnection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One etcd server as HTTP sees it: its own pages, and the <a
+ * href="https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/">JSON gateway</a> to its API, so
+ * that the testbed judges servers without the driver that is under test.
+ *
+ * @param url the beginning of all addresses, for example {@code http://127.0.0.1:2379}
+ * @param tls what is trusted if the URL is {@code https}
+ * @param password the password of the user {@code root}, if the API asks for one
+ */
+record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String password) {
+  private static final int OK = 200;
+
+  /** Whether the process is up and serves this port. */
+  boolean ready(Duration limit) throws IOException {
+    get("/version", limit);
+    return true;
+  }
+
+  String version(Duration limit) throws IOException {
+    return field(get("/version", limit), "etcdserver")
+        .orElseThrow(() -> new IOException("the server does not tell its version"));
+  }
+
+  /** Whether a read through the quorum succeeds. */
+  boolean healthy(Duration limit) throws IOException {
+    return field(get("/health", limit), "health").equals(Optional.of("true"));
+  }
+
+  /** What a member says of itself and its leader; ids are unsigned 64-bit numbers as text. */
+  record Status(String member, String leader, String version) {
+    boolean leads() {
+      return member.equals(leader);
+    }
+  }
+
+  Status status(Duration limit) throws IOException {
+    String answer = post("/v3/maintenance/status", "{}", null, limit);
+    return new Status(
+        field(answer, "member_id").orElse(""),
+        // Absent, as every zero, when there is no leader.
+        field(answer, "leader").orElse("none"),
+        field(answer, "version").orElse(""));
+  }
+
+  String get(String path, Duration limit) throws IOException {
+    return answer(open(path, limit));
+  }
+
+  /** Calls the gateway, as root if there is a password. */
+  String call(String path, String json, Duration limit) throws IOException {
+    return post(path, json, password == null ? null : token(password, limit), limit);
+  }
+
+  /** Has the API ask for the password from now on; without it, nothing but status is told. */
+  void enableAuthentication(String rootPassword, Duration limit) throws IOException {
+    String credentials = "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
+    post("/v3/auth/user/add", credentials, null, limit);
+    post("/v3/auth/role/add", "{\"name\":\"root\"}", null, limit);
+    post("/v3/auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}", null, limit);
+    post("/v3/auth/enable", "{}", null, limit);
+  }
+
+  private String token(String rootPassword, Duration limit) throws IOException {
+    String credentials = "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
+    String answer = post("/v3/auth/authenticate", credentials, null, limit);
+    return field(answer, "token").orElseThrow(() -> new IOException("etcd gave no token"));
+  }
+
+  private String post(String path, String json, @Nullable String token, Duration limit)
+      throws IOException {
+    HttpURLConnection connection = open(path, limit);
+    if (token != null) {
+      connection.setRequestProperty("Authorization", token);
+    }
+    connection.setDoOutput(true);
+    connection.getOutputStream().write(json.getBytes(StandardCharsets.UTF_8));
+    return answer(connection);
+  }
+
+  /** As a JSON string. */
+  private static String quote(String text) {
+    return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+  }
+
+  /** The first field of that name in a JSON text, whose value is a word, a number or a boolean. */
+  static Optional<String> field(String json, String name) {
+    return fields(json, name).stream().findFirst();
+  }
+
+  static List<String> fields(String json, String name) {
+    Matcher matcher =
+        Pattern.compile('"' + Pattern.quote(name) + "\"\\s*:\\s*\"?([^\",}\\s]+)").matcher(json);
+    List<String> values = new ArrayList<>();
+    while (matcher.find()) {
+      values.add(matcher.group(1));
+    }
+    return values;
+  }
+
+  private HttpURLConnection open(String path, Duration limit) throws IOException {
+    HttpURLConnection connection =
+        (HttpURLConnection) URI.create(url + path).toURL().openConnection();
+    if (tls != null && connection instanceof HttpsURLConnection secured) {
+      secured.setSSLSocketFactory(tls.context().getSocketFactory());
+    }
+    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
+    connection.setConnectTimeout(millis);
+    connection.setReadTimeout(millis);
+    // A connection kept from before would not show that a new one is refused.
+    connection.setRequestProperty("Connection", "close");
+    return connection;
+  }
+
+  /** Leaves the password out. */
+  @Override
+  public String toString() {
+    return url;
+  }
+
+  private static String answer(HttpURLConnection connection) throws IOException {
+    try {
+      int code = connection.getResponseCode();
+      InputStream body = code == OK ? connection.getInputStream() : connection.getErrorStream();
+      String text =
+          body == null ? "" : new String(body.readAllBytes(), StandardCharsets.UTF_8).strip();
+      if (code != OK) {
+        throw new IOException("etcd answers " + code + ": " + text);
+      }
+      return text;
+    } finally {
+      connection.disconnect();
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package dev.interlock.testbed.etcd;
+
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.process.Waiting;
+import dev.interlock.testbed.server.ManagedServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** One member's entry in its cluster's list of members, as the others keep it. */
+final class EtcdMembership {
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+  private static final Pattern MEMBER =
+      Pattern.compile("\"ID\":\"(\\d+)\"[^}]*?\"peerURLs\":\\[\"([^\"]+)\"");
+
+  private final EtcdConfig config;
+  private final EtcdConfig.Member member;
+  private @Nullable String old;
+
+  EtcdMembership(EtcdConfig config, EtcdConfig.Member member) {
+    this.config = config;
+    this.member = member;
+  }
+
+  /**
+   * Replaces the entry by a fresh one with the same address.
+   *
+   * @throws TestbedException if the others do not, within half a minute
+   */
+  void renew() {
+    // etcd refuses while members have not been connected for 5 seconds, as after a start.
+    Waiting.demandThat(
+        ManagedServer.LIMIT,
+        "the other members did not take " + member.name() + " anew",
+        this::isRenewed);
+  }
+
+  /** Does the next step, as the list shows it; a step whose reply was lost is not done twice. */
+  private boolean isRenewed() throws IOException {
+    EtcdEndpoint other = serving();
+    String listed = identity(other).orElse(null);
+    if (old == null) {
+      old = listed;
+    }
+    if (listed == null) {
+      String address = "{\"peerURLs\":[\"" + member.peerUrl() + "\"]}";
+      other.call("/v3/cluster/member/add", address, ANSWER);
+      return false;
+    }
+    if (listed.equals(old)) {
+      other.call("/v3/cluster/member/remove", "{\"ID\":\"" + listed + "\"}", ANSWER);
+      return false;
+    }
+    return true;
+  }
+
+  private Optional<String> identity(EtcdEndpoint other) throws IOException {
+    Matcher listed = MEMBER.matcher(other.call("/v3/cluster/member/list", "{}", ANSWER));
+    while (listed.find()) {
+      if (listed.group(2).equals(member.peerUrl())) {
+        return Optional.of(listed.group(1));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private EtcdEndpoint serving() throws IOException {
+    for (EtcdConfig.Member candidate : config.members()) {
+      EtcdEndpoint endpoint = config.client(candidate);
+      try {
+        if (!candidate.equals(member) && endpoint.healthy(ANSWER)) {
+          return endpoint;
+        }
+      } catch (IOException silent) {
+        // the next one may serve
+      }
+    }
+    throw new IOException("none of them serves");
+  }
+}

@@ -1,0 +1,128 @@
+package dev.interlock.testbed.etcd;
+
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.server.AbstractServer;
+import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.PeerGates;
+import dev.interlock.testbed.server.Place;
+import dev.interlock.testbed.server.ServerControl;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * One etcd server, alone or as a member of a cluster.
+ *
+ * <p>The server of a single-member cluster just starts with nothing on {@link #restartEmpty()}. A
+ * member of a larger one may not come back under its old identity without its data (etcd relies on
+ * what it has voted for): it is removed through the others and joins as a new member under its name
+ * and addresses, for which they must have a quorum.
+ */
+public final class EtcdServer extends AbstractServer {
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
+  /**
+   * Whoever sends says in every request that matters where it is to be found itself, which is its
+   * own gate: setPeerURLsHeader in etcdserver/api/rafthttp/util.go, as Go writes names of headers.
+   */
+  private static final Pattern SENDER =
+      Pattern.compile("X-Peerurls: http://127\\.0\\.0\\.1:(\\d+)\r\n");
+
+  private final EtcdEndpoint endpoint;
+  private final String version;
+
+  private EtcdServer(
+      EtcdConfig.Member member,
+      String how,
+      EtcdEndpoint client,
+      EtcdEndpoint peer,
+      ServerControl control)
+      throws IOException {
+    super(member.name(), "127.0.0.1", member.client(), how, peer::ready, control);
+    this.endpoint = client;
+    this.version = peer.version(ANSWER);
+  }
+
+  /**
+   * Starts a server and waits until its process answers, with or without a quorum: until there is
+   * one, etcd serves nobody but its peers, on their port.
+   */
+  static EtcdServer launch(
+      Installation installation,
+      Place place,
+      EtcdConfig config,
+      EtcdConfig.Member member,
+      PeerGates gates) {
+    String name = member.name();
+    if (member.isGated()) {
+      place.keep(
+          gates.open(member.gate(), member.peer(), member.client(), text -> sender(text, config)));
+    }
+    Path configuration = config.write(place.directory(), member, EtcdConfig.Start.NEW);
+    EtcdEndpoint client = config.client(member);
+    EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
+    List<String> arguments = List.of("--config-file", configuration.toString());
+    ManagedServer managed =
+        new ManagedServer(
+            name,
+            installation.process(place.workspace(), place.directory(), arguments),
+            peer::ready,
+            () -> config.forget(place.directory(), member),
+            place::leave);
+    managed.start();
+    try {
+      return new EtcdServer(member, installation.how(), client, peer, managed);
+    } catch (IOException e) {
+      managed.close();
+      throw new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
+    }
+  }
+
+  private static int sender(String text, EtcdConfig config) {
+    Matcher named = SENDER.matcher(text);
+    if (named.find()) {
+      int gate = Integer.parseInt(named.group(1));
+      for (EtcdConfig.Member member : config.members()) {
+        if (member.gate() == gate) {
+          return member.client();
+        }
+      }
+    }
+    return 0;
+  }
+
+  @Override
+  public String version() {
+    return version;
+  }
+
+  /**
+   * Calls the JSON gateway to the server's API, past every driver: how a test asks the server
+   * itself.
+   *
+   * @param path for example {@code /v3/kv/range}; keys and values are Base64
+   * @param json the request
+   * @return the answer
+   * @throws IOException if the server answers with an error, or not within 5 seconds
+   */
+  public String call(String path, String json) throws IOException {
+    return endpoint.call(path, json, ANSWER);
+  }
+
+  /** To be called once, on a server that serves. */
+  void enableAuthentication(String rootPassword) throws IOException {
+    endpoint.enableAuthentication(rootPassword, ANSWER);
+  }
+
+  EtcdEndpoint.Status status() throws IOException {
+    return endpoint.status(ANSWER);
+  }
+
+  boolean healthy() throws IOException {
+    return endpoint.healthy(ANSWER);
+  }
+}

@@ -1,0 +1,126 @@
+package dev.interlock.testbed.install;
+
+import dev.interlock.testbed.process.LocalProcess;
+import dev.interlock.testbed.process.ServerProcess;
+import dev.interlock.testbed.process.Workspace;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A server program on this machine.
+ *
+ * @param how how it was found
+ * @param environment what has to be added to the environment for it to run
+ */
+public record BinaryInstallation(String how, Path program, Map<String, String> environment)
+    implements Installation {
+
+  /** The folder of the project in which server packages are unpacked without being installed. */
+  private static final Path SERVERS = Path.of(".interlock", "servers");
+
+  /**
+   * Looks for a program: where the user's setting says, on the {@code PATH}, in the project's
+   * servers folder.
+   *
+   * @param program the program's file name
+   * @param setting the setting that may name its path
+   * @throws UnsuitableWayException if it is in none of these places, with their list
+   */
+  public static BinaryInstallation find(String program, String setting)
+      throws UnsuitableWayException {
+    if (!LocalProcess.isSupported()) {
+      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+    }
+    Optional<String> named = Settings.get(setting);
+    if (named.isPresent()) {
+      Path path = Path.of(named.get());
+      if (!Files.isExecutable(path)) {
+        throw new UnsuitableWayException(
+            Settings.environmentName(setting) + " names " + path + ", which is no program");
+      }
+      return new BinaryInstallation("binary " + path, path, Map.of());
+    }
+    for (Path directory : searchPath()) {
+      Path path = directory.resolve(program);
+      if (Files.isExecutable(path) && !Files.isDirectory(path)) {
+        return new BinaryInstallation("binary " + path, path, Map.of());
+      }
+    }
+    Optional<Path> folder = serversFolder();
+    if (folder.isEmpty()) {
+      throw new UnsuitableWayException(
+          "no " + program + " on the PATH, and no folder " + SERVERS + " here or above");
+    }
+    for (String below : List.of("bin", "usr/bin")) {
+      Path path = folder.get().resolve(below).resolve(program);
+      if (Files.isExecutable(path)) {
+        return new BinaryInstallation("binary " + path, path, libraries(folder.get()));
+      }
+    }
+    throw new UnsuitableWayException("no " + program + " on the PATH or in " + folder.get());
+  }
+
+  /** The same with more in the environment. */
+  public BinaryInstallation with(Map<String, String> more) {
+    Map<String, String> all = new HashMap<>(environment);
+    all.putAll(more);
+    return new BinaryInstallation(how, program, all);
+  }
+
+  @Override
+  public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(program.toString());
+    command.addAll(arguments);
+    return new LocalProcess(workspace, command, environment, directory);
+  }
+
+  private static List<Path> searchPath() {
+    String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
+    // Debian keeps servers in sbin, which is not on everybody's PATH.
+    return Stream.concat(
+            Stream.of(path.split(File.pathSeparator)), Stream.of("/usr/sbin", "/usr/local/sbin"))
+        .filter(entry -> !entry.isEmpty())
+        .map(Path::of)
+        .toList();
+  }
+
+  /** The nearest servers folder at or above the working directory, or where the setting says. */
+  private static Optional<Path> serversFolder() {
+    Optional<String> named = Settings.get("interlock.servers");
+    if (named.isPresent()) {
+      return named.map(Path::of).filter(Files::isDirectory);
+    }
+    return Stream.iterate(Path.of("").toAbsolutePath(), java.util.Objects::nonNull, Path::getParent)
+        .map(directory -> directory.resolve(SERVERS))
+        .filter(Files::isDirectory)
+        .findFirst();
+  }
+
+  /** Unpacked packages bring libraries that the system's loader does not know of. */
+  private static Map<String, String> libraries(Path folder) {
+    Path lib = folder.resolve("usr/lib");
+    if (!Files.isDirectory(lib)) {
+      return Map.of();
+    }
+    try (Stream<Path> below = Files.list(lib)) {
+      String path =
+          Stream.concat(below.filter(Files::isDirectory), Stream.of(lib))
+              .map(directory -> directory.toAbsolutePath().toString())
+              .collect(Collectors.joining(File.pathSeparator));
+      return Map.of("LD_LIBRARY_PATH", path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + lib, e);
+    }
+  }
+}

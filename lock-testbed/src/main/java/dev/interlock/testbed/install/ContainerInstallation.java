@@ -1,0 +1,45 @@
+package dev.interlock.testbed.install;
+
+import com.github.dockerjava.api.DockerClient;
+import dev.interlock.testbed.process.ContainerProcess;
+import dev.interlock.testbed.process.ServerProcess;
+import dev.interlock.testbed.process.Workspace;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A server program in a container image.
+ *
+ * @param program the program's name in the image, run in place of the image's own entry point,
+ *     which would have ideas of its own about users and configuration
+ */
+public record ContainerInstallation(DockerClient docker, String image, String program)
+    implements Installation {
+
+  /**
+   * Finds a program's image.
+   *
+   * @param setting the setting that may name another image
+   * @throws UnsuitableWayException if there is no daemon that will do, or the image is not to be
+   *     had
+   */
+  public static ContainerInstallation find(String program, String setting, String officialImage)
+      throws UnsuitableWayException {
+    String image = DockerDaemon.image(Settings.get(setting).orElse(officialImage));
+    return new ContainerInstallation(DockerDaemon.client(), image, program);
+  }
+
+  @Override
+  public String how() {
+    return "container of image " + image;
+  }
+
+  @Override
+  public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(program);
+    command.addAll(arguments);
+    return new ContainerProcess(docker, image, workspace, directory, command);
+  }
+}

@@ -1,0 +1,172 @@
+package dev.interlock.testbed.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** A server that runs as a child process of this JVM. Not thread-safe. */
+public final class LocalProcess implements ServerProcess {
+  private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(10);
+  private static final int OUTPUT_LIMIT = 16_384;
+  private static final Path SETSID = Path.of("/usr/bin/setsid");
+
+  private final Workspace workspace;
+  private final List<String> command;
+  private final Map<String, String> environment;
+  private final Path directory;
+  private final Path log;
+  private @Nullable Process process;
+  private long logStart;
+
+  public LocalProcess(
+      Workspace workspace, List<String> command, Map<String, String> environment, Path directory) {
+    this.workspace = workspace;
+    this.command = List.copyOf(command);
+    this.environment = Map.copyOf(environment);
+    this.directory = directory;
+    this.log = directory.resolve("output.log");
+  }
+
+  /** Pausing takes the signals of a POSIX system. */
+  public static boolean isSupported() {
+    return !System.getProperty("os.name", "").toLowerCase(Locale.ROOT).contains("windows");
+  }
+
+  @Override
+  public void start() throws IOException {
+    if (isRunning()) {
+      throw new IllegalStateException("already running: " + command);
+    }
+    logStart = Files.exists(log) ? Files.size(log) : 0;
+    ProcessBuilder builder =
+        new ProcessBuilder(inItsOwnSession(command))
+            .directory(directory.toFile())
+            .redirectInput(Redirect.from(new File("/dev/null")))
+            .redirectErrorStream(true)
+            .redirectOutput(Redirect.appendTo(log.toFile()));
+    builder.environment().putAll(environment);
+    Process started = builder.start();
+    process = started;
+    workspace.started(started.pid());
+  }
+
+  /**
+   * Keeps Control-C, which a terminal sends to the whole group of processes, from ending the server
+   * before the program that uses it; where there is no setsid it does not. The process has the
+   * number of the one that was started, as only the head of a group would fork.
+   */
+  private static List<String> inItsOwnSession(List<String> command) {
+    if (!Files.isExecutable(SETSID)) {
+      return command;
+    }
+    List<String> inSession = new ArrayList<>();
+    inSession.add(SETSID.toString());
+    inSession.addAll(command);
+    return inSession;
+  }
+
+  @Override
+  public boolean isRunning() {
+    return process != null && process.isAlive();
+  }
+
+  @Override
+  public void pause() throws IOException {
+    long pid = running().pid();
+    signal("STOP", pid);
+    if (!Waiting.until(SIGNAL_LIMIT, () -> isStopped(pid))) {
+      throw new IOException("process " + pid + " did not stop on SIGSTOP");
+    }
+  }
+
+  @Override
+  public void resume() throws IOException {
+    signal("CONT", running().pid());
+  }
+
+  @Override
+  public void kill() throws IOException {
+    Process victim = process;
+    if (victim == null) {
+      return;
+    }
+    victim.destroyForcibly();
+    try {
+      if (!victim.waitFor(SIGNAL_LIMIT.toMillis(), TimeUnit.MILLISECONDS)) {
+        throw new IOException("process " + victim.pid() + " survived SIGKILL");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while process " + victim.pid() + " was being killed", e);
+    }
+    process = null;
+    workspace.ended(victim.pid());
+  }
+
+  @Override
+  public String output() {
+    if (!Files.exists(log)) {
+      return "";
+    }
+    try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
+      long from = Math.max(logStart, file.length() - OUTPUT_LIMIT);
+      byte[] bytes = new byte[(int) (file.length() - from)];
+      file.seek(from);
+      file.readFully(bytes);
+      return new String(bytes, StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return "(its output cannot be read: " + e + ")";
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    kill();
+  }
+
+  private Process running() throws IOException {
+    if (process == null || !process.isAlive()) {
+      throw new IOException("the process has ended by itself: " + command);
+    }
+    return process;
+  }
+
+  private static void signal(String name, long pid) throws IOException {
+    Process kill =
+        new ProcessBuilder("sh", "-c", "kill -" + name + " " + pid)
+            .redirectErrorStream(true)
+            .start();
+    String complaint = new String(kill.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    try {
+      if (kill.waitFor() != 0) {
+        throw new IOException("kill -" + name + " " + pid + ": " + complaint.strip());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while signalling process " + pid, e);
+    }
+  }
+
+  /** Where there is no /proc, the question to the server that follows every pause has to do. */
+  static boolean isStopped(long pid) throws IOException {
+    Path stat = Path.of("/proc", Long.toString(pid), "stat");
+    if (!Files.exists(stat)) {
+      return true;
+    }
+    // "pid (command) state ...", and the command may hold blanks and parentheses
+    String line = Files.readString(stat);
+    String state = line.substring(line.lastIndexOf(')') + 1).strip();
+    return state.startsWith("T") || state.startsWith("t");
+  }
+}

@@ -1,0 +1,90 @@
+package dev.interlock.testbed.redis;
+
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.process.LocalProcess;
+import dev.interlock.testbed.process.ServerProcess;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.process.Workspace;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import redis.embedded.core.ExecutableProvider;
+import redis.embedded.error.UnknownOSName;
+import redis.embedded.model.OsArchitecture;
+
+/**
+ * The Redis program that <a href="https://github.com/codemonstur/embedded-redis">embedded-redis</a>
+ * carries for the common systems, unpacked and run as any other program, so that it can be paused
+ * and killed.
+ */
+final class EmbeddedRedis implements Installation {
+  private static final String DIRECTORY = "embedded-redis";
+
+  private EmbeddedRedis() {}
+
+  /**
+   * Sees whether there is a program for this system.
+   *
+   * @throws UnsuitableWayException if there is none, or none that can be paused
+   */
+  static EmbeddedRedis find() throws UnsuitableWayException {
+    if (!LocalProcess.isSupported()) {
+      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+    }
+    if (!hasProgram()) {
+      throw new UnsuitableWayException(
+          "embedded-redis has no program for "
+              + System.getProperty("os.name")
+              + " on "
+              + System.getProperty("os.arch"));
+    }
+    return new EmbeddedRedis();
+  }
+
+  private static boolean hasProgram() {
+    try {
+      OsArchitecture system = OsArchitecture.detectOSandArchitecture();
+      return ExecutableProvider.newProvidedVersionsMap().containsKey(system);
+    } catch (UnknownOSName e) {
+      return false;
+    }
+  }
+
+  @Override
+  public String how() {
+    return "embedded-redis, its program run as a process";
+  }
+
+  @Override
+  public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
+    return new BinaryInstallation(how(), program(workspace), Map.of())
+        .process(workspace, directory, arguments);
+  }
+
+  /** Unpacked once for all servers: a program that runs cannot be written again. */
+  private static Path program(Workspace workspace) {
+    Path directory = workspace.sharedDirectory(DIRECTORY, EmbeddedRedis::unpack);
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.findFirst().orElseThrow();
+    } catch (IOException e) {
+      throw new TestbedException("cannot read " + directory, e);
+    }
+  }
+
+  private static void unpack(Path directory) {
+    try {
+      File program = ExecutableProvider.newJarResourceProvider(directory.toFile()).get();
+      if (!program.canExecute()) {
+        throw new IOException(program + " cannot be executed");
+      }
+    } catch (IOException e) {
+      throw new TestbedException("cannot unpack the embedded Redis: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,343 @@
+package dev.interlock.testbed.redis;
+
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.process.Waiting;
+import dev.interlock.testbed.server.DisposableServer.State;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.StringJoiner;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Forms a Redis Cluster and reads its state from the nodes' own {@code CLUSTER NODES}.
+ *
+ * <p>Node {@code i} belongs to shard {@code i mod shards} for good.
+ *
+ * <p>Commands: <a
+ * href="https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/">Redis cluster
+ * specification</a>.
+ */
+final class RedisClusterView {
+  private static final int SLOTS = 16_384;
+  private static final Duration LIMIT = Duration.ofMinutes(1);
+  private static final int LOG_LINES = 20;
+
+  private final List<RedisServer> nodes;
+  private final int shards;
+  private final Duration rest;
+  private final Map<Integer, RedisServer> masters = new ConcurrentHashMap<>();
+  private final Map<RedisServer, Long> electedAt = new ConcurrentHashMap<>();
+
+  /**
+   * Sees nothing yet.
+   *
+   * @param nodes all nodes, in the order of their shards
+   * @param shards how many there are
+   * @param nodeTimeout the nodes' {@code cluster-node-timeout}
+   */
+  RedisClusterView(List<RedisServer> nodes, int shards, Duration nodeTimeout) {
+    this.nodes = nodes;
+    this.shards = shards;
+    // For how long a node counts the votes of an election, the limits being those of cluster.c.
+    this.rest = Duration.ofMillis(Math.max(2_000, nodeTimeout.toMillis() * 2));
+  }
+
+  /** One line of CLUSTER NODES: {@code id address flags master ping pong epoch link slots...}. */
+  private record Line(
+      String id, int port, List<String> flags, String master, long epoch, List<String> slots) {
+    static Line parse(String text) {
+      String[] words = text.split(" ");
+      String address = words[1].replaceFirst("[@,].*", "");
+      return new Line(
+          words[0],
+          Integer.parseInt(address.substring(address.lastIndexOf(':') + 1)),
+          List.of(words[2].split(",")),
+          words[3],
+          Long.parseLong(words[6]),
+          Arrays.stream(words).skip(8).filter(range -> !range.startsWith("[")).toList());
+    }
+
+    boolean isServingMaster() {
+      return flags.contains("master") && !slots.isEmpty();
+    }
+
+    boolean isWell() {
+      return Collections.disjoint(
+          flags, List.of("fail", "fail?", "handshake", "noaddr", "nofailover"));
+    }
+  }
+
+  int shards() {
+    return shards;
+  }
+
+  /** Turns fresh nodes into a cluster. */
+  void form() throws IOException {
+    for (int i = 0; i < nodes.size(); i++) {
+      // Distinct from the start, else the nodes have to settle who comes before whom.
+      nodes.get(i).call("CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(i + 1));
+      if (i < shards) {
+        addSlots(nodes.get(i), i);
+      }
+      if (i > 0) {
+        RedisServer first = nodes.get(0);
+        nodes
+            .get(i)
+            .call("CLUSTER", "MEET", first.host(), Integer.toString(first.port()), bus(first));
+      }
+    }
+    awaitThat("know each other", () -> everyRunningNode(this::knowsAll));
+    for (int i = shards; i < nodes.size(); i++) {
+      String master = (String) nodes.get(i % shards).call("CLUSTER", "MYID");
+      nodes.get(i).call("CLUSTER", "REPLICATE", String.valueOf(master));
+    }
+    awaitWhole();
+  }
+
+  /** Where the others find a node's bus. */
+  private static String bus(RedisServer node) throws IOException {
+    Object setting = node.call("CONFIG", "GET", RedisNodes.ANNOUNCED_BUS);
+    String announced = RedisReplies.map(setting).getOrDefault(RedisNodes.ANNOUNCED_BUS, "0");
+    return announced.equals("0")
+        ? Integer.toString(node.port() + Ports.CLUSTER_BUS_OFFSET)
+        : announced;
+  }
+
+  private void addSlots(RedisServer node, int shard) throws IOException {
+    List<String> command = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+    for (int slot = SLOTS * shard / shards; slot < SLOTS * (shard + 1) / shards; slot++) {
+      command.add(Integer.toString(slot));
+    }
+    node.call(command.toArray(String[]::new));
+  }
+
+  /** Waits until all nodes agree that all of them are there and serve, and could be replaced. */
+  void awaitWhole() {
+    awaitThat(
+        "agree on a whole cluster",
+        () ->
+            everyRunningNode(this::knowsAll)
+                && everyRunningNode(RedisClusterView::seesAllSlotsServed)
+                && everyReplicaInStep()
+                && everyReplicaRested());
+  }
+
+  int shardOf(String key) {
+    try {
+      RedisServer running = runningNodes(nodes).get(0);
+      Long slot = (Long) running.call("CLUSTER", "KEYSLOT", key);
+      for (int shard = 0; shard < shards; shard++) {
+        if (slot != null && slot < (long) SLOTS * (shard + 1) / shards) {
+          return shard;
+        }
+      }
+      throw new IOException("no slot for the key: " + slot);
+    } catch (IOException | IndexOutOfBoundsException e) {
+      throw new TestbedException("no node tells the slot of a key: " + e.getMessage(), e);
+    }
+  }
+
+  List<RedisServer> shardWith(RedisServer node) {
+    return shard(shardOf(node));
+  }
+
+  private int shardOf(RedisServer node) {
+    int index = nodes.indexOf(node);
+    if (index < 0) {
+      throw new IllegalArgumentException(node + " is not of this cluster");
+    }
+    return index % shards;
+  }
+
+  private List<RedisServer> shard(int shard) {
+    List<RedisServer> members = new ArrayList<>();
+    for (int i = shard; i < nodes.size(); i += shards) {
+      members.add(nodes.get(i));
+    }
+    return members;
+  }
+
+  RedisServer awaitMaster(int shard) {
+    return await("have a master in shard " + (shard + 1), () -> master(shard));
+  }
+
+  /**
+   * Whether none of the replicas has won an election a short while ago. Such a one would take the
+   * votes of then for those of the next, and call itself the master with an epoch that the others
+   * have left behind: the shard has no master from then on.
+   *
+   * @see <a href="https://github.com/redis/redis/issues/8752">redis issue 8752</a>
+   */
+  private boolean everyReplicaRested() {
+    return nodes.stream().filter(node -> !masters.containsValue(node)).allMatch(this::hasRested);
+  }
+
+  private boolean hasRested(RedisServer node) {
+    Long elected = electedAt.get(node);
+    return elected == null || System.nanoTime() - elected > rest.toNanos();
+  }
+
+  RedisServer failOver(RedisServer master) {
+    List<RedisServer> replicas = new ArrayList<>(runningNodes(shardWith(master)));
+    replicas.remove(master);
+    if (replicas.isEmpty()) {
+      throw new TestbedException("no running replica could follow " + master.name());
+    }
+    RedisServer candidate = replicas.get(0);
+    awaitThat("let " + candidate.name() + " rest", () -> hasRested(candidate));
+    awaitThat("accept a fail-over to " + candidate.name(), () -> failedOver(candidate, master));
+    return awaitSuccessor(master);
+  }
+
+  /** Lets the candidate try once; its own limit for an attempt is 5 seconds. */
+  private boolean failedOver(RedisServer candidate, RedisServer master) throws IOException {
+    if (successor(master).isPresent()) {
+      return true;
+    }
+    candidate.call("CLUSTER", "FAILOVER");
+    return Waiting.answer(Duration.ofSeconds(6), () -> successor(master)).isPresent();
+  }
+
+  RedisServer awaitSuccessor(RedisServer old) {
+    return await("replace " + old.name(), () -> successor(old));
+  }
+
+  private Optional<RedisServer> successor(RedisServer old) throws IOException {
+    Optional<RedisServer> master = master(shardOf(old)).filter(node -> !node.equals(old));
+    boolean known =
+        master.isPresent()
+            && everyRunningNode(node -> seesServing(node, master.get()))
+            && everyRunningNode(RedisClusterView::seesAllSlotsServed);
+    return known ? master : Optional.empty();
+  }
+
+  /** The one that claims the shard's slots with the latest epoch; paused nodes are not asked. */
+  private Optional<RedisServer> master(int shard) throws IOException {
+    Optional<RedisServer> master = Optional.empty();
+    long epoch = -1;
+    for (RedisServer node : runningNodes(shard(shard))) {
+      for (Line line : lines(node)) {
+        if (line.flags().contains("myself") && line.isServingMaster() && line.epoch() > epoch) {
+          master = Optional.of(node);
+          epoch = line.epoch();
+        }
+      }
+    }
+    master.ifPresent(node -> noteMaster(shard, node));
+    return master;
+  }
+
+  private void noteMaster(int shard, RedisServer node) {
+    RedisServer before = masters.put(shard, node);
+    if (before != null && !before.equals(node)) {
+      electedAt.put(node, System.nanoTime());
+    }
+  }
+
+  private interface Judgement {
+    boolean of(RedisServer node) throws IOException;
+  }
+
+  private boolean everyRunningNode(Judgement judgement) throws IOException {
+    for (RedisServer node : runningNodes(nodes)) {
+      if (!judgement.of(node)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean knowsAll(RedisServer node) throws IOException {
+    List<Line> lines = lines(node);
+    return lines.size() == nodes.size() && lines.stream().allMatch(Line::isWell);
+  }
+
+  private static boolean seesServing(RedisServer node, RedisServer master) throws IOException {
+    return lines(node).stream()
+        .anyMatch(l -> l.port() == master.port() && l.isServingMaster() && l.isWell());
+  }
+
+  private static boolean seesAllSlotsServed(RedisServer node) throws IOException {
+    Object info = node.call("CLUSTER", "INFO");
+    return RedisEndpoint.field(info, "cluster_state").equals("ok")
+        && RedisEndpoint.field(info, "cluster_slots_ok").equals(Integer.toString(SLOTS));
+  }
+
+  /** Each shard's other nodes have a live link to its master, and all nodes know of it. */
+  private boolean everyReplicaInStep() throws IOException {
+    for (int shard = 0; shard < shards; shard++) {
+      Optional<RedisServer> master = master(shard);
+      if (master.isEmpty()) {
+        return false;
+      }
+      for (RedisServer replica : shard(shard)) {
+        if (!replica.equals(master.get())
+            && !(replica.replicates(master.get())
+                && everyRunningNode(node -> seesPair(node, master.get(), replica)))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /** A master ignores the fail-over of a replica that gossip has not yet told it of. */
+  private static boolean seesPair(RedisServer node, RedisServer master, RedisServer replica)
+      throws IOException {
+    String masterId = "";
+    String followed = "";
+    for (Line line : lines(node)) {
+      if (line.port() == master.port()) {
+        masterId = line.id();
+      } else if (line.port() == replica.port()) {
+        followed = line.master();
+      }
+    }
+    return followed.equals(masterId);
+  }
+
+  private static List<RedisServer> runningNodes(List<RedisServer> nodes) {
+    return nodes.stream().filter(node -> node.state() == State.RUNNING).toList();
+  }
+
+  private static List<Line> lines(RedisServer node) throws IOException {
+    return String.valueOf(node.call("CLUSTER", "NODES")).lines().map(Line::parse).toList();
+  }
+
+  private void awaitThat(String what, Waiting.Condition condition) {
+    await(what, () -> condition.holds() ? Optional.of(true) : Optional.empty());
+  }
+
+  private <T> T await(String what, Waiting.Question<T> question) {
+    try {
+      return Waiting.demand(LIMIT, "the cluster's nodes did not " + what, question);
+    } catch (TestbedException e) {
+      throw new TestbedException(e.getMessage() + System.lineSeparator() + views(), e);
+    }
+  }
+
+  /** What each node knows of the others, and the end of its log. */
+  private String views() {
+    StringJoiner views = new StringJoiner(System.lineSeparator());
+    for (RedisServer node : nodes) {
+      views.add(node + " says:");
+      if (node.state() == State.RUNNING) {
+        try {
+          views.add(String.valueOf(node.call("CLUSTER", "NODES")).stripTrailing());
+        } catch (IOException e) {
+          views.add(e.toString());
+        }
+      }
+      List<String> log = node.log().lines().toList();
+      log.subList(Math.max(0, log.size() - LOG_LINES), log.size()).forEach(views::add);
+    }
+    return views.toString();
+  }
+}

@@ -1,0 +1,75 @@
+package dev.interlock.testbed.redis;
+
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.server.PeerGates;
+import dev.interlock.testbed.server.Place;
+import dev.interlock.testbed.server.TlsIdentity;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Starts the Redis servers of one deployment, alike but for what each is told besides. */
+record RedisNodes(Installation installation, RedisConfig config) {
+  /** The setting that says where the others are told that a cluster node's bus is. */
+  static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
+
+  RedisServer startServer(String name, String... more) {
+    int port = Ports.reserve();
+    return Place.launch(name, place -> launchData(name, place, port, more), port);
+  }
+
+  RedisServer startClusterNode(String name, @Nullable PeerGates gates, String... more) {
+    int port = Ports.reserveWith(Ports.CLUSTER_BUS_OFFSET);
+    int bus = port + Ports.CLUSTER_BUS_OFFSET;
+    if (gates == null) {
+      return Place.launch(name, place -> launchData(name, place, port, more), port, bus);
+    }
+    int gate = Ports.reserve();
+    List<String> lines = new ArrayList<>(List.of(more));
+    lines.add(ANNOUNCED_BUS + " " + gate);
+    return Place.launch(
+        name,
+        place -> {
+          place.keep(gates.open(gate, bus, port, RedisNodes::sender));
+          return launchData(name, place, port, lines.toArray(String[]::new));
+        },
+        port,
+        bus,
+        gate);
+  }
+
+  /** What comes over the bus begins with its sender's port for clients: clusterMsg in cluster.h. */
+  private static int sender(String text) {
+    return text.startsWith("RCmb") && text.length() >= 12
+        ? text.charAt(10) << 8 | text.charAt(11)
+        : 0;
+  }
+
+  /** Starts a sentinel, which has nothing of the data servers' configuration but TLS. */
+  RedisServer startSentinel(String name, List<String> lines) {
+    int port = Ports.reserve();
+    return Place.launch(
+        name, place -> launch(name, place, port, lines, null, List.of("--sentinel")), port);
+  }
+
+  private RedisServer launchData(String name, Place place, int port, String... more) {
+    List<String> lines = new ArrayList<>(config.lines());
+    lines.addAll(List.of(more));
+    return launch(name, place, port, lines, config.password(), List.of());
+  }
+
+  private RedisServer launch(
+      String name,
+      Place place,
+      int port,
+      List<String> lines,
+      @Nullable String password,
+      List<String> arguments) {
+    TlsIdentity tls = config.tls() ? TlsIdentity.of(place.workspace()) : null;
+    RedisFiles files = new RedisFiles(place.directory(), port, tls, lines);
+    RedisEndpoint endpoint =
+        new RedisEndpoint("127.0.0.1", port, null, password, tls == null ? null : tls.trust());
+    return RedisServer.launch(name, installation, place, files, endpoint, arguments);
+  }
+}

@@ -1,0 +1,330 @@
+package dev.interlock.testbed.redis;
+
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.server.AbstractServer;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.NamedEndpoint;
+import dev.interlock.testbed.server.Place;
+import dev.interlock.testbed.server.ServerControl;
+import dev.interlock.testbed.server.Way;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One Redis server, alone or as a member of a larger deployment.
+ *
+ * <p>Unless told otherwise it keeps an append-only file, so that {@link #restart()} brings its data
+ * back even after {@link #kill()}. With {@link #restartEmpty()} the data set goes; a cluster node
+ * keeps its identity and its slots, a replica its role.
+ */
+public final class RedisServer extends AbstractServer implements Deployment {
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
+  private static final String KEYS_AND_TIMES =
+      """
+      local found = {}
+      for _, key in ipairs(redis.call('KEYS', '*')) do
+        found[#found + 1] = key
+        found[#found + 1] = redis.call('PTTL', key)
+      end
+      return found""";
+
+  private final RedisEndpoint endpoint;
+  private final String uri;
+  private final String version;
+  private final @Nullable Path clock;
+
+  /**
+   * A server.
+   *
+   * @param clock the directory of a server whose clock can be set; null for others
+   */
+  private RedisServer(
+      String name,
+      String how,
+      RedisEndpoint endpoint,
+      String uri,
+      ServerControl control,
+      @Nullable Path clock)
+      throws IOException {
+    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, control);
+    this.endpoint = endpoint;
+    this.uri = uri;
+    this.version = endpoint.version(ANSWER);
+    this.clock = clock;
+  }
+
+  /** A server that runs already and belongs to the user. */
+  static RedisServer named(String uri) {
+    try {
+      RedisEndpoint endpoint = RedisEndpoint.parse(uri);
+      NamedEndpoint control = new NamedEndpoint(endpoint.address());
+      String how = "endpoint " + endpoint.address();
+      return new RedisServer("redis", how, endpoint, uri, control, null);
+    } catch (IOException | IllegalArgumentException e) {
+      throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Starts a server of our own and waits until it answers.
+   *
+   * @param arguments what is to follow the configuration file on its command line
+   */
+  static RedisServer launch(
+      String name,
+      Installation installation,
+      Place place,
+      RedisFiles files,
+      RedisEndpoint endpoint,
+      List<String> arguments) {
+    files.writeConfiguration();
+    List<String> command = new ArrayList<>();
+    command.add(files.configuration().toString());
+    command.addAll(arguments);
+    ManagedServer managed =
+        new ManagedServer(
+            name,
+            installation.process(place.workspace(), place.directory(), command),
+            endpoint::ready,
+            files::deleteData,
+            place::leave);
+    managed.start();
+    try {
+      Path clock = installation instanceof WrongClock ? place.directory() : null;
+      return new RedisServer(name, installation.how(), endpoint, endpoint.uri(), managed, clock);
+    } catch (IOException e) {
+      managed.close();
+      throw new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Where clients connect, for example {@code redis://127.0.0.1:16379} or {@code
+   * redis://:secret@127.0.0.1:16379}.
+   */
+  @Override
+  public String uri() {
+    return uri;
+  }
+
+  @Override
+  public String version() {
+    return version;
+  }
+
+  /**
+   * Sends one command over a connection of its own, past every driver: how a test asks the server
+   * itself.
+   *
+   * @return the reply as String, Long, List of replies, or null
+   * @throws RedisReplyException if the server answered with an error
+   * @throws IOException if it did not answer within 5 seconds
+   */
+  public @Nullable Object call(String... command) throws IOException {
+    return endpoint.call(ANSWER, command);
+  }
+
+  /**
+   * All keys, each with the milliseconds until it expires, or -1 if it never does. In one command:
+   * what is seen is one moment, and ten thousand keys take no longer than a few.
+   *
+   * @throws IOException if the server does not answer within 5 seconds
+   */
+  public Map<String, Long> keys() throws IOException {
+    Map<String, Long> keys = new LinkedHashMap<>();
+    if (call("EVAL", KEYS_AND_TIMES, "0") instanceof List<?> reply) {
+      for (int i = 0; i < reply.size(); i += 2) {
+        keys.put((String) reply.get(i), (Long) reply.get(i + 1));
+      }
+    }
+    return keys;
+  }
+
+  /**
+   * One field of what the server tells about itself.
+   *
+   * @param section a section of INFO, for example {@code replication}
+   * @param field for example {@code role}
+   * @throws IOException if the server does not answer within 5 seconds, or has no such field
+   */
+  public String info(String section, String field) throws IOException {
+    return RedisEndpoint.field(call("INFO", section), field);
+  }
+
+  /**
+   * Makes a replica of the server that has nobody to follow: it keeps its data and its connections,
+   * and answers whatever would change something by {@code READONLY}, as a primary does that has
+   * been replaced behind an address which still leads to it. Returns when the server says so.
+   *
+   * @throws IOException if the server does not do it
+   */
+  public void demote() throws IOException {
+    call("REPLICAOF", "127.0.0.1", "1");
+    requireRole("slave");
+  }
+
+  /**
+   * Makes it a primary again, after {@link #demote()}. Returns when the server says so.
+   *
+   * @throws IOException if the server does not do it
+   */
+  public void promote() throws IOException {
+    call("REPLICAOF", "NO", "ONE");
+    requireRole("master");
+  }
+
+  /**
+   * Refuses whatever its peers ask for, and ends the connections on which replicas are told of
+   * writes. Sentinels keep theirs, as they would not try again on one that was refused at its
+   * login.
+   */
+  void refusePeers() {
+    tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "-@all");
+    tellOfPeers("CLIENT", "KILL", "TYPE", "replica");
+  }
+
+  /** Ends {@link #refusePeers}. */
+  void admitPeers() {
+    tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "+@all");
+  }
+
+  private void tellOfPeers(String... command) {
+    try {
+      call(command);
+    } catch (IOException e) {
+      throw new TestbedException(name() + " does not obey: " + e.getMessage(), e);
+    }
+  }
+
+  private void requireRole(String role) throws IOException {
+    if (!info("replication", "role").equals(role)) {
+      throw new IOException(name() + " has not become a " + role);
+    }
+  }
+
+  /** Whether the server's time of day can be set: if it was started with a clock of its own. */
+  public boolean canSetClock() {
+    return clock != null;
+  }
+
+  /** By how much the server's time of day is ahead of the machine's; zero without its own clock. */
+  public Duration clockAhead() {
+    return clock == null ? Duration.ZERO : WrongClock.read(clock);
+  }
+
+  /**
+   * Sets the server's time of day, now and for all of its restarts; its monotonic clock is left
+   * alone. Returns when the server itself has told the new time.
+   *
+   * @param ahead by how much it is to be ahead of the right time, in whole seconds; negative for
+   *     behind
+   * @throws UnsupportedOperationException if {@link #canSetClock()} is false
+   * @throws TestbedException if the server does not answer, or tells another time
+   */
+  public void setClock(Duration ahead) {
+    if (clock == null) {
+      throw new UnsupportedOperationException(name() + " goes by the machine's clock");
+    }
+    WrongClock.set(clock, ahead);
+    WrongClock.verify(this, ahead);
+  }
+
+  @Override
+  public Optional<Path> caCertificate() {
+    return endpoint.caCertificate();
+  }
+
+  /** This server itself; empty if it is a named endpoint. */
+  @Override
+  public List<RedisServer> members() {
+    return canBeHurt() ? List.of(this) : List.of();
+  }
+
+  /** This server itself; empty if it is a named endpoint. */
+  @Override
+  public List<RedisServer> leaders() {
+    return members();
+  }
+
+  /** Always false. */
+  @Override
+  public boolean canChangeLeader() {
+    return false;
+  }
+
+  /** Always throws {@link UnsupportedOperationException}. */
+  @Override
+  public void changeLeader() {
+    throw new UnsupportedOperationException("no other server could follow " + name());
+  }
+
+  @Override
+  public void heal() {
+    super.heal();
+  }
+
+  /** Whether this server is a replica whose link to that master is up. */
+  boolean replicates(RedisServer master) throws IOException {
+    Object replication = call("INFO", "replication");
+    return RedisEndpoint.field(replication, "role").equals("slave")
+        && RedisEndpoint.field(replication, "master_port").equals(Integer.toString(master.port()))
+        && RedisEndpoint.field(replication, "master_link_status").equals("up");
+  }
+
+  RedisEndpoint endpoint() {
+    return endpoint;
+  }
+
+  /** What is wanted of one Redis server before it is started. */
+  public static final class Builder extends RedisBuilder<Builder, RedisServer> {
+    private @Nullable Duration ahead;
+
+    public Builder() {
+      super("Redis");
+    }
+
+    /**
+     * Gives the server a clock of its own, which {@link #setClock} sets. Takes Linux, a C compiler,
+     * and a Redis program of this machine.
+     *
+     * @param ahead by how much it is ahead at first, in whole seconds; negative for behind
+     */
+    public Builder clockAhead(Duration ahead) {
+      this.ahead = ahead;
+      return this;
+    }
+
+    @Override
+    protected RedisServer startBy(Way way) throws UnsuitableWayException {
+      if (way == Way.ENDPOINT) {
+        if (ahead != null) {
+          throw new UnsuitableWayException("the clock of a named endpoint is not ours to set");
+        }
+        return RedisServer.named(namedEndpoint("interlock.redis.uri"));
+      }
+      RedisNodes nodes = nodes(way);
+      if (ahead != null) {
+        RedisNodes wrong =
+            new RedisNodes(WrongClock.on(nodes.installation(), ahead), nodes.config());
+        return retryOnBindConflict(() -> wrong.startServer("redis"));
+      }
+      return retryOnBindConflict(() -> nodes.startServer("redis"));
+    }
+
+    @Override
+    protected Builder self() {
+      return this;
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package dev.interlock.testbed.redis;
+
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.process.ServerProcess;
+import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.process.Workspace;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * A program on this machine whose clock shows another time of day, by a library that is loaded into
+ * it before all others. Its monotonic clock is right. (libfaketime does more, and redis-server
+ * hangs under it while it starts.) How wrong the clock is stands in a file in the server's
+ * directory, which the library maps into memory, so that it can be set while the server runs.
+ *
+ * @param compiler what makes the library
+ * @param ahead by how much at first
+ */
+record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
+    implements Installation {
+  private static final String SOURCE = "wrong-clock.c";
+  private static final String DIRECTORY = "wrong-clock";
+  private static final String LIBRARY = "wrong-clock.so";
+  private static final String FILE = "clock-ahead";
+  private static final Duration LIMIT = Duration.ofMinutes(1);
+
+  /**
+   * Gives a program a wrong clock.
+   *
+   * @param ahead by how much, in whole seconds; negative for behind
+   * @throws UnsuitableWayException if that cannot be done to it, or here
+   */
+  static WrongClock on(Installation installation, Duration ahead) throws UnsuitableWayException {
+    if (!(installation instanceof BinaryInstallation program)) {
+      throw new UnsuitableWayException("only a program of this machine can be given a wrong clock");
+    }
+    if (!System.getProperty("os.name", "").equals("Linux")) {
+      throw new UnsuitableWayException("a wrong clock is made by means that only Linux has");
+    }
+    Optional<Path> compiler =
+        Stream.of(Optional.ofNullable(System.getenv("PATH")).orElse("").split(File.pathSeparator))
+            .flatMap(folder -> Stream.of(Path.of(folder, "cc"), Path.of(folder, "gcc")))
+            .filter(Files::isExecutable)
+            .findFirst();
+    if (compiler.isEmpty()) {
+      throw new UnsuitableWayException(
+          "a wrong clock needs a C compiler, and there is neither cc nor gcc on the PATH");
+    }
+    return new WrongClock(program, compiler.get(), ahead);
+  }
+
+  @Override
+  public String how() {
+    return program.how();
+  }
+
+  @Override
+  public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
+    set(directory, ahead);
+    Path library = workspace.sharedDirectory(DIRECTORY, this::compile).resolve(LIBRARY);
+    return program
+        .with(
+            Map.of(
+                "LD_PRELOAD",
+                library.toString(),
+                "INTERLOCK_CLOCK_FILE",
+                directory.resolve(FILE).toString()))
+        .process(workspace, directory, arguments);
+  }
+
+  /**
+   * Sets the clock of the server in that directory.
+   *
+   * @param ahead by how much it is to be ahead, in whole seconds; negative for behind
+   */
+  static void set(Path directory, Duration ahead) {
+    ByteBuffer seconds = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+    seconds.putLong(0, ahead.toSeconds());
+    // In place: the server has mapped this very file.
+    try (FileChannel file =
+        FileChannel.open(
+            directory.resolve(FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      file.write(seconds, 0);
+    } catch (IOException e) {
+      throw new TestbedException("cannot set a clock: " + e.getMessage(), e);
+    }
+  }
+
+  /** By how much the clock of the server in that directory is ahead. */
+  static Duration read(Path directory) {
+    try {
+      byte[] seconds = Files.readAllBytes(directory.resolve(FILE));
+      return Duration.ofSeconds(ByteBuffer.wrap(seconds).order(ByteOrder.nativeOrder()).getLong());
+    } catch (IOException e) {
+      throw new TestbedException("cannot read a clock: " + e.getMessage(), e);
+    }
+  }
+
+  private void compile(Path directory) {
+    Path source = directory.resolve(SOURCE);
+    Path output = directory.resolve("output.log");
+    try (InputStream resource = WrongClock.class.getResourceAsStream(SOURCE)) {
+      Files.copy(Objects.requireNonNull(resource, SOURCE), source);
+      Process process =
+          new ProcessBuilder(
+                  compiler.toString(),
+                  "-shared",
+                  "-fPIC",
+                  "-O2",
+                  "-o",
+                  directory.resolve(LIBRARY).toString(),
+                  source.toString())
+              .redirectErrorStream(true)
+              .redirectOutput(output.toFile())
+              .start();
+      if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+        throw new TestbedException(compiler + " has not compiled the wrong clock in " + LIMIT);
+      }
+      if (process.exitValue() != 0) {
+        throw new TestbedException(
+            compiler + " did not compile the wrong clock: " + Files.readString(output));
+      }
+    } catch (IOException e) {
+      throw new TestbedException("cannot compile the wrong clock: " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new TestbedException("interrupted while the wrong clock was compiled", e);
+    }
+  }
+
+  /** Asks the server itself what time it is. */
+  static void verify(RedisServer server, Duration ahead) {
+    try {
+      long before = System.currentTimeMillis() + ahead.toMillis();
+      if (!(server.call("TIME") instanceof List<?> time)) {
+        throw new TestbedException(server.name() + " does not tell the time");
+      }
+      long seconds = Long.parseLong(String.valueOf(time.get(0)));
+      long after = System.currentTimeMillis() + ahead.toMillis();
+      if (seconds < before / 1_000 - 1 || seconds > after / 1_000 + 1) {
+        throw new TestbedException(
+            server.name()
+                + " goes by the right time although its clock is to be wrong by "
+                + ahead
+                + ": it says "
+                + seconds
+                + ", at "
+                + before / 1_000);
+      }
+    } catch (IOException e) {
+      throw new TestbedException(server.name() + " does not tell the time: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package dev.interlock.testbed.server;
+
+import dev.interlock.testbed.process.TestbedException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client of a server with TLS trusts, the certificates of a file or those of the JVM, and
+ * what it shows to one that asks.
+ */
+public final class TlsTrust {
+  private static final Pattern CA_CERT = Pattern.compile("(?:^|[?&])caCert=([^&]*)");
+
+  private final @Nullable Path certificates;
+  private final SSLContext context;
+
+  private TlsTrust(@Nullable Path certificates, SSLContext context) {
+    this.certificates = certificates;
+    this.context = context;
+  }
+
+  /**
+   * Trusts the certificates of a file in PEM form.
+   *
+   * @throws TestbedException if they cannot be read
+   */
+  public static TlsTrust in(Path pem) {
+    return in(pem, null);
+  }
+
+  /**
+   * Trusts the certificates of a file in PEM form, and shows one to a server that asks for it.
+   *
+   * @throws TestbedException if they cannot be read
+   */
+  static TlsTrust in(Path pem, KeyManager @Nullable [] shown) {
+    try (InputStream in = Files.newInputStream(pem)) {
+      KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+      trusted.load(null, null);
+      for (Certificate certificate :
+          CertificateFactory.getInstance("X.509").generateCertificates(in)) {
+        trusted.setCertificateEntry("trusted-" + trusted.size(), certificate);
+      }
+      TrustManagerFactory managers =
+          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      managers.init(trusted);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(shown, managers.getTrustManagers(), null);
+      return new TlsTrust(pem, context);
+    } catch (IOException | GeneralSecurityException e) {
+      throw new TestbedException("no certificates to be had from " + pem + ": " + e, e);
+    }
+  }
+
+  /** Trusts what the {@code caCert} of a URI's query names, or else what the JVM trusts. */
+  public static TlsTrust named(@Nullable String query) {
+    Matcher file = CA_CERT.matcher(query == null ? "" : query);
+    return file.find() ? in(Path.of(Uris.decode(file.group(1)))) : ofTheJvm();
+  }
+
+  /** Trusts what the JVM trusts. */
+  private static TlsTrust ofTheJvm() {
+    try {
+      return new TlsTrust(null, SSLContext.getDefault());
+    } catch (GeneralSecurityException e) {
+      throw new TestbedException("the JVM has no TLS: " + e.getMessage(), e);
+    }
+  }
+
+  /** The file of certificates; empty if the JVM's are trusted. */
+  public Optional<Path> certificates() {
+    return Optional.ofNullable(certificates);
+  }
+
+  public SSLContext context() {
+    return context;
+  }
+
+  /** The query that lock clients take from a URI, with its question mark, or nothing. */
+  public String query() {
+    return certificates == null ? "" : "?caCert=" + Uris.encode(certificates.toString());
+  }
+
+  /** Puts TLS onto a connection; the server's name is checked. */
+  public SSLSocket over(Socket plain, String host, int port) throws IOException {
+    SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(plain, host, port, true);
+    SSLParameters parameters = socket.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    socket.setSSLParameters(parameters);
+    socket.startHandshake();
+    return socket;
+  }
+}

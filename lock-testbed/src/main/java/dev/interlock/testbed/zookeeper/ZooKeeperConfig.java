@@ -1,0 +1,136 @@
+package dev.interlock.testbed.zookeeper;
+
+import dev.interlock.testbed.process.Ports;
+import dev.interlock.testbed.server.PeerGates;
+import dev.interlock.testbed.server.Place;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** The configuration that the members of one ZooKeeper ensemble have in common. */
+record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) {
+  static final String DATA = "data";
+
+  /** What the start script puts on the class path; without it everything is logged. */
+  private static final String LOGGING =
+      """
+      <configuration>
+        <appender name="console" class="ch.qos.logback.core.ConsoleAppender">
+          <encoder><pattern>%d %level %logger - %msg%n%ex</pattern></encoder>
+        </appender>
+        <root level="INFO"><appender-ref ref="console"/></root>
+      </configuration>
+      """;
+
+  /**
+   * The ports of one member; its number is its place in the list, counted from 1.
+   *
+   * @param gates the ways from this member to each, as in the list; empty if none can be closed
+   */
+  record Member(int client, int quorum, int election, List<Gate> gates) {
+    ZooKeeperEndpoint endpoint() {
+      return new ZooKeeperEndpoint("127.0.0.1", client);
+    }
+
+    int[] ports() {
+      return IntStream.concat(
+              IntStream.of(client, quorum, election),
+              gates.stream().flatMapToInt(gate -> IntStream.of(gate.quorum(), gate.election())))
+          .toArray();
+    }
+
+    /**
+     * Reserves ports.
+     *
+     * @param gates from so many members it can be separated
+     */
+    static Member reserve(int gates) {
+      return new Member(
+          Ports.reserve(),
+          Ports.reserve(),
+          Ports.reserve(),
+          Stream.generate(Gate::reserve).limit(gates).toList());
+    }
+  }
+
+  /** Where one member is told that another one is. */
+  record Gate(int quorum, int election) {
+    static Gate reserve() {
+      return new Gate(Ports.reserve(), Ports.reserve());
+    }
+  }
+
+  /** Writes the files of one member and returns the main one. */
+  Path write(Path directory, Member member) {
+    Path data = directory.resolve(DATA);
+    Path configuration = directory.resolve("zoo.cfg");
+    try {
+      Files.createDirectory(data);
+      Files.writeString(data.resolve("myid"), (members.indexOf(member) + 1) + "\n");
+      Files.writeString(directory.resolve("logback.xml"), LOGGING);
+      Files.write(configuration, lines(data, member));
+      return configuration;
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write below " + directory, e);
+    }
+  }
+
+  private List<String> lines(Path data, Member member) {
+    List<String> lines =
+        new ArrayList<>(
+            List.of(
+                "dataDir=" + data,
+                "clientPort=" + member.client(),
+                "clientPortAddress=127.0.0.1",
+                "tickTime=" + tick.toMillis(),
+                // In ticks: generous, since a busy machine must not look like a partition.
+                "initLimit=40",
+                "syncLimit=10",
+                // A member that has waited long for a quorum would look for others once a minute.
+                "fastleader.maxNotificationInterval=1000",
+                "maxSessionTimeout=60000",
+                "maxClientCnxns=0",
+                "admin.enableServer=false",
+                "4lw.commands.whitelist=*",
+                // KiB by which the log file grows; 64 MiB each would fill a small disk.
+                "preAllocSize=4096"));
+    if (members.size() > 1) {
+      for (int i = 0; i < members.size(); i++) {
+        lines.add("server." + (i + 1) + "=" + address(member, i));
+      }
+    }
+    lines.addAll(extra);
+    return lines;
+  }
+
+  /** Where a member finds one of them. */
+  private String address(Member member, int index) {
+    Member peer = members.get(index);
+    if (member.gates().isEmpty()) {
+      return "127.0.0.1:" + peer.quorum() + ":" + peer.election();
+    }
+    if (peer.equals(member)) {
+      // One that knows no address of its own cannot tell it to others, who would go past the gates.
+      return "0.0.0.0:" + peer.quorum() + ":" + peer.election();
+    }
+    Gate gate = member.gates().get(index);
+    return "127.0.0.1:" + gate.quorum() + ":" + gate.election();
+  }
+
+  /** Opens a member's ways to the others. */
+  void open(PeerGates gates, Member member, Place place) {
+    for (int i = 0; i < member.gates().size(); i++) {
+      Gate gate = member.gates().get(i);
+      Member peer = members.get(i);
+      int from = member.client();
+      place.keep(gates.open(gate.quorum(), peer.quorum(), peer.client(), text -> from));
+      place.keep(gates.open(gate.election(), peer.election(), peer.client(), text -> from));
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package dev.interlock.testbed.zookeeper;
+
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.ContainerInstallation;
+import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.process.LocalProcess;
+import dev.interlock.testbed.process.ServerProcess;
+import dev.interlock.testbed.process.Workspace;
+import dev.interlock.testbed.server.Way;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A ZooKeeper server program.
+ *
+ * @param arguments what its command line says to run the server in the foreground with that
+ *     configuration file
+ */
+record ZooKeeperInstallation(Installation program, Function<Path, List<String>> arguments) {
+  private static final String SERVER = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
+  /**
+   * Finds one.
+   *
+   * @param flags options of the server's JVM, which only one of ours can be given
+   */
+  static ZooKeeperInstallation find(Way way, List<String> flags) throws UnsuitableWayException {
+    if (way != Way.EMBEDDED && !flags.isEmpty()) {
+      throw new UnsuitableWayException("its JVM is not ours to give options to");
+    }
+    return switch (way) {
+      case DOCKER ->
+          script(
+              ContainerInstallation.find(
+                  "zkServer.sh", "interlock.zookeeper.image", "zookeeper:3.9"));
+      case ENDPOINT -> throw new IllegalArgumentException("an endpoint is not an installation");
+      case BINARY -> script(BinaryInstallation.find("zkServer.sh", "interlock.zookeeper.binary"));
+      case EMBEDDED -> embedded(flags);
+    };
+  }
+
+  ServerProcess process(Workspace workspace, Path directory, Path configuration) {
+    return program.process(workspace, directory, arguments.apply(configuration));
+  }
+
+  /** The start script of ZooKeeper's distribution replaces itself by the JVM: one process. */
+  private static ZooKeeperInstallation script(Installation program) {
+    return new ZooKeeperInstallation(
+        program,
+        configuration -> List.of("--config", parent(configuration).toString(), "start-foreground"));
+  }
+
+  /**
+   * The server from Maven Central, in a JVM of its own, since pausing and killing it must not touch
+   * ours.
+   */
+  private static ZooKeeperInstallation embedded(List<String> flags) throws UnsuitableWayException {
+    if (!LocalProcess.isSupported()) {
+      throw new UnsuitableWayException("local processes need the signals of a POSIX system");
+    }
+    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+    BinaryInstallation jvm = new BinaryInstallation("embedded in a JVM of its own", java, Map.of());
+    return new ZooKeeperInstallation(
+        jvm,
+        configuration ->
+            Stream.of(
+                    flags.stream(),
+                    Stream.of(
+                        "-Xmx512m",
+                        "-Dslf4j.provider=" + StandardErrorLogging.class.getName(),
+                        "-cp",
+                        classPath(),
+                        SERVER,
+                        configuration.toString()))
+                .flatMap(part -> part)
+                .toList());
+  }
+
+  private static String classPath() {
+    return Stream.of("java.class.path", "jdk.module.path")
+        .map(System::getProperty)
+        .filter(path -> path != null && !path.isEmpty())
+        .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static Path parent(Path file) {
+    return file.toAbsolutePath().resolveSibling("");
+  }
+}

@@ -1,0 +1,83 @@
+package dev.interlock.testbed.zookeeper;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.Random;
+
+/**
+ * A session of somebody else's, closed as its client would close it: by connecting with its number
+ * and its password, and asking for the end. The password is no secret to the servers' machine: a
+ * server makes it from the number, by a generator whose seed is written in its source ({@code
+ * generatePasswd} in {@code org.apache.zookeeper.server.ZooKeeperServer}).
+ *
+ * <p>Speaks just enough of ZooKeeper's protocol, so that no driver is needed.
+ */
+final class ZooKeeperSession {
+  private static final long SEED = 0xB3415C00L;
+  private static final int PASSWORD = 16;
+  private static final int CLOSE = -11;
+  private static final int TIMEOUT_MILLIS = 4_000;
+
+  private ZooKeeperSession() {}
+
+  /**
+   * Ends a session.
+   *
+   * @throws IOException if the server does not let us in, or does not confirm within the limit
+   */
+  static void end(String host, int port, long session, Duration limit) throws IOException {
+    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(host, port), millis);
+      socket.setSoTimeout(millis);
+      DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      send(out, connect(session));
+      skipFully(in, 3 * Integer.BYTES); // length, version, time-out
+      if (in.readLong() != session) {
+        throw new IOException("the session " + Long.toHexString(session) + " cannot be taken over");
+      }
+      skipFully(in, in.readInt() + 1); // password, whether it is read-only
+      send(out, close());
+      in.readInt();
+    }
+  }
+
+  private static byte[] connect(long session) throws IOException {
+    byte[] password = new byte[PASSWORD];
+    new Random(session ^ SEED).nextBytes(password);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    DataOutputStream request = new DataOutputStream(bytes);
+    request.writeInt(0); // version of the protocol
+    request.writeLong(0); // has seen no transaction
+    request.writeInt(TIMEOUT_MILLIS);
+    request.writeLong(session);
+    request.writeInt(PASSWORD);
+    request.write(password);
+    request.writeBoolean(false); // not read-only
+    return bytes.toByteArray();
+  }
+
+  private static byte[] close() throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    DataOutputStream request = new DataOutputStream(bytes);
+    request.writeInt(1); // number of the request
+    request.writeInt(CLOSE);
+    return bytes.toByteArray();
+  }
+
+  private static void send(DataOutputStream out, byte[] request) throws IOException {
+    out.writeInt(request.length);
+    out.write(request);
+    out.flush();
+  }
+
+  private static void skipFully(DataInputStream in, int bytes) throws IOException {
+    in.readFully(new byte[bytes]);
+  }
+}

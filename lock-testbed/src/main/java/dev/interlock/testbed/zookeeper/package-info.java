@@ -1,0 +1,5 @@
+/** ZooKeeper, alone and as an ensemble. */
+@NullMarked
+package dev.interlock.testbed.zookeeper;
+
+import org.jspecify.annotations.NullMarked;

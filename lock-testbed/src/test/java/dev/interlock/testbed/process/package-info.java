@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.testbed.process;
+
+import org.jspecify.annotations.NullMarked;

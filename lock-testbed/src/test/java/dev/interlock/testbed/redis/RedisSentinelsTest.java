@@ -1,0 +1,100 @@
+package dev.interlock.testbed.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.Way;
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+class RedisSentinelsTest {
+  private static RedisSentinels start() {
+    return patient().start();
+  }
+
+  /** The sentinels must not replace a master because the machine stalls. */
+  private static RedisSentinels.Builder patient() {
+    return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4));
+  }
+
+  @Test
+  void listsTheSentinelsAndKnowsTheMaster() throws IOException {
+    try (RedisSentinels redis = start()) {
+      assertEquals(3, redis.sentinels().size());
+      assertTrue(
+          redis.uri().startsWith("redis-sentinel://127.0.0.1:" + redis.sentinels().get(0).port()));
+      assertTrue(redis.uri().endsWith("/mymaster"));
+      assertEquals(redis.members().get(0), redis.master());
+      assertEquals("slave", redis.members().get(1).info("replication", "role"));
+    }
+  }
+
+  @Test
+  void replacesAKilledMasterAndTakesItBackAsAReplica() throws IOException {
+    try (RedisSentinels redis = start()) {
+      RedisServer lost = redis.master();
+      lost.kill();
+      RedisServer successor = redis.awaitFailOver(lost);
+      assertNotEquals(lost, successor);
+      assertEquals("OK", successor.call("SET", "key", "value"));
+      redis.heal();
+      assertEquals(successor, redis.master());
+      assertEquals("value", lost.call("GET", "key"));
+      assertEquals("slave", lost.info("replication", "role"));
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void replacesAMasterThatIsCutOffAndGoesOnServing() throws IOException {
+    try (RedisSentinels redis = patient().separable().start()) {
+      assertTrue(redis.canCutOff());
+      RedisServer lost = redis.master();
+      redis.cutOff(lost);
+      RedisServer successor = redis.awaitFailOver(lost);
+      assertEquals("OK", lost.call("SET", "key", "old"));
+      assertEquals("master", lost.info("replication", "role"));
+      assertEquals("OK", successor.call("SET", "key", "new"));
+      redis.heal();
+      assertEquals("slave", lost.info("replication", "role"));
+      assertEquals("new", lost.call("GET", "key"));
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void failsOverOnDemandAgainAndAgain() throws IOException {
+    try (RedisSentinels redis =
+        Testbed.redisSentinels().using(Way.BINARY).password("secret").start()) {
+      RedisServer first = redis.master();
+      RedisServer second = redis.failOver();
+      assertNotEquals(first, second);
+      redis.heal();
+      assertEquals(first, redis.failOver());
+      assertTrue(redis.uri().startsWith("redis-sentinel://:secret@"), "the URI has the password");
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void sentinelsAndServersSpeakTls() {
+    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.BINARY).tls().start()) {
+      assertTrue(redis.uri().startsWith("rediss-sentinel://127.0.0.1:"));
+      assertTrue(redis.uri().contains("/mymaster?caCert="));
+      RedisServer old = redis.master();
+      assertNotEquals(old, redis.failOver());
+    }
+  }
+
+  @Test
+  @Tag("extended")
+  void theEmbeddedProgramServesAsSentinelToo() {
+    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.EMBEDDED).start()) {
+      assertEquals(redis.members().get(0), redis.master());
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package dev.interlock.testbed.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.NoServerException;
+import dev.interlock.testbed.server.Way;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.time.Duration;
+import javax.net.ssl.SSLException;
+import org.junit.jupiter.api.Test;
+
+class RedisServerTest {
+  private static final Duration SHORT = Duration.ofMillis(200);
+
+  private static RedisServer start() {
+    return Testbed.redis().using(Way.BINARY).start();
+  }
+
+  @Test
+  void answersItsClientsAsSoonAsItIsStarted() throws IOException {
+    try (RedisServer redis = start()) {
+      assertEquals("PONG", redis.call("PING"));
+      assertEquals("redis://127.0.0.1:" + redis.port(), redis.uri());
+      assertTrue(redis.version().matches("\\d+\\.\\d+\\.\\d+"), redis.version());
+      assertTrue(redis.how().startsWith("binary "), redis.how());
+    }
+  }
+
+  @Test
+  void aPausedServerIsSilentAndAResumedOneAnswersWithItsData() throws IOException {
+    try (RedisServer redis = start()) {
+      redis.call("SET", "key", "value");
+      redis.pause();
+      RedisEndpoint endpoint = RedisEndpoint.parse(redis.uri());
+      assertThrows(SocketTimeoutException.class, () -> endpoint.ready(SHORT));
+      assertFalse(redis.answers(SHORT));
+      redis.resume();
+      assertEquals("value", redis.call("GET", "key"));
+    }
+  }
+
+  @Test
+  void aKilledServerRefusesConnectionsAndComesBackWithItsDataOnTheSamePort() throws IOException {
+    try (RedisServer redis = start()) {
+      redis.call("SET", "key", "value");
+      Object firstRun = RedisEndpoint.field(redis.call("INFO", "server"), "run_id");
+      redis.kill();
+      assertThrows(ConnectException.class, () -> redis.call("PING"));
+      redis.restart();
+      assertEquals("value", redis.call("GET", "key"));
+      assertFalse(RedisEndpoint.field(redis.call("INFO", "server"), "run_id").equals(firstRun));
+    }
+  }
+
+  @Test
+  void aServerThatIsRestartedEmptyHasForgottenItsData() throws IOException {
+    try (RedisServer redis = start()) {
+      redis.call("SET", "key", "value");
+      redis.restartEmpty();
+      assertNull(redis.call("GET", "key"));
+    }
+  }
+
+  @Test
+  void aPausedServerCanBeKilledAndHealed() throws IOException {
+    try (RedisServer redis = start()) {
+      redis.pause();
+      redis.kill();
+      redis.heal();
+      assertEquals("PONG", redis.call("PING"));
+    }
+  }
+
+  @Test
+  void thePasswordIsAskedForAndToldOnlyByTheUri() throws IOException {
+    try (RedisServer redis = Testbed.redis().using(Way.BINARY).password("sec\"ret/@ \\").start()) {
+      assertEquals("PONG", redis.call("PING"));
+      assertEquals("sec\"ret/@ \\", RedisEndpoint.parse(redis.uri()).password());
+      assertFalse(redis.toString().contains("ret"), redis.toString());
+      RedisEndpoint stranger = new RedisEndpoint(redis.host(), redis.port(), null, null, null);
+      RedisReplyException refused =
+          assertThrows(
+              RedisReplyException.class, () -> stranger.call(Duration.ofSeconds(5), "GET", "key"));
+      assertTrue(refused.getMessage().startsWith("NOAUTH"), refused.getMessage());
+    }
+  }
+
+  @Test
+  void aServerThatCannotStartTellsWhatItWrote() {
+    NoServerException e =
+        assertThrows(
+            NoServerException.class,
+            () -> Testbed.redis().using(Way.BINARY).config("no-such-directive yes").start());
+    assertTrue(e.getMessage().contains("no-such-directive"), e.getMessage());
+  }
+
+  @Test
+  void theEmbeddedProgramCanBeHurtAsAnyOther() throws IOException {
+    try (RedisServer redis = Testbed.redis().using(Way.EMBEDDED).start();
+        RedisServer second = Testbed.redis().using(Way.EMBEDDED).start()) {
+      assertTrue(redis.how().startsWith("embedded"), redis.how());
+      redis.call("SET", "key", "value");
+      redis.pause();
+      assertFalse(redis.answers(SHORT));
+      assertTrue(second.answers(Duration.ofSeconds(5)));
+      redis.kill();
+      redis.restart();
+      assertEquals("value", redis.call("GET", "key"));
+    }
+  }
+
+  @Test
+  void aServerWithTlsSpeaksNothingElse() throws IOException {
+    try (RedisServer redis = Testbed.redis().using(Way.BINARY).tls().password("secret").start()) {
+      assertTrue(redis.uri().startsWith("rediss://:secret@127.0.0.1:"), redis.toString());
+      assertTrue(Files.exists(redis.caCertificate().orElseThrow()));
+      assertEquals("PONG", RedisEndpoint.parse(redis.uri()).call(Duration.ofSeconds(5), "PING"));
+      RedisEndpoint plain = new RedisEndpoint(redis.host(), redis.port(), null, null, null);
+      assertThrows(IOException.class, () -> plain.call(Duration.ofSeconds(5), "PING"));
+      RedisEndpoint distrustful = RedisEndpoint.parse(redis.uri().replaceFirst("\\?.*", ""));
+      assertThrows(SSLException.class, () -> distrustful.call(Duration.ofSeconds(5), "PING"));
+      redis.pause();
+      assertFalse(redis.answers(SHORT));
+      redis.kill();
+      redis.restart();
+      assertEquals("PONG", redis.call("PING"));
+    }
+  }
+
+  @Test
+  void aDemotedServerKeepsItsDataAndRefusesToWrite() throws Exception {
+    try (RedisServer redis = Testbed.redis().forFaults().start()) {
+      redis.call("SET", "key", "value");
+      redis.demote();
+      assertEquals("value", redis.call("GET", "key"));
+      RedisReplyException refused =
+          assertThrows(RedisReplyException.class, () -> redis.call("SET", "key", "other"));
+      assertTrue(String.valueOf(refused.getMessage()).contains("READONLY"), refused::toString);
+      redis.promote();
+      assertEquals("value", redis.call("GET", "key"));
+      assertEquals("OK", redis.call("SET", "key", "other"));
+    }
+  }
+}

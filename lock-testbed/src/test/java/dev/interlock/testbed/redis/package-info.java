@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.testbed.redis;
+
+import org.jspecify.annotations.NullMarked;

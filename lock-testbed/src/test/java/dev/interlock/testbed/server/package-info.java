@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.testbed.server;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.testbed.zookeeper;
+
+import org.jspecify.annotations.NullMarked;
