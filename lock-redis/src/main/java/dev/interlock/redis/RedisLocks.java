@@ -3,20 +3,14 @@ package dev.interlock.redis;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
-import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.LockBackend;
-import java.util.Map;
+import dev.interlock.redis.server.JedisVersion;
 import java.util.Objects;
-import java.util.function.Supplier;
-import redis.clients.jedis.Connection;
-import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.MultiDbClient;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.UnifiedJedis;
-import redis.clients.jedis.util.Pool;
 
 /**
  * Locks through a Jedis client that the program already has.
@@ -39,9 +33,11 @@ import redis.clients.jedis.util.Pool;
  * as well. Where it sends them is not known either: a {@link MultiDbClient} writes to whichever
  * database seems healthy, and a lock held in one is free in the next.
  *
- * <p>A {@link RedisSentinelClient} may miss that the sentinels have changed the master, if that
- * happens while it connects to them, and stays with the old one then. A client that is opened by a
- * {@code redis-sentinel:} URI asks the sentinels again when the master fails.
+ * <p>A {@link RedisSentinelClient} may miss that the sentinels have changed the primary, if that
+ * happens while it connects to them, and then stays with the old one. A client that is opened by a
+ * {@code redis-sentinel:} URI asks the sentinels again when the primary fails.
+ *
+ * <p>Jedis 8 is needed.
  */
 @SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 public final class RedisLocks {
@@ -54,7 +50,7 @@ public final class RedisLocks {
    * @param jedis where the locks are kept; with a finite socket time-out
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
-   *     waits without limit, or is refused by the server
+   *     waits without limit, or is refused by the server, or if Jedis is older than version 8
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis) {
@@ -68,7 +64,7 @@ public final class RedisLocks {
    * @param options what holds for every lock of the client unless said otherwise per lock
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
-   *     waits without limit, or is refused by the server
+   *     waits without limit, or is refused by the server, or if Jedis is older than version 8
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis, LockOptions options) {
@@ -83,66 +79,13 @@ public final class RedisLocks {
    * @param options what holds for every lock of the client unless said otherwise per lock
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
-   *     waits without limit, or is refused by the server
+   *     waits without limit, or is refused by the server, or if Jedis is older than version 8
    * @throws dev.interlock.LockUnavailableException if the server does not answer
    */
   public static LockClient using(UnifiedJedis jedis, RedisSettings settings, LockOptions options) {
+    JedisVersion.require();
     Objects.requireNonNull(jedis, "jedis");
     Objects.requireNonNull(settings, "settings");
-    return LockClient.using(context -> backend(jedis, settings, context), options);
-  }
-
-  static LockBackend backend(UnifiedJedis jedis, RedisSettings settings, BackendContext context) {
-    if (jedis instanceof RedisClient client) {
-      requirePools(jedis, client::getPool);
-      return opening(RedisTopology.SINGLE, jedis, settings, context)
-          .on(() -> PooledNodes.ofUser(client::getPool));
-    }
-    if (jedis instanceof RedisSentinelClient client) {
-      requirePools(jedis, client::getPrimaryNodesConnectionMap);
-      return opening(RedisTopology.SENTINEL, jedis, settings, context)
-          .on(() -> PooledNodes.ofUser(() -> masterPool(client)));
-    }
-    if (jedis instanceof RedisClusterClient client) {
-      return opening(RedisTopology.CLUSTER, jedis, settings, context)
-          .on(() -> clusterNodes(client::getClusterNodes, client::refreshClusterTopology, context));
-    }
-    if (jedis instanceof JedisCluster client) {
-      return opening(RedisTopology.CLUSTER, jedis, settings, context)
-          .on(() -> clusterNodes(client::getClusterNodes, client::refreshClusterTopology, context));
-    }
-    throw new LockConfigurationException(
-        "redis: a "
-            + jedis.getClass().getSimpleName()
-            + " cannot keep locks, as it may repeat requests by itself, or change servers; use a"
-            + " RedisClient, RedisClusterClient, JedisCluster or RedisSentinelClient");
-  }
-
-  /** Jedis reaches for the pools of the provider that it makes itself, whichever it was given. */
-  private static void requirePools(UnifiedJedis jedis, Runnable reachForPools) {
-    try {
-      reachForPools.run();
-    } catch (ClassCastException e) {
-      throw new LockConfigurationException(
-          "redis: a "
-              + jedis.getClass().getSimpleName()
-              + " with this connectionProvider has no pools to borrow connections from; build it"
-              + " without one",
-          e);
-    }
-  }
-
-  private static ClusterNodes clusterNodes(
-      Supplier<Map<String, ConnectionPool>> pools, Runnable refresh, BackendContext context) {
-    return new ClusterNodes(new JedisMembers(pools, refresh), context.time());
-  }
-
-  private static Pool<Connection> masterPool(RedisSentinelClient jedis) {
-    return jedis.getPrimaryNodesConnectionMap().values().iterator().next();
-  }
-
-  private static Opening opening(
-      RedisTopology topology, UnifiedJedis jedis, RedisSettings settings, BackendContext context) {
-    return new Opening(topology, jedis.getClass().getSimpleName(), false, settings, context);
+    return LockClient.using(context -> JedisClients.backend(jedis, settings, context), options);
   }
 }

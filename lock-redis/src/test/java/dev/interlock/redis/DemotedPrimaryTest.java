@@ -97,7 +97,7 @@ class DemotedPrimaryTest {
               .clientConfig(Backends.jedisConfig())
               .build();
       return new ClosingBackend(
-          RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
+          JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
     }
   }
 

@@ -107,7 +107,7 @@ class RedisClusterTest {
                       .build())
               .build();
       return new ClosingBackend(
-          RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
+          JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
     }
   }
 
@@ -141,7 +141,7 @@ class RedisClusterTest {
         new JedisCluster(Set.of(new HostAndPort(seed.host(), seed.port())), Backends.jedisConfig());
     try (LockBackend backend =
         new ClosingBackend(
-            RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis)) {
+            JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis)) {
       assertEquals("redis-cluster", backend.info().name());
       for (Grant grant : grants(backend, 30)) {
         assertTrue(backend.forceRelease(grant.claim().name(), soon()));

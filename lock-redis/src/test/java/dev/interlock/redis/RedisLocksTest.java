@@ -240,7 +240,7 @@ class RedisLocksTest {
   }
 
   private static LockBackend backend(UnifiedJedis jedis) {
-    return RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context(PATIENT));
+    return JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context(PATIENT));
   }
 
   private static Deadline in(Duration time) {

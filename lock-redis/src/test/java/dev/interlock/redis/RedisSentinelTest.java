@@ -86,7 +86,7 @@ class RedisSentinelTest {
               .clientConfig(Backends.jedisConfig())
               .build();
       return new ClosingBackend(
-          RedisLocks.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
+          JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context()), jedis);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.interlock.redlock;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
+import dev.interlock.redis.server.JedisVersion;
 import dev.interlock.redlock.Cluster.Place;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
@@ -62,6 +63,7 @@ public final class RedlockLocks {
       List<? extends UnifiedJedis> nodes, RedlockSettings settings, LockOptions options) {
     List<UnifiedJedis> copy = List.copyOf(nodes);
     Objects.requireNonNull(settings, "settings");
+    JedisVersion.require();
     return LockClient.using(context -> backend(copy, settings, context), options);
   }
 

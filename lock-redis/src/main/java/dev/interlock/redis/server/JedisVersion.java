@@ -1,0 +1,46 @@
+package dev.interlock.redis.server;
+
+import dev.interlock.LockConfigurationException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Properties;
+import redis.clients.jedis.UnifiedJedis;
+
+/** Makes sure of the driver's version before a class is touched that an older one lacks. */
+public final class JedisVersion {
+
+  /** The last class, of those that are used here, to have come into Jedis. */
+  private static final String NEWEST = "redis.clients.jedis.RedisClient";
+
+  private JedisVersion() {}
+
+  /**
+   * Does nothing if Jedis is new enough.
+   *
+   * @throws LockConfigurationException if it is not
+   */
+  public static void require() {
+    try {
+      Class.forName(NEWEST, false, UnifiedJedis.class.getClassLoader());
+    } catch (ClassNotFoundException e) {
+      throw new LockConfigurationException(
+          "redis: Interlock needs Jedis 8, and found "
+              + found()
+              + "; set the version of redis.clients:jedis (Spring Boot: jedis.version)",
+          e);
+    }
+  }
+
+  private static String found() {
+    Properties properties = new Properties();
+    try (InputStream in = UnifiedJedis.class.getResourceAsStream("pom.properties")) {
+      if (in != null) {
+        properties.load(in);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return properties.getProperty("version", "an older one");
+  }
+}
