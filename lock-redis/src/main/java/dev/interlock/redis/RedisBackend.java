@@ -11,6 +11,7 @@ import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -46,9 +47,9 @@ final class RedisBackend implements LockBackend {
 
   private static final Logger log = LoggerFactory.getLogger(RedisBackend.class);
 
-  /** Below this, what is left for drift and rounding would be most of the TTL. */
   private static final int TOKENS_PER_MILLISECOND = 16;
 
+  /** Below this, drift and rounding would take most of the TTL. */
   static final Duration MIN_TTL = Duration.ofMillis(20);
 
   private static final byte[] LISTENING = {'1'};
@@ -217,7 +218,7 @@ final class RedisBackend implements LockBackend {
                 case "revoked" -> "the lock was revoked";
                 default -> "the lock is another's";
               });
-      case "foreign" -> new Renewal.Gone(LossReason.TAKEN, foreign(words));
+      case "foreign" -> new Renewal.Gone(LossReason.TAKEN, Failures.describeForeign(words));
       default -> new Renewal.Failed(failures.passing("unknown reply " + word(words), null));
     };
   }
@@ -316,14 +317,11 @@ final class RedisBackend implements LockBackend {
   }
 
   private static LockState held(String name, List<?> reply) {
-    String value = Wire.text(reply.get(1));
-    boolean revoked = value.startsWith("revoked|");
-    String label = value.substring(value.indexOf('|', revoked ? "revoked|".length() : 0) + 1);
     Long token = reply.size() > 4 ? Long.valueOf(Wire.text(reply.get(4))) : null;
     LockState state =
         LockState.held(
             name,
-            revoked ? label + " (revoked)" : label,
+            StoredValue.holder(Wire.text(reply.get(1))),
             token,
             Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
             List.of());
@@ -398,7 +396,7 @@ final class RedisBackend implements LockBackend {
 
   private List<?> ours(List<?> reply) {
     if (word(reply).equals("foreign")) {
-      throw failures.wrong(foreign(reply) + "; delete that key, or use another namespace", null);
+      throw failures.foreign(reply);
     }
     return reply;
   }
@@ -426,19 +424,6 @@ final class RedisBackend implements LockBackend {
     } catch (JedisException e) {
       throw failures.explain(e);
     }
-  }
-
-  private static String foreign(List<?> reply) {
-    String key = Wire.text(reply.get(1));
-    String problem = Wire.text(reply.get(2));
-    String what =
-        switch (problem) {
-          case "no expiry" -> "a value that does not expire";
-          case "no lock" -> "a value that no lock has";
-          case "no token" -> "a value that is no fencing token";
-          default -> "a " + problem;
-        };
-    return "the key \"" + key + "\" holds " + what;
   }
 
   private void expect(String expected, List<?> reply) {

@@ -101,7 +101,7 @@ class FailuresTest {
     try (CannedServer web = CannedServer.saying("HTTP/1.1 400 Bad Request\r\n\r\n")) {
       assertSays(
           unavailable(() -> Backends.open("redis://127.0.0.1:" + web.port())),
-          "what answers there is no Redis; is the port right?");
+          "the server that answers is not Redis; is the port right?");
     }
   }
 
@@ -483,7 +483,7 @@ class FailuresTest {
   void aMissingAndAWrongPassword() throws Exception {
     try (RedisServer guarded = Testbed.redis().password(SECRET).start()) {
       String plain = "redis://127.0.0.1:" + guarded.port();
-      assertSays(refused(() -> Backends.open(plain)), "wants a password");
+      assertSays(refused(() -> Backends.open(plain)), "requires a password");
       String wrong = plain.replace("//", "//:wr0ng@");
       LockConfigurationException e = refused(() -> Backends.open(wrong));
       assertSays(e, "refuses the user or the password");
@@ -498,7 +498,7 @@ class FailuresTest {
       }
       assertSays(
           refused(() -> Backends.open(plain.replace("redis:", "redis-cluster:"))),
-          "wants a password");
+          "requires a password");
     }
   }
 
@@ -542,7 +542,7 @@ class FailuresTest {
   void aSingleServerThatIsTakenForACluster() {
     assertSays(
         refused(() -> Backends.open(redis.uri().replace("redis:", "redis-cluster:"))),
-        "is no node of a cluster; use redis://");
+        "is not a node of a cluster; use redis://");
   }
 
   @ParameterizedTest

@@ -4,8 +4,8 @@ import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockException;
-import dev.interlock.redlock.Candidacy.Outcome;
 import dev.interlock.redlock.Round.Answer;
+import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -29,7 +29,7 @@ final class Acquisition {
   private final byte[] hint;
   private final long sendBefore;
   private final WakeUp wakeUp;
-  private final Candidacy candidacy;
+  private final VoteCount count;
 
   /** What to do about nodes that may still have granted when the attempt is given up. */
   private @Nullable IntConsumer late;
@@ -48,7 +48,7 @@ final class Acquisition {
     this.hint = number(Hint.at(time.wallMillis()));
     this.sendBefore = sendBefore.nanos();
     this.wakeUp = new WakeUp(time);
-    this.candidacy = new Candidacy(cluster.size());
+    this.count = new VoteCount(cluster.size());
   }
 
   /** Asks all nodes. Does not wait. */
@@ -58,9 +58,9 @@ final class Acquisition {
           node,
           new Question(node, this::voted) {
             @Override
-            Lane.Call ask(byte[] run) {
+            NodePipeline.Call ask(byte[] run) {
               boolean listening = cluster.subscriber(node).isWatching(entry.keys);
-              return new Lane.Call(
+              return new NodePipeline.Call(
                   NodeScripts.ACQUIRE,
                   keys(),
                   List.of(
@@ -87,16 +87,16 @@ final class Acquisition {
     if (vote instanceof Vote.Granted granted) {
       entry.grantedBy(node, granted);
     }
-    List<Integer> toBeTold;
+    List<Integer> toConfirm;
     long token;
     IntConsumer giveBack;
-    synchronized (candidacy) {
+    synchronized (count) {
       giveBack = late;
-      candidacy.vote(node, vote);
-      toBeTold = candidacy.toBeTold();
-      token = candidacy.token();
+      count.vote(node, vote);
+      toConfirm = count.toConfirm();
+      token = count.token();
     }
-    for (int other : toBeTold) {
+    for (int other : toConfirm) {
       tell(other, token);
     }
     if (giveBack != null && mayHoldUnder(vote)) {
@@ -118,10 +118,10 @@ final class Acquisition {
    */
   void giveUp(IntConsumer giveBack) {
     List<Integer> now = new ArrayList<>();
-    synchronized (candidacy) {
+    synchronized (count) {
       late = giveBack;
       for (int node = 0; node < cluster.size(); node++) {
-        if (mayHoldUnder(candidacy.vote(node))) {
+        if (mayHoldUnder(count.vote(node))) {
           now.add(node);
         }
       }
@@ -145,8 +145,8 @@ final class Acquisition {
         node,
         new Question(node, this::told) {
           @Override
-          Lane.Call ask(byte[] run) {
-            return new Lane.Call(
+          NodePipeline.Call ask(byte[] run) {
+            return new NodePipeline.Call(
                 NodeScripts.CONFIRM,
                 keys(),
                 List.of(
@@ -162,11 +162,11 @@ final class Acquisition {
 
   private void told(int node, Answer answer) {
     Vote refusal = cluster.refusal(node, answer);
-    synchronized (candidacy) {
+    synchronized (count) {
       if (answer.is("confirmed")) {
-        candidacy.confirmed(node);
+        count.confirmed(node);
       } else {
-        candidacy.notConfirmed(node, refusal == null ? new Vote.Lapsed() : refusal);
+        count.notConfirmed(node, refusal == null ? new Vote.Lost() : refusal);
       }
     }
     wakeUp.signal();
@@ -176,8 +176,8 @@ final class Acquisition {
   Outcome await(Deadline deadline) throws InterruptedException {
     while (true) {
       Outcome outcome;
-      synchronized (candidacy) {
-        outcome = candidacy.outcome();
+      synchronized (count) {
+        outcome = count.outcome();
       }
       if (outcome != Outcome.OPEN || !wakeUp.await(deadline)) {
         return outcome;
@@ -186,38 +186,38 @@ final class Acquisition {
   }
 
   long token() {
-    synchronized (candidacy) {
-      return candidacy.token();
+    synchronized (count) {
+      return count.token();
     }
   }
 
-  /** See {@link Candidacy#busyMillis()}. */
+  /** See {@link VoteCount#busyMillis()}. */
   long busyMillis() {
-    synchronized (candidacy) {
-      return candidacy.busyMillis();
+    synchronized (count) {
+      return count.busyMillis();
     }
   }
 
   /** The nodes that have granted. */
   List<Integer> holders() {
-    synchronized (candidacy) {
-      return candidacy.holders();
+    synchronized (count) {
+      return count.holders();
     }
   }
 
   /** Makes the failure of an attempt that cannot be elected, with all votes. */
   LockException failure() {
     @Nullable Vote[] votes = new @Nullable Vote[cluster.size()];
-    synchronized (candidacy) {
+    synchronized (count) {
       for (int node = 0; node < votes.length; node++) {
-        votes[node] = candidacy.vote(node);
+        votes[node] = count.vote(node);
       }
     }
     return cluster.unavailable(votes, null);
   }
 
   /** Something that is asked on behalf of this attempt, as long as it is wanted. */
-  private abstract class Question implements Lane.Request {
+  private abstract class Question implements NodePipeline.Request {
     final int node;
     private final BiConsumer<Integer, Answer> then;
 
@@ -226,10 +226,10 @@ final class Acquisition {
       this.then = then;
     }
 
-    abstract Lane.Call ask(byte[] run);
+    abstract NodePipeline.Call ask(byte[] run);
 
     @Override
-    public Lane.@Nullable Call call(String run) {
+    public NodePipeline.@Nullable Call call(String run) {
       return entry.touch(node, run) ? ask(run.getBytes(UTF_8)) : null;
     }
 

@@ -34,17 +34,17 @@ final class Admission {
     record Quarantine(int node, String run) implements Step {}
 
     /** It votes from now on, with this floor or its own if that is higher. */
-    record Admit(int node, String run, long floor, Ground ground) implements Step {}
+    record Admit(int node, String run, long floor, Reason reason) implements Step {}
   }
 
   /** Why a node may vote; the node makes sure that it is still so. */
-  enum Ground {
+  enum Reason {
     /** The cluster is new: no node has ever voted. */
-    FOUNDING,
+    NEW_CLUSTER,
     /** It was restarted, and has forgotten nothing. */
-    UNHARMED,
+    DATA_KEPT,
     /** Its quarantine is over. */
-    SERVED
+    QUARANTINE_OVER
   }
 
   /**
@@ -76,7 +76,7 @@ final class Admission {
    *     that have not answered
    */
   List<Step> after(List<NodeStatus> statuses, Set<String> known, boolean patient) {
-    int majority = Candidacy.majorityOf(statuses.size());
+    int majority = VoteCount.majorityOf(statuses.size());
     int answered = statuses.size() - count(statuses, Kind.UNREACHABLE);
     boolean untouched = count(statuses, Kind.BLANK) == statuses.size();
     boolean founding = untouched && statuses.stream().allMatch(each -> mayFound(each, known));
@@ -98,7 +98,7 @@ final class Admission {
       switch (status.kind()) {
         case BLANK -> {
           if (founding) {
-            steps.add(new Step.Admit(node, status.run(), 0, Ground.FOUNDING));
+            steps.add(new Step.Admit(node, status.run(), 0, Reason.NEW_CLUSTER));
           } else if (!untouched && !left) {
             steps.add(new Step.Quarantine(node, status.run()));
           }
@@ -106,17 +106,21 @@ final class Admission {
         case RESTARTED ->
             steps.add(
                 durable
-                    ? new Step.Admit(node, status.run(), 0, Ground.UNHARMED)
+                    ? new Step.Admit(node, status.run(), 0, Reason.DATA_KEPT)
                     : new Step.Quarantine(node, status.run()));
         case QUARANTINED -> {
           if (hasServed(status, known)) {
             if (members >= majority) {
               steps.add(
-                  new Step.Admit(node, status.run(), highestFloor(statuses, true), Ground.SERVED));
+                  new Step.Admit(
+                      node, status.run(), highestFloor(statuses, true), Reason.QUARANTINE_OVER));
             } else if (stranded) {
               steps.add(
                   new Step.Admit(
-                      node, status.run(), highestFloor(statuses, false) + JUMP, Ground.SERVED));
+                      node,
+                      status.run(),
+                      highestFloor(statuses, false) + JUMP,
+                      Reason.QUARANTINE_OVER));
             }
           }
         }

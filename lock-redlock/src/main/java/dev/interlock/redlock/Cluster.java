@@ -47,7 +47,7 @@ final class Cluster implements AutoCloseable {
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
   private static final Duration UNTIL_OTHERS_CHANGE = Duration.ofMillis(500);
-  private static final Duration BETWEEN_ROLL_CALLS = Duration.ofSeconds(5);
+  private static final Duration BETWEEN_LISTINGS = Duration.ofSeconds(5);
   private static final int MOST_LOOKS_AT_OPENING = 4;
   private static final long NOT_NOTED = 0;
 
@@ -57,8 +57,8 @@ final class Cluster implements AutoCloseable {
   /** For how long, at least, the other nodes are waited for when a majority has answered. */
   private static final Duration STRAGGLERS = Duration.ofMillis(50);
 
-  /** What was seen in one look. */
-  private record Look(List<NodeStatus> statuses, Roll roll, long examinedAt) {
+  /** What one look at all nodes has shown. */
+  private record Look(List<NodeStatus> statuses, Listings listings, long examinedAt) {
 
     long reached() {
       return statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
@@ -72,19 +72,19 @@ final class Cluster implements AutoCloseable {
     final String name;
     final Failures failures;
     final NodeConnections connections;
-    final Lane lane;
+    final NodePipeline pipeline;
     final Subscriber subscriber;
 
     Node(
         String name,
         Failures failures,
         NodeConnections connections,
-        Lane lane,
+        NodePipeline pipeline,
         Subscriber subscriber) {
       this.name = name;
       this.failures = failures;
       this.connections = connections;
-      this.lane = lane;
+      this.pipeline = pipeline;
       this.subscriber = subscriber;
     }
   }
@@ -135,7 +135,7 @@ final class Cluster implements AutoCloseable {
   @GuardedBy("comingBack")
   private long refusedAt;
 
-  /** Since when somebody else has been founding the cluster. */
+  /** Since when another client has been founding the cluster. */
   private @Nullable Long foundingSince;
 
   Cluster(List<Place> places, RedlockSettings settings, TimeSource time) {
@@ -168,7 +168,7 @@ final class Cluster implements AutoCloseable {
               place.name(),
               own,
               connections,
-              new Lane(
+              new NodePipeline(
                   place.name(), connections, own, time, timeout, run -> lookWithin(Duration.ZERO)),
               new Subscriber(
                   place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
@@ -184,7 +184,7 @@ final class Cluster implements AutoCloseable {
   }
 
   int majority() {
-    return Candidacy.majorityOf(nodes.size());
+    return VoteCount.majorityOf(nodes.size());
   }
 
   String endpoint() {
@@ -205,8 +205,8 @@ final class Cluster implements AutoCloseable {
     return number;
   }
 
-  void send(int node, Lane.Request request) {
-    nodes.get(node).lane.send(request);
+  void send(int node, NodePipeline.Request request) {
+    nodes.get(node).pipeline.send(request);
   }
 
   Subscriber subscriber(int node) {
@@ -224,16 +224,7 @@ final class Cluster implements AutoCloseable {
     // A word that came alone is an array of one.
     List<?> words = reply instanceof List<?> list ? list : List.of(reply);
     if (Round.text(words.get(0)).equals("foreign")) {
-      return new Answer(
-          null,
-          new Vote.Failed(
-              from.failures.wrong(
-                  "the key \""
-                      + Round.text(words.get(1))
-                      + "\" holds something that no lock has put there ("
-                      + Round.text(words.get(2))
-                      + "); delete that key, or use another namespace",
-                  null)));
+      return new Answer(null, new Vote.Failed(from.failures.foreign(words)));
     }
     return new Answer(words, null);
   }
@@ -258,17 +249,17 @@ final class Cluster implements AutoCloseable {
     return new Vote.Refused(
         switch (why) {
           case "quarantined" ->
-              "it has come back, may have forgotten locks, and does not vote for another "
+              "it was restarted, may have forgotten locks, and does not vote for another "
                   + number
                   + " ms";
           case "restarted" -> "it was restarted, and has not been admitted again";
-          default -> "it knows nothing of this cluster";
+          default -> "it has no record of this cluster";
         });
   }
 
   private static LockConfigurationException otherMaxTtl(Node node, long millis) {
     return node.failures.wrong(
-        "was set up with maxTtl=" + millis + "ms; all clients of a cluster have to use the same",
+        "was set up with maxTtl=" + millis + "ms; all clients of a cluster must use the same",
         null);
   }
 
@@ -278,12 +269,12 @@ final class Cluster implements AutoCloseable {
             + its
             + " nodes, and this client lists "
             + size()
-            + "; all clients of a cluster have to list the same nodes",
+            + "; all clients of a cluster must list the same nodes",
         null);
   }
 
   /**
-   * Makes the failure of something for which no majority could be had.
+   * Makes the failure of a request that found no majority.
    *
    * @param votes of all nodes; null for one that has not answered yet
    * @param cause what else was in the way
@@ -326,12 +317,12 @@ final class Cluster implements AutoCloseable {
         }
       }
       List<NodeStatus> statuses = statuses(examined, true);
-      Roll roll = callRoll(statuses, Set.of(), NOT_NOTED, deadline);
-      Look look = new Look(statuses, roll, examinedAt);
+      Listings listings = exchangeListings(statuses, Set.of(), NOT_NOTED, deadline);
+      Look look = new Look(statuses, listings, examinedAt);
       if (look.reached() < majority()) {
         throw examined.undecided();
       }
-      refuseStranger(look.roll());
+      refuseUnlisted(look.listings());
       boolean changed = follow(look, deadline);
       if (foundingSince != null) {
         var unused = new WakeUp(time).await(deadline.orIn(SHORTEST_PAUSE));
@@ -343,7 +334,7 @@ final class Cluster implements AutoCloseable {
       }
     }
     long now = System.nanoTime();
-    refuseStranger(callRoll(statuses(examine(deadline), true), Set.of(), now, deadline));
+    refuseUnlisted(exchangeListings(statuses(examine(deadline), true), Set.of(), now, deadline));
     listedAt = now;
     synchronized (looks) {
       isOpen = true;
@@ -382,7 +373,7 @@ final class Cluster implements AutoCloseable {
         comeBack(statuses, begun, deadline);
       }
       lookedAt.set(begun);
-      Look look = new Look(statuses, callRoll(statuses, Set.of(), begun, deadline), begun);
+      Look look = new Look(statuses, exchangeListings(statuses, Set.of(), begun, deadline), begun);
       listedAt = begun;
       if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
@@ -393,9 +384,9 @@ final class Cluster implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (LockException e) {
-      log.warn("nodes that came back cannot be admitted: {}", e.getMessage());
+      log.warn("cannot admit restarted nodes: {}", e.getMessage());
     } catch (RuntimeException | Error e) {
-      log.error("nodes that came back will not vote, because of a bug", e);
+      log.error("restarted nodes will not vote, because of a bug", e);
     }
   }
 
@@ -412,11 +403,11 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Calls the roll from time to time, without waiting, so that the nodes know what we list. */
+  /** Exchanges listings from time to time, without waiting, so that the nodes know what we list. */
   void keepListed() {
     long before = lookedAt.get();
     long now = System.nanoTime();
-    long most = Math.min(BETWEEN_ROLL_CALLS.toNanos(), settings.maxTtl().toNanos() / 3);
+    long most = Math.min(BETWEEN_LISTINGS.toNanos(), settings.maxTtl().toNanos() / 3);
     if (now - before > most && lookedAt.compareAndSet(before, now)) {
       lookWithin(Duration.ZERO);
     }
@@ -450,7 +441,8 @@ final class Cluster implements AutoCloseable {
   private void comeBack(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
     if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
-      throw failures.passing("it took too long to find out whether others list the same", null);
+      throw failures.passing(
+          "could not find out in time whether other clients list the same nodes", null);
     }
     try {
       if (!isAway(examinedAt)) {
@@ -469,15 +461,15 @@ final class Cluster implements AutoCloseable {
   }
 
   /**
-   * The roll is read before the nodes are told anything: what a client tells them that is then
-   * refused, they take for somebody's use of a node, and let it pass the next time.
+   * Reads the listings before it sends its own: a listing that is then refused looks like another
+   * client's use of the node, and would be accepted the next time.
    */
   @GuardedBy("comingBack")
   private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    refuseStranger(callRoll(statuses, Set.of(), NOT_NOTED, deadline));
+    refuseUnlisted(exchangeListings(statuses, Set.of(), NOT_NOTED, deadline));
     try {
-      refuseStranger(callRoll(statuses, Set.of(), examinedAt, deadline));
+      refuseUnlisted(exchangeListings(statuses, Set.of(), examinedAt, deadline));
     } catch (LockConfigurationException e) {
       refusal = e;
       refusedAt = System.nanoTime();
@@ -521,7 +513,7 @@ final class Cluster implements AutoCloseable {
    *
    * @param onlyRun not to be asked if the process has become another one
    */
-  private Lane.Request ask(
+  private NodePipeline.Request ask(
       Round round,
       int node,
       Deadline deadline,
@@ -530,14 +522,14 @@ final class Cluster implements AutoCloseable {
       byte[]... more) {
     return round.new Question(node, deadline.nanos()) {
       @Override
-      public Lane.@Nullable Call call(String run) {
+      public NodePipeline.@Nullable Call call(String run) {
         if (onlyRun != null && !onlyRun.equals(run)) {
           return null;
         }
         List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), longest));
         arguments.addAll(List.of(more));
         runs.put(node, run);
-        return new Lane.Call(script, List.of(record), arguments);
+        return new NodePipeline.Call(script, List.of(record), arguments);
       }
     };
   }
@@ -589,17 +581,17 @@ final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Calls the roll.
+   * Reads what clients list as nodes, and adds what this one lists.
    *
-   * @param entering the nodes that are to be noted beside the members
+   * @param entering the nodes to list beside the members
    * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} if
    *     what we list is not to be noted
    */
-  private Roll callRoll(
+  private Listings exchangeListings(
       List<NodeStatus> statuses, Set<Integer> entering, long since, Deadline deadline)
       throws InterruptedException {
     Round round = new Round(this, time);
-    Map<Integer, Roll.Reply> asked = new ConcurrentHashMap<>();
+    Map<Integer, Listings.Reply> asked = new ConcurrentHashMap<>();
     for (int node = 0; node < size(); node++) {
       if (statuses.get(node).is(Kind.UNREACHABLE)) {
         continue;
@@ -608,17 +600,17 @@ final class Cluster implements AutoCloseable {
           node,
           round.new Question(node, deadline.nanos()) {
             @Override
-            public Lane.Call call(String run) {
+            public NodePipeline.Call call(String run) {
               long up = nodes.get(node).connections.upMillis();
-              asked.put(node, new Roll.Reply(run, up, List.of()));
-              return new Lane.Call(
-                  NodeScripts.CALL_ROLL, List.of(record), notes(statuses, entering, since));
+              asked.put(node, new Listings.Reply(run, up, List.of()));
+              return new NodePipeline.Call(
+                  NodeScripts.EXCHANGE_LISTINGS, List.of(record), notes(statuses, entering, since));
             }
           });
     }
     long reached = statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
     round.await(deadline, () -> round.count(any -> true) >= reached);
-    return roll(round, asked);
+    return listings(round, asked);
   }
 
   private List<byte[]> notes(List<NodeStatus> statuses, Set<Integer> entering, long since) {
@@ -633,38 +625,40 @@ final class Cluster implements AutoCloseable {
     return notes;
   }
 
-  private Roll roll(Round called, Map<Integer, Roll.Reply> asked) {
-    List<Roll.@Nullable Reply> replies = new ArrayList<>();
+  private Listings listings(Round called, Map<Integer, Listings.Reply> asked) {
+    List<Listings.@Nullable Reply> replies = new ArrayList<>();
     for (int node = 0; node < size(); node++) {
       Answer answer = called.answer(node);
-      Roll.Reply head = asked.get(node);
+      Listings.Reply head = asked.get(node);
       if (answer == null || answer.words() == null || head == null) {
         replies.add(null);
         continue;
       }
       List<?> words = answer.reply();
-      List<Roll.Line> lines = new ArrayList<>();
+      List<Listings.Listing> lines = new ArrayList<>();
       for (int i = 1; i < words.size(); i += 3) {
         lines.add(
-            new Roll.Line(
+            new Listings.Listing(
                 Round.text(words.get(i)), (Long) words.get(i + 1), Round.text(words.get(i + 2))));
       }
-      replies.add(new Roll.Reply(head.run(), head.upMillis(), lines));
+      replies.add(new Listings.Reply(head.run(), head.upMillis(), lines));
     }
     long slack = Math.min(5_000, Math.max(1_000, settings.maxTtl().toMillis() / 4));
-    return new Roll(nodes.stream().map(each -> each.name).toList(), replies, slack);
+    return new Listings(nodes.stream().map(each -> each.name).toList(), replies, slack);
   }
 
-  private void refuseStranger(Roll roll) {
-    roll.stranger()
+  private void refuseUnlisted(Listings listings) {
+    listings
+        .unlisted()
         .ifPresent(
             node -> {
-              throw nodes.get(node).failures.wrong(otherNodes(roll, node), null);
+              throw nodes.get(node).failures.wrong(otherNodes(listings, node), null);
             });
   }
 
-  private String otherNodes(Roll roll, int node) {
-    return roll.rivalOf(node)
+  private String otherNodes(Listings listings, int node) {
+    return listings
+        .conflictFor(node)
         .map(
             other ->
                 "is none of the "
@@ -673,8 +667,7 @@ final class Cluster implements AutoCloseable {
                     + other.address()
                     + ", last "
                     + other.ageMillis()
-                    + " ms ago, and not this server; all clients of a cluster have to list the same"
-                    + " nodes")
+                    + " ms ago; all clients of a cluster must list the same nodes")
         .orElse("");
   }
 
@@ -687,31 +680,33 @@ final class Cluster implements AutoCloseable {
     known = nowKnown;
     Set<Integer> entering = new HashSet<>();
     for (Admission.Step step : steps) {
-      if (step instanceof Admission.Step.Admit && look.roll().rivalOf(step.node()).isEmpty()) {
+      if (step instanceof Admission.Step.Admit
+          && look.listings().conflictFor(step.node()).isEmpty()) {
         entering.add(step.node());
       }
     }
-    // They are noted first, and the roll is read again: so of two clients that bring in different
-    // nodes at the same time, or of which one comes back, one at least hears of the other.
-    Roll roll =
+    // Lists them first, then reads the listings again: so of two clients that bring in different
+    // nodes
+    // at the same time, or of which one comes back, at least one learns of the other.
+    Listings listings =
         entering.isEmpty()
-            ? look.roll()
-            : callRoll(statuses, entering, look.examinedAt(), deadline);
+            ? look.listings()
+            : exchangeListings(statuses, entering, look.examinedAt(), deadline);
     Round round = new Round(this, time);
     int sent = 0;
     for (Admission.Step step : steps) {
-      if (step instanceof Admission.Step.Admit && roll.rivalOf(step.node()).isPresent()) {
+      if (step instanceof Admission.Step.Admit && listings.conflictFor(step.node()).isPresent()) {
         if (disputed.add(step.run())) {
           log.warn(
               "{} does not vote: it {}",
               nodes.get(step.node()).name,
-              otherNodes(roll, step.node()));
+              otherNodes(listings, step.node()));
         }
         continue;
       }
       sent++;
       if (step instanceof Admission.Step.Admit admit) {
-        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.ground());
+        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.reason());
         send(
             step.node(),
             ask(
@@ -721,15 +716,15 @@ final class Cluster implements AutoCloseable {
                 step.run(),
                 NodeScripts.ADMIT,
                 number(admit.floor()),
-                admit.ground().name().getBytes(UTF_8),
+                admit.reason().name().getBytes(UTF_8),
                 number));
       } else if (step instanceof Admission.Step.Count) {
-        Lane.Request count =
+        NodePipeline.Request count =
             ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, number);
         send(step.node(), count);
       } else {
         log.warn(
-            "{} has come back, may have forgotten locks, and does not vote for {}",
+            "{} was restarted, may have forgotten locks, and does not vote for {}",
             nodes.get(step.node()).name,
             settings.maxTtl());
         send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
@@ -740,7 +735,7 @@ final class Cluster implements AutoCloseable {
     return newlyKnown || asked > 0;
   }
 
-  /** Whether somebody else has still time to found the cluster. */
+  /** Whether another client still has time to found the cluster. */
   private boolean isPatient(List<NodeStatus> statuses) {
     if (!Admission.isBeingFounded(statuses)) {
       foundingSince = null;
@@ -758,11 +753,11 @@ final class Cluster implements AutoCloseable {
     looks.shutdown();
     for (Node node : nodes) {
       node.subscriber.close();
-      node.lane.close();
+      node.pipeline.close();
     }
     try {
       for (Node node : nodes) {
-        node.lane.awaitEnd();
+        node.pipeline.awaitEnd();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -126,7 +126,7 @@ final class Entry {
     for (int each = 0; each < grants.length(); each++) {
       known += grants.get(each) == null ? 0 : 1;
     }
-    return elected || repeated || known >= Candidacy.majorityOf(grants.length())
+    return elected || repeated || known >= VoteCount.majorityOf(grants.length())
         ? null
         : grants.get(node);
   }
@@ -167,7 +167,7 @@ final class Entry {
     }
     Long until = certainUntil;
     return missing.get(node) == LACKING
-        && lacking <= missing.length() - Candidacy.majorityOf(missing.length())
+        && lacking <= missing.length() - VoteCount.majorityOf(missing.length())
         && until != null
         && until - now > 0;
   }

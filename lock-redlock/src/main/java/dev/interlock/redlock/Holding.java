@@ -1,6 +1,7 @@
 package dev.interlock.redlock;
 
 import dev.interlock.LockState;
+import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.Round.Answer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,8 +12,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the nodes that were inspected, and hold a lock for one and the same claim, say of it. */
 final class Holding {
-
-  private static final String REVOKED = "revoked|";
 
   private final String value;
   private final Map<Long, Integer> fences = new HashMap<>();
@@ -49,11 +48,9 @@ final class Holding {
 
   /** Describes it, without a token if no majority has the same. */
   LockState state(String name, int majority) {
-    boolean revoked = value.startsWith(REVOKED);
-    String label = value.substring(value.indexOf('|', revoked ? REVOKED.length() : 0) + 1);
     return LockState.held(
         name,
-        revoked ? label + " (revoked)" : label,
+        StoredValue.holder(value),
         token(majority),
         Duration.ofMillis(lefts.stream().mapToLong(Long::longValue).max().orElse(0)),
         List.of());

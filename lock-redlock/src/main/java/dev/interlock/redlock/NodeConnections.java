@@ -71,15 +71,11 @@ final class NodeConnections {
     String server = new String((byte[]) replies.get(0), UTF_8);
     String mode = field(MODE, server);
     if (!mode.equals("standalone")) {
-      throw failures.wrong(
-          "is no independent server but one in mode "
-              + mode
-              + "; Redlock needs servers that know"
-              + " nothing of each other",
-          null);
+      throw failures.wrong("runs in mode " + mode + "; Redlock needs independent servers", null);
     }
     if (!field(ROLE, new String((byte[]) replies.get(1), UTF_8)).equals("master")) {
-      throw failures.wrong("is a replica; a node must be a master that nobody replaces", null);
+      throw failures.wrong(
+          "is a replica; a node must be an independent primary without fail-over", null);
     }
     String run = field(RUN, server);
     startedAt = System.nanoTime() - TimeUnit.SECONDS.toNanos(Long.parseLong(field(UPTIME, server)));
@@ -101,7 +97,7 @@ final class NodeConnections {
   private String field(Pattern pattern, String info) {
     Matcher matcher = pattern.matcher(info);
     if (!matcher.find()) {
-      throw failures.wrong("does not introduce itself by INFO, as Redis does", null);
+      throw failures.wrong("does not answer INFO as Redis does", null);
     }
     return matcher.group(1);
   }

@@ -14,8 +14,8 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
-import dev.interlock.redlock.Candidacy.Outcome;
 import dev.interlock.redlock.Round.Answer;
+import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Locks as keys that expire, on a majority of nodes that know nothing of each other.
  *
- * <p>The votes are counted by {@link Candidacy}, which also says why the token that comes of it is
+ * <p>The votes are counted by {@link VoteCount}, which also says why the token that comes of it is
  * higher than all before; who may vote is decided by {@link Admission}.
  *
  * <p>A node counts the TTL by its own clock from when it executes the request, and we from before
@@ -139,7 +139,7 @@ final class RedlockBackend implements LockBackend {
       acquisition = ask(entry, ttl, deadline);
       outcome = acquisition.await(deadline);
     }
-    if (outcome == Outcome.ELECTED) {
+    if (outcome == Outcome.ACQUIRED) {
       long until = validUntil(claim, sentAt);
       entry.confirmed(until);
       splits.remove(claim.name());
@@ -262,12 +262,12 @@ final class RedlockBackend implements LockBackend {
           each,
           round.new Question(each, sendBefore) {
             @Override
-            public Lane.@Nullable Call call(String run) {
+            public NodePipeline.@Nullable Call call(String run) {
               boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
               if (restore && !entry.touch(node, run)) {
                 return null;
               }
-              return new Lane.Call(
+              return new NodePipeline.Call(
                   NodeScripts.RENEW,
                   List.of(entry.keys.lock(), entry.keys.fence(), cluster.record()),
                   List.of(
@@ -368,15 +368,15 @@ final class RedlockBackend implements LockBackend {
           private boolean inDoubt;
 
           @Override
-          public Lane.Call call(String run) {
+          public NodePipeline.Call call(String run) {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
             if (grant == null) {
-              return new Lane.Call(
+              return new NodePipeline.Call(
                   Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
             }
-            return new Lane.Call(
+            return new NodePipeline.Call(
                 NodeScripts.WITHDRAW,
                 List.of(entry.keys.lock(), entry.keys.fence()),
                 List.of(
@@ -394,7 +394,7 @@ final class RedlockBackend implements LockBackend {
           }
 
           @Override
-          public String debt() {
+          public String releaseId() {
             return claim.id();
           }
         });
@@ -458,8 +458,8 @@ final class RedlockBackend implements LockBackend {
         node,
         round.new Question(node, deadline.nanos()) {
           @Override
-          public Lane.Call call(String run) {
-            return new Lane.Call(
+          public NodePipeline.Call call(String run) {
+            return new NodePipeline.Call(
                 NodeScripts.FIND_KEYS,
                 List.of(cluster.record()),
                 Stream.of(parts[1], pattern, String.valueOf(limit))
@@ -535,8 +535,8 @@ final class RedlockBackend implements LockBackend {
           each,
           round.new Question(each, deadline.nanos()) {
             @Override
-            public Lane.Call call(String run) {
-              return new Lane.Call(
+            public NodePipeline.Call call(String run) {
+              return new NodePipeline.Call(
                   NodeScripts.INSPECT,
                   List.of(keys.lock(), keys.fence(), cluster.record()),
                   List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
@@ -555,8 +555,8 @@ final class RedlockBackend implements LockBackend {
           each,
           round.new Question(each, deadline.nanos()) {
             @Override
-            public Lane.Call call(String run) {
-              return new Lane.Call(script, List.of(keys.lock()), List.of());
+            public NodePipeline.Call call(String run) {
+              return new NodePipeline.Call(script, List.of(keys.lock()), List.of());
             }
 
             @Override

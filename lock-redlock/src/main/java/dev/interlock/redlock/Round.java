@@ -50,7 +50,7 @@ final class Round {
   }
 
   /** A question to one node whose answer is counted here. */
-  abstract class Question implements Lane.Request {
+  abstract class Question implements NodePipeline.Request {
     final int node;
     private final long sendBefore;
 

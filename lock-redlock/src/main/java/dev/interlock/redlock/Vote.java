@@ -22,7 +22,7 @@ sealed interface Vote {
   record Busy(String holder, long leftMillis) implements Vote {}
 
   /** The node had granted, and no longer holds the lock when its fence was to be raised. */
-  record Lapsed() implements Vote {}
+  record Lost() implements Vote {}
 
   /**
    * The node answered that it does not vote at present.
@@ -49,7 +49,7 @@ sealed interface Vote {
     if (this instanceof Busy busy) {
       return "busy for " + busy.leftMillis() + " ms";
     }
-    if (this instanceof Lapsed) {
+    if (this instanceof Lost) {
       return "granted, then lost it";
     }
     if (this instanceof Refused refused) {

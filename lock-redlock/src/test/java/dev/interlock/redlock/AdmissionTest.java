@@ -2,7 +2,7 @@ package dev.interlock.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.interlock.redlock.Admission.Ground;
+import dev.interlock.redlock.Admission.Reason;
 import dev.interlock.redlock.Admission.Step;
 import dev.interlock.redlock.NodeStatus.Kind;
 import java.util.List;
@@ -15,7 +15,7 @@ class AdmissionTest {
   private static final NodeStatus BLANK = new NodeStatus(Kind.BLANK, "run", 0, 0);
   private static final NodeStatus RESTARTED = new NodeStatus(Kind.RESTARTED, "run", 3, 0);
   private static final NodeStatus WAITING = new NodeStatus(Kind.QUARANTINED, "run", 3, 500);
-  private static final NodeStatus SERVED = new NodeStatus(Kind.QUARANTINED, "run", 3, 0);
+  private static final NodeStatus QUARANTINE_OVER = new NodeStatus(Kind.QUARANTINED, "run", 3, 0);
 
   private final Admission admission = new Admission(false);
 
@@ -33,7 +33,7 @@ class AdmissionTest {
   }
 
   private static Step founding(int node) {
-    return new Step.Admit(node, "run", 0, Ground.FOUNDING);
+    return new Step.Admit(node, "run", 0, Reason.NEW_CLUSTER);
   }
 
   @Test
@@ -82,8 +82,8 @@ class AdmissionTest {
         List.of(new Step.Quarantine(0, "run")),
         admission.after(List.of(BLANK, member(0), member(9)), Set.of("run"), true));
     assertEquals(
-        List.of(new Step.Admit(0, "run", 9, Ground.SERVED)),
-        admission.after(List.of(SERVED, member(0), member(9)), Set.of("run"), true));
+        List.of(new Step.Admit(0, "run", 9, Reason.QUARANTINE_OVER)),
+        admission.after(List.of(QUARANTINE_OVER, member(0), member(9)), Set.of("run"), true));
   }
 
   @Test
@@ -98,14 +98,15 @@ class AdmissionTest {
   void aRestartedNodeGoesIntoQuarantineUnlessItIsDurable() {
     assertEquals(List.of(new Step.Quarantine(0, "run")), after(RESTARTED, member(8), member(9)));
     assertEquals(
-        List.of(new Step.Admit(0, "run", 0, Ground.UNHARMED)),
+        List.of(new Step.Admit(0, "run", 0, Reason.DATA_KEPT)),
         new Admission(true).after(List.of(RESTARTED, member(8), member(9)), Set.of(), false));
   }
 
   @Test
   void whoHasServedGetsTheHighestFloorOfAMajorityOfMembers() {
     assertEquals(
-        List.of(new Step.Admit(0, "run", 9, Ground.SERVED)), after(SERVED, member(8), member(9)));
+        List.of(new Step.Admit(0, "run", 9, Reason.QUARANTINE_OVER)),
+        after(QUARANTINE_OVER, member(8), member(9)));
   }
 
   @Test
@@ -117,13 +118,15 @@ class AdmissionTest {
   void floorsThatWereReadBeforeTheEndOfTheQuarantineDoNotCount() {
     assertEquals(
         List.of(),
-        admission.after(List.of(SERVED, member(8), member(9)), Set.of("another"), false));
+        admission.after(List.of(QUARANTINE_OVER, member(8), member(9)), Set.of("another"), false));
   }
 
   @Test
   void aMinorityOfMembersIsNotEnough() {
-    assertEquals(List.of(), after(SERVED, member(8), NodeStatus.UNREACHABLE));
-    assertEquals(List.of(), after(SERVED, SERVED, member(8), member(9), NodeStatus.UNREACHABLE));
+    assertEquals(List.of(), after(QUARANTINE_OVER, member(8), NodeStatus.UNREACHABLE));
+    assertEquals(
+        List.of(),
+        after(QUARANTINE_OVER, QUARANTINE_OVER, member(8), member(9), NodeStatus.UNREACHABLE));
   }
 
   @Test
@@ -131,8 +134,8 @@ class AdmissionTest {
     long floor = 8 + Admission.JUMP;
     assertEquals(
         List.of(
-            new Step.Admit(0, "run", floor, Ground.SERVED),
-            new Step.Admit(1, "run", floor, Ground.SERVED)),
-        after(SERVED, SERVED, member(8)));
+            new Step.Admit(0, "run", floor, Reason.QUARANTINE_OVER),
+            new Step.Admit(1, "run", floor, Reason.QUARANTINE_OVER)),
+        after(QUARANTINE_OVER, QUARANTINE_OVER, member(8)));
   }
 }

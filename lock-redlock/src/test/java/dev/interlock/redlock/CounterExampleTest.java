@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.redis.server.Script;
-import dev.interlock.redlock.Candidacy.Outcome;
 import dev.interlock.redlock.ProtocolModel.Bounds;
 import dev.interlock.redlock.ProtocolModel.Property;
 import dev.interlock.redlock.ProtocolModel.Result;
 import dev.interlock.redlock.ProtocolModel.Rule;
 import dev.interlock.redlock.ProtocolModel.Step;
+import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
@@ -57,7 +57,7 @@ class CounterExampleTest {
   }
 
   private static final class Try {
-    final Candidacy candidacy = new Candidacy(ProtocolModel.NODES);
+    final VoteCount count = new VoteCount(ProtocolModel.NODES);
     final Map<Integer, Vote> replies = new HashMap<>();
     final Set<Integer> told = new HashSet<>();
     final Map<Integer, Boolean> confirmations = new HashMap<>();
@@ -90,7 +90,7 @@ class CounterExampleTest {
     for (int n = 0; n < nodes.size(); n++) {
       nodes.get(n).call("FLUSHALL");
       runs[n] = "first";
-      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "FOUNDING", "3");
+      eval(n, NodeScripts.ADMIT, List.of(RECORD), runs[n], longest, "0", "NEW_CLUSTER", "3");
       int fence = broken.firstFences().get(n);
       if (fence > 0) {
         nodes.get(n).call("SET", FENCE, "" + fence);
@@ -105,8 +105,8 @@ class CounterExampleTest {
       Try attempt = tries.get(step.attempt());
       happen(step, attempt, tries, highest);
       for (Try each : tries.values()) {
-        if (!each.elected && !each.isOver && each.candidacy.outcome() == Outcome.ELECTED) {
-          long token = each.candidacy.token();
+        if (!each.elected && !each.isOver && each.count.outcome() == Outcome.ACQUIRED) {
+          long token = each.count.token();
           each.elected = true;
           assertTrue(tokens.add(token), () -> token + " was granted twice by " + steps);
           assertTrue(token > each.seen, () -> token + " after " + each.seen + " by " + steps);
@@ -141,8 +141,8 @@ class CounterExampleTest {
                 : new Vote.Refused(word(reply)));
       }
       case HEARS_OF_GRANT -> {
-        attempt.candidacy.vote(n, attempt.replies.getOrDefault(n, new Vote.TimedOut()));
-        attempt.told.addAll(attempt.candidacy.toBeTold());
+        attempt.count.vote(n, attempt.replies.getOrDefault(n, new Vote.TimedOut()));
+        attempt.told.addAll(attempt.count.toConfirm());
       }
       case EXECUTES_CONFIRM -> {
         if (attempt.told.contains(n)) {
@@ -152,7 +152,7 @@ class CounterExampleTest {
                   NodeScripts.CONFIRM,
                   List.of(LOCK, FENCE, RECORD),
                   value(step.attempt()),
-                  "" + attempt.candidacy.token(),
+                  "" + attempt.count.token(),
                   "60000",
                   runs[n],
                   longest,
@@ -162,7 +162,7 @@ class CounterExampleTest {
       }
       case HEARS_OF_CONFIRM -> {
         if (attempt.confirmations.getOrDefault(n, false)) {
-          attempt.candidacy.confirmed(n);
+          attempt.count.confirmed(n);
         }
       }
       case GIVES_UP -> attempt.isOver = true;
@@ -212,7 +212,7 @@ class CounterExampleTest {
               step.run(),
               longest,
               "" + admit.floor(),
-              admit.ground().name(),
+              admit.reason().name(),
               "3");
         } else {
           eval(step.node(), NodeScripts.QUARANTINE, List.of(RECORD), step.run(), longest);

@@ -1,6 +1,6 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redlock.Admission.Ground;
+import dev.interlock.redlock.Admission.Reason;
 import dev.interlock.redlock.NodeStatus.Kind;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,7 +41,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     ENDS_LOOK,
     EXECUTES_STEP,
     RESTARTS_EMPTY,
-    IS_ELECTED,
+    IS_ACQUIRED,
     ENDS_LEASE
   }
 
@@ -220,7 +220,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   private void elections(byte[] s, int c, List<Step> steps) {
     int list = bounds.lists().get(c);
     for (int electors = 0; electors < 1 << list; electors++) {
-      boolean can = Integer.bitCount(electors) == Candidacy.majorityOf(list);
+      boolean can = Integer.bitCount(electors) == VoteCount.majorityOf(list);
       for (int n = 0; n < list && can; n++) {
         int at = n * nodeSize;
         can =
@@ -230,7 +230,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
                     && (s[at + NUMBER] == list || !rules.contains(Rule.NUMBER_CHECKED)));
       }
       if (can) {
-        steps.add(new Step(Happening.IS_ELECTED, c, -1, electors));
+        steps.add(new Step(Happening.IS_ACQUIRED, c, -1, electors));
       }
     }
   }
@@ -259,7 +259,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         }
         s[globalsAt]++;
       }
-      case IS_ELECTED -> {
+      case IS_ACQUIRED -> {
         return elect(s, step.argument());
       }
       case ENDS_LEASE -> {
@@ -355,7 +355,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     List<NodeStatus> told = new ArrayList<>(statuses);
     int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();
     int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
-    boolean isNew = blank >= Candidacy.majorityOf(told.size()) && blank + silent == told.size();
+    boolean isNew = blank >= VoteCount.majorityOf(told.size()) && blank + silent == told.size();
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
       told.replaceAll(
           each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.BLANK, "silent", 0, 0) : each);
@@ -371,7 +371,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
 
   private static int kind(Admission.Step step) {
     if (step instanceof Admission.Step.Admit admit) {
-      return admit.ground() == Ground.FOUNDING ? FOUND : ADMIT;
+      return admit.reason() == Reason.NEW_CLUSTER ? FOUND : ADMIT;
     }
     return step instanceof Admission.Step.Count ? COUNT : CONFINE;
   }

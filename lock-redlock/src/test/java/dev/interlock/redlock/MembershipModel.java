@@ -1,6 +1,5 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redlock.Roll.Line;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -8,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Nodes A, B, C and D; a client that lists A, B and C, of which the cluster was founded, and one
  * that lists A, B and D; their looks and leases, in every order of events. What a client makes of a
- * roll is decided by {@link Roll} itself.
+ * listings is decided by {@link Listings} itself.
  *
  * <p>A look is of one moment here. A lease is taken in one step from any majority. What a client
  * has noted is forgotten only when it has not been in use for a longest TTL, by when its leases
@@ -36,7 +35,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
     COMES_BACK,
     GOES_IDLE,
     IS_FORGOTTEN,
-    IS_ELECTED,
+    IS_ACQUIRED,
     ENDS_LEASE
   }
 
@@ -57,7 +56,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   private static final int LEASES = 3;
   private static final int[][] LISTS = {{0, 1, 2}, {0, 1, 3}};
 
-  // Of each node: the nodes on its roll, and the lease that it holds the lock for.
+  // Of each node: the nodes that it has listings of, and the lease that it holds the lock for.
   private static final int ROLL = 0;
   private static final int HOLDS = 4;
   private static final int MEMBERS = 8;
@@ -109,7 +108,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
         for (int c = 0; c < LISTS.length; c++) {
           for (int quorum = 0; quorum < 1 << NODES; quorum++) {
             if (canElect(s, c, quorum)) {
-              steps.add(new Step(Happening.IS_ELECTED, c, quorum));
+              steps.add(new Step(Happening.IS_ACQUIRED, c, quorum));
             }
           }
         }
@@ -162,7 +161,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
       }
       case GOES_IDLE -> s[IN_USE + c] = 0;
       case IS_FORGOTTEN -> forget(s, c);
-      case IS_ELECTED -> {
+      case IS_ACQUIRED -> {
         return elect(s, c, step.nodes());
       }
       case ENDS_LEASE -> {
@@ -176,30 +175,31 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   }
 
   /** C and D have been there for long: neither can be taken for the other, started anew. */
-  private static Roll roll(byte[] s, int c, int reached) {
+  private static Listings listings(byte[] s, int c, int reached) {
     List<String> addresses = new ArrayList<>();
-    List<Roll.@Nullable Reply> replies = new ArrayList<>();
+    List<Listings.@Nullable Reply> replies = new ArrayList<>();
     for (int node : LISTS[c]) {
       addresses.add("" + node);
-      List<Line> lines = new ArrayList<>();
+      List<Listings.Listing> lines = new ArrayList<>();
       for (int other = 0; other < NODES; other++) {
         if ((s[ROLL + node] & 1 << other) != 0) {
-          lines.add(new Line("" + other, 0, "" + other));
+          lines.add(new Listings.Listing("" + other, 0, "" + other));
         }
       }
-      replies.add((reached & 1 << node) == 0 ? null : new Roll.Reply("" + node, 9_000, lines));
+      replies.add((reached & 1 << node) == 0 ? null : new Listings.Reply("" + node, 9_000, lines));
     }
-    return new Roll(addresses, replies, 1_000);
+    return new Listings(addresses, replies, 1_000);
   }
 
   private boolean isRefused(byte[] s, int c) {
-    return rules.contains(Rule.LOOKS_FIRST) && roll(s, c, listed(c)).stranger().isPresent();
+    return rules.contains(Rule.LOOKS_FIRST) && listings(s, c, listed(c)).unlisted().isPresent();
   }
 
   private void look(byte[] s, int c, int reached) {
     int members = Integer.bitCount(reached & s[MEMBERS]);
     boolean undisputed =
-        roll(s, c, reached).rivalOf(2).isEmpty() || !rules.contains(Rule.ADMITTED_IF_UNDISPUTED);
+        listings(s, c, reached).conflictFor(2).isEmpty()
+            || !rules.contains(Rule.ADMITTED_IF_UNDISPUTED);
     int last = LISTS[c][2];
     if ((reached & ~s[MEMBERS] & 1 << last) != 0
         && undisputed

@@ -67,7 +67,7 @@ class MembershipTest {
     return noted(on, node) != null;
   }
 
-  /** Whether its line is too old to count; it goes when somebody calls the roll. */
+  /** Whether its listing is too old to count; the next exchange of listings removes it. */
   private static boolean isForgotten(RedisServer node, RedisServer on, Duration maxTtl)
       throws Exception {
     String line = noted(on, node);

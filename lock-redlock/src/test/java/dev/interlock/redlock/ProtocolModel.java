@@ -1,7 +1,7 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redlock.Candidacy.Outcome;
 import dev.interlock.redlock.Vote.Granted;
+import dev.interlock.redlock.VoteCount.Outcome;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Three nodes and a few attempts on one lock, and everything that can happen to them, in every
- * order. What an attempt makes of the votes is decided by {@link Candidacy} itself; what the
+ * order. What an attempt makes of the votes is decided by {@link VoteCount} itself; what the
  * scripts do on a node is told again here, in a line or two for each.
  *
  * <p>Requests and replies arrive in any order, as late as they like, or never. An attempt may be
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class ProtocolModel {
 
   static final int NODES = 3;
-  private static final int MAJORITY = Candidacy.majorityOf(NODES);
+  private static final int MAJORITY = VoteCount.majorityOf(NODES);
 
   /** What the protocol insists on; leaving one out is a broken variant. */
   enum Rule {
@@ -455,22 +455,22 @@ final class ProtocolModel {
 
   /** The attempt counts what it has heard; false if it is elected and should not have been. */
   private boolean count(byte[] s, int a) {
-    Candidacy candidacy = new Candidacy(NODES);
+    VoteCount count = new VoteCount(NODES);
     for (int n : heard(s, a)) {
-      candidacy.vote(n, new Granted(s[of(a, n, GRANT)], 0));
+      count.vote(n, new Granted(s[of(a, n, GRANT)], 0));
     }
-    s[of(a, TOKEN)] = (byte) candidacy.token();
-    for (int n : candidacy.toBeTold()) {
+    s[of(a, TOKEN)] = (byte) count.token();
+    for (int n : count.toConfirm()) {
       if (s[of(a, n, CONFIRM)] == 3) {
-        candidacy.confirmed(n);
+        count.confirmed(n);
       } else if (s[of(a, n, CONFIRM)] == 0 && rules.contains(Rule.WRITE_BACK)) {
         s[of(a, n, CONFIRM)] = 1;
       }
     }
     boolean waits = rules.contains(Rule.WRITE_BACK) && rules.contains(Rule.CONFIRMED_BY_MAJORITY);
-    boolean elected = waits ? candidacy.outcome() == Outcome.ELECTED : candidacy.token() != 0;
+    boolean elected = waits ? count.outcome() == Outcome.ACQUIRED : count.token() != 0;
     if (!rules.contains(Rule.NO_GRANT_ABOVE_THE_TOKEN)) {
-      elected = candidacy.token() != 0 && atOrAboveToken(s, a) >= MAJORITY;
+      elected = count.token() != 0 && atOrAboveToken(s, a) >= MAJORITY;
     }
     return !elected || s[of(a, PHASE)] != RUNNING || isRightlyElected(s, a);
   }

@@ -1,7 +1,7 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redlock.Candidacy.Outcome;
 import dev.interlock.redlock.Vote.Granted;
+import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * A lease on three nodes that is renewed, and restored on a node that lacks it, while another
  * attempt is made, in every order of events. Where a renewal restores is decided by {@link Entry},
- * what the attempt makes of its votes by {@link Candidacy}; what the scripts do on a node is told
+ * what the attempt makes of its votes by {@link VoteCount}; what the scripts do on a node is told
  * again here, in a line or two for each.
  *
  * <p>Time is the order in which TTLs end: that of the election, then that of each renewal, counted
@@ -27,7 +27,7 @@ import java.util.List;
 final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
 
   private static final int NODES = 3;
-  private static final int MAJORITY = Candidacy.majorityOf(NODES);
+  private static final int MAJORITY = VoteCount.majorityOf(NODES);
 
   /** What the protocol insists on; leaving one out is a broken variant. */
   enum Rule {
@@ -503,7 +503,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
 
   /** The attempt counts what it has heard; false if it is elected and should not have been. */
   private boolean count(byte[] s) {
-    Candidacy candidacy = new Candidacy(NODES);
+    VoteCount count = new VoteCount(NODES);
     List<Integer> heard = new ArrayList<>();
     for (int n = 0; n < NODES; n++) {
       if (s[at(n, HEARD)] == 1) {
@@ -513,17 +513,17 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     // Such that counting them in this order gives the token there is again.
     heard.sort((x, y) -> Integer.compare(order(s, x), order(s, y)));
     for (int n : heard) {
-      candidacy.vote(n, new Granted(s[at(n, GRANT)], 0));
+      count.vote(n, new Granted(s[at(n, GRANT)], 0));
     }
-    s[TOKEN] = (byte) candidacy.token();
-    for (int n : candidacy.toBeTold()) {
+    s[TOKEN] = (byte) count.token();
+    for (int n : count.toConfirm()) {
       if (s[at(n, CONFIRM)] == 3) {
-        candidacy.confirmed(n);
+        count.confirmed(n);
       } else if (s[at(n, CONFIRM)] == 0) {
         s[at(n, CONFIRM)] = 1;
       }
     }
-    if (candidacy.outcome() != Outcome.ELECTED) {
+    if (count.outcome() != Outcome.ACQUIRED) {
       return true;
     }
     boolean higher = s[TOKEN] > s[HIGHEST];

@@ -9,12 +9,14 @@ import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -39,10 +41,12 @@ public final class Failures {
 
   /** Of this the server may tell nothing but that it hangs up: we may still be writing then. */
   private static final String WANTS_CERTIFICATE =
-      "; one that wants certificates of its clients does that (tls-auth-clients)";
+      "; one that requires client certificates does that (tls-auth-clients)";
 
   private static final Set<String> OUT_OF_SERVICE =
       Set.of("READONLY", "MASTERDOWN", "LOADING", "NOREPLICAS", "CLUSTERDOWN");
+
+  private static final String FORMAT = "format ";
 
   private final String backend;
   private final String endpoint;
@@ -110,22 +114,23 @@ public final class Failures {
                   + " redis-cluster: find it",
               e);
       case "OOM" -> passing("is out of memory; give it more (maxmemory), or make room in it", e);
-      case "BUSY" -> passing("is busy with a script of somebody's; SCRIPT KILL would end that", e);
+      case "BUSY" -> passing("is running another client's script; SCRIPT KILL would end it", e);
       case "MASTERDOWN" ->
           passing(
-              "is a replica that has lost its primary, and does not answer until it is back", e);
+              "is a replica that has lost its primary, and answers when the primary is back", e);
       case "CLUSTERDOWN" ->
-          passing("is in a cluster that is down: a part of its slots is served by nobody", e);
+          passing("is in a cluster that is down: some hash slots have no node", e);
       case "TRYAGAIN" -> passing("is moving the lock's slot to another node at the moment", e);
       case "NOREPLICAS" ->
           passing("takes no writes, as it has fewer replicas than min-replicas-to-write", e);
       case "MISCONF" -> passing("takes no writes, as it cannot save its data; its log says why", e);
       case "NOAUTH" ->
-          wrong("wants a password; write user:password@host, or :password@host without a user", e);
+          wrong(
+              "requires a password; write user:password@host, or :password@host without a user", e);
       case "WRONGPASS" -> wrong("refuses the user or the password", e);
       case "NOPERM" -> forbidden(message, e);
       case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
-      case "NOSCRIPT" -> passing("forgets scripts as soon as they are loaded", e);
+      case "NOSCRIPT" -> passing("forgets scripts as soon as it has loaded them", e);
       case "DENIED" ->
           wrong("is in protected mode: it has no password, and we are not on its machine", e);
       default -> explainSentence(message, e);
@@ -164,7 +169,7 @@ public final class Failures {
       return wrong("does not have the database of the URI's path", e);
     }
     if (message.contains("cluster support disabled")) {
-      return wrong("is no node of a cluster; use redis://host:port", e);
+      return wrong("is not a node of a cluster; use redis://host:port", e);
     }
     if (message.contains("SELECT is not allowed in cluster mode")) {
       return wrong("is a node of a Redis Cluster, which has database 0 only", e);
@@ -179,7 +184,7 @@ public final class Failures {
     return wrong(
         "does not permit the user what locks need: "
             + message
-            + " (commands EVAL, EVALSHA, GET, SET, DEL, PEXPIRE, PTTL, TIME, TYPE, PUBLISH,"
+            + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PTTL, TIME, TYPE, PUBLISH,"
             + " SUBSCRIBE, for Redlock also HDEL, HMGET, HSET, INFO, and the namespace's keys and"
             + " channels)",
         e);
@@ -213,14 +218,14 @@ public final class Failures {
       return explainHandshake(handshake.get(), e, afterBreak);
     }
     if (find(e, ConnectException.class).isPresent()) {
-      return passing("the connection was refused; does a Redis run there?", e);
+      return passing("the connection was refused; is Redis running there?", e);
     }
     if (find(e, NoRouteToHostException.class).isPresent()) {
-      return passing("there is no route to the host", e);
+      return passing("no route to the host", e);
     }
     String message = String.valueOf(e.getMessage());
     if (message.startsWith("Unknown reply")) {
-      return passing("what answers there is no Redis; is the port right?", e);
+      return passing("the server that answers is not Redis; is the port right?", e);
     }
     return passing("the connection broke or could not be made: " + message + afterBreak, e);
   }
@@ -235,6 +240,44 @@ public final class Failures {
             || find(problem, SocketException.class).isPresent()
         ? passing("the connection broke during the TLS handshake: " + message + afterBreak, e)
         : wrong("no TLS connection could be made; is this a port without TLS?", e);
+  }
+
+  /**
+   * Makes the failure for a key of ours under which a script found something else.
+   *
+   * @param reply the script's reply that begins with {@code foreign}
+   * @return the failure, with what to do
+   */
+  public LockConfigurationException foreign(List<?> reply) {
+    String remedy =
+        text(reply.get(2)).startsWith(FORMAT)
+            ? "; use that version here, too"
+            : "; delete that key, or use another namespace";
+    return wrong(describeForeign(reply) + remedy, null);
+  }
+
+  /**
+   * {@return what a script found under a key of ours, as a part of a sentence}
+   *
+   * @param reply the script's reply that begins with {@code foreign}
+   */
+  public static String describeForeign(List<?> reply) {
+    String problem = text(reply.get(2));
+    String what =
+        switch (problem) {
+          case "no expiry" -> "a value that does not expire";
+          case "no lock" -> "a value that no lock has";
+          case "no token" -> "a value that is not a fencing token";
+          default ->
+              problem.startsWith(FORMAT)
+                  ? problem + ", which a newer version of Interlock has written"
+                  : "a " + problem;
+        };
+    return "the key \"" + text(reply.get(1)) + "\" holds " + what;
+  }
+
+  private static String text(Object word) {
+    return new String((byte[]) word, StandardCharsets.UTF_8);
   }
 
   /**

@@ -29,18 +29,18 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  *
  * <p>All requests of a client to a node go the same way in the same order, so that a release never
  * overtakes the acquisition that it undoes; and no caller's thread does any I/O, so that no
- * interrupt breaks a connection. Nobody waits here: whoever asks is told on the lane's thread, or
- * on his own if the node is known to be out of reach.
+ * interrupt breaks a connection. Nobody waits here: whoever asks is told on the pipeline's thread,
+ * or on his own if the node is known to be out of reach.
  *
  * <p>Releases that could not be delivered are kept, until they are or the lock has ended by itself,
  * and go first over the next connection.
  */
-final class Lane implements AutoCloseable {
+final class NodePipeline implements AutoCloseable {
 
-  private static final Logger log = LoggerFactory.getLogger(Lane.class);
+  private static final Logger log = LoggerFactory.getLogger(NodePipeline.class);
 
   private static final int MOST_AT_ONCE = 256;
-  private static final int MOST_DEBTS = 10_000;
+  private static final int MOST_PENDING = 10_000;
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(150);
 
@@ -55,7 +55,7 @@ final class Lane implements AutoCloseable {
   /** A script to be run, with its keys and arguments. */
   record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {}
 
-  /** Something to be asked. All but {@link #failed} is called on the lane's thread. */
+  /** Something to be asked. All but {@link #failed} is called on the pipeline's thread. */
   interface Request {
     /**
      * What to send, decided in the last moment.
@@ -80,7 +80,7 @@ final class Lane implements AutoCloseable {
     long sendBefore();
 
     /** Under which name it is to be delivered some time, or null if it is not. */
-    default @Nullable String debt() {
+    default @Nullable String releaseId() {
       return null;
     }
   }
@@ -101,9 +101,9 @@ final class Lane implements AutoCloseable {
   private volatile boolean closed;
   private volatile @Nullable Connection current;
 
-  // Used by the lane's thread alone.
+  // Used by the pipeline's thread alone.
 
-  private final Map<String, Request> debts = new LinkedHashMap<>();
+  private final Map<String, Request> pending = new LinkedHashMap<>();
   private String run = "";
   private long pause = FIRST_PAUSE;
   private long nextTry;
@@ -114,7 +114,7 @@ final class Lane implements AutoCloseable {
    *
    * @param connected told the process at the other end of every new connection
    */
-  Lane(
+  NodePipeline(
       String name,
       NodeConnections connections,
       Failures failures,
@@ -143,7 +143,7 @@ final class Lane implements AutoCloseable {
     if (closed) {
       request.failed(failures.passing("the client is closed", null), false);
     } else if (watched && known != null && now - known.at() < NEWS) {
-      if (request.debt() == null) {
+      if (request.releaseId() == null) {
         request.failed(known.what(), false);
       } else {
         queue.add(request);
@@ -213,7 +213,7 @@ final class Lane implements AutoCloseable {
   }
 
   private boolean isWanted() {
-    return !closed && (!debts.isEmpty() || System.nanoTime() - wantedAt < WANTED);
+    return !closed && (!pending.isEmpty() || System.nanoTime() - wantedAt < WANTED);
   }
 
   private List<Request> drained() {
@@ -244,7 +244,7 @@ final class Lane implements AutoCloseable {
         return;
       }
       fresh = true;
-      if (!debts.isEmpty() && !exchange(new ArrayList<>(debts.values()), true)) {
+      if (!pending.isEmpty() && !exchange(new ArrayList<>(pending.values()), true)) {
         failAsKnown(batch);
         return;
       }
@@ -268,11 +268,11 @@ final class Lane implements AutoCloseable {
   }
 
   private void owe(Request request) {
-    String debt = request.debt();
-    if (debt != null && request.sendBefore() - time.nanoTime() > 0) {
-      debts.put(debt, request);
-      if (debts.size() > MOST_DEBTS) {
-        debts.remove(debts.keySet().iterator().next());
+    String releaseId = request.releaseId();
+    if (releaseId != null && request.sendBefore() - time.nanoTime() > 0) {
+      pending.put(releaseId, request);
+      if (pending.size() > MOST_PENDING) {
+        pending.remove(pending.keySet().iterator().next());
       }
     }
   }
@@ -365,9 +365,9 @@ final class Lane implements AutoCloseable {
   }
 
   private void forget(Request request) {
-    String debt = request.debt();
-    if (debt != null) {
-      debts.remove(debt);
+    String releaseId = request.releaseId();
+    if (releaseId != null) {
+      pending.remove(releaseId);
     }
   }
 

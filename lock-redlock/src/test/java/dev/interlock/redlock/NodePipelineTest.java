@@ -32,8 +32,8 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
-/** The thread of a lane ends when it is closed, and at nothing else. */
-class LaneTest {
+/** The thread of a pipeline ends when it is closed, and at nothing else. */
+class NodePipelineTest {
 
   private static final Script PING = new Script(0, "return 'pong'");
 
@@ -58,9 +58,9 @@ class LaneTest {
         DefaultJedisClientConfig.builder().socketTimeoutMillis(5_000).build());
   }
 
-  private Lane lane(Supplier<Connection> connections) {
+  private NodePipeline pipeline(Supplier<Connection> connections) {
     Failures failures = new Failures("redis", "node", false);
-    return new Lane(
+    return new NodePipeline(
         "node",
         new NodeConnections("node", connections, failures, new ConcurrentHashMap<>()),
         failures,
@@ -70,12 +70,12 @@ class LaneTest {
   }
 
   /** Whoever is asked has its answer or its failure; the next one may be served again. */
-  private Object ask(Lane lane, boolean failing) throws InterruptedException {
-    lane.send(
-        new Lane.Request() {
+  private Object ask(NodePipeline pipeline, boolean failing) throws InterruptedException {
+    pipeline.send(
+        new NodePipeline.Request() {
           @Override
-          public Lane.Call call(String run) {
-            return new Lane.Call(PING, List.of(), List.of());
+          public NodePipeline.Call call(String run) {
+            return new NodePipeline.Call(PING, List.of(), List.of());
           }
 
           @Override
@@ -102,8 +102,8 @@ class LaneTest {
     return answer;
   }
 
-  private void awaitAnswer(Lane lane) throws Exception {
-    eventually("served again", () -> ask(lane, false) instanceof byte[]);
+  private void awaitAnswer(NodePipeline pipeline) throws Exception {
+    eventually("served again", () -> ask(pipeline, false) instanceof byte[]);
   }
 
   @Test
@@ -115,19 +115,19 @@ class LaneTest {
           }
           return connect();
         };
-    try (Lane lane = lane(connections)) {
-      LockException failure = assertInstanceOf(LockException.class, ask(lane, false));
+    try (NodePipeline pipeline = pipeline(connections)) {
+      LockException failure = assertInstanceOf(LockException.class, ask(pipeline, false));
       assertTrue(failure.getMessage().contains("NoClassDefFoundError"), failure::getMessage);
-      awaitAnswer(lane);
+      awaitAnswer(pipeline);
     }
   }
 
   @Test
   void anErrorInTheHandlingOfAnAnswerFailsTheRequestAndNoMore() throws Exception {
-    try (Lane lane = lane(LaneTest::connect)) {
-      assertInstanceOf(LockException.class, ask(lane, true));
+    try (NodePipeline pipeline = pipeline(NodePipelineTest::connect)) {
+      assertInstanceOf(LockException.class, ask(pipeline, true));
       assertEquals(1, mishaps.get());
-      awaitAnswer(lane);
+      awaitAnswer(pipeline);
     }
   }
 
@@ -148,7 +148,7 @@ class LaneTest {
     }
   }
 
-  private static final class Echo implements Lane.Request {
+  private static final class Echo implements NodePipeline.Request {
     private final String text;
     private final CompletableFuture<Object> answer = new CompletableFuture<>();
     private final CountDownLatch answered = new CountDownLatch(1);
@@ -159,8 +159,8 @@ class LaneTest {
     }
 
     @Override
-    public Lane.Call call(String run) {
-      return new Lane.Call(ECHO, List.of(), arguments());
+    public NodePipeline.Call call(String run) {
+      return new NodePipeline.Call(ECHO, List.of(), arguments());
     }
 
     private List<byte[]> arguments() {
@@ -199,14 +199,14 @@ class LaneTest {
 
   @Test
   void noAnswerGoesToAnotherRequestAfterMemoryHasRunOutInTheMiddle() throws Exception {
-    try (Lane lane = lane(LaneTest::connect)) {
+    try (NodePipeline pipeline = pipeline(NodePipelineTest::connect)) {
       Echo first = new Echo("first");
-      lane.send(first);
+      pipeline.send(first);
       first.answered.await();
       // These go out together: one is written, and the other cannot be.
       Echo written = new Echo("written");
-      lane.send(written);
-      lane.send(new Echo(""));
+      pipeline.send(written);
+      pipeline.send(new Echo(""));
       first.goOn.countDown();
       written.goOn.countDown();
       eventually(
@@ -214,7 +214,7 @@ class LaneTest {
           () -> {
             Echo next = new Echo("next");
             next.goOn.countDown();
-            lane.send(next);
+            pipeline.send(next);
             // Who was sent together with the one that failed may get no answer at all.
             Object answer = next.answer.completeOnTimeout("none", 1, TimeUnit.SECONDS).get();
             assertTrue(

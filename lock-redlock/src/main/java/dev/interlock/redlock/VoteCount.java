@@ -10,8 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The count of the votes of one attempt: when it is elected, with which token, and when it cannot
- * be any more.
+ * Counts the votes of one attempt: when it has acquired the lock, with which token, and when it no
+ * longer can.
  *
  * <p>The token is the highest fence among the first majority of grants. It counts as soon as a
  * majority holds the lock for this attempt <em>and</em> a fence that is at least the token: nodes
@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>No I/O and no clock; not thread-safe.
  */
-final class Candidacy {
+final class VoteCount {
 
   /** How far the count is. */
   enum Outcome {
     /** Votes that are still out may elect it, or tell why not. */
     OPEN,
     /** A majority has confirmed the token. */
-    ELECTED,
+    ACQUIRED,
     /** A majority answered, and others hold too many of its nodes. */
     BUSY,
     /** Too many nodes did not answer, or do not vote. */
@@ -41,7 +41,7 @@ final class Candidacy {
   private enum Step {
     ASKED,
     GRANTED,
-    TELLING,
+    CONFIRMING,
     CONFIRMED,
     AGAINST
   }
@@ -50,7 +50,7 @@ final class Candidacy {
   private final Step[] steps;
   private long token;
 
-  Candidacy(int nodes) {
+  VoteCount(int nodes) {
     this.votes = new @Nullable Vote[nodes];
     this.steps = new Step[nodes];
     Arrays.fill(steps, Step.ASKED);
@@ -98,12 +98,12 @@ final class Candidacy {
   }
 
   /** Returns the nodes that have to be told the token, each once. */
-  List<Integer> toBeTold() {
+  List<Integer> toConfirm() {
     List<Integer> nodes = new ArrayList<>();
     if (token != 0) {
       for (int i = 0; i < steps.length; i++) {
         if (steps[i] == Step.GRANTED) {
-          steps[i] = Step.TELLING;
+          steps[i] = Step.CONFIRMING;
           nodes.add(i);
         }
       }
@@ -113,14 +113,14 @@ final class Candidacy {
 
   /** A node that was told holds the lock for this attempt, and a fence that is not below. */
   void confirmed(int node) {
-    if (steps[node] == Step.TELLING) {
+    if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.CONFIRMED;
     }
   }
 
   /** A node that was told did not confirm. */
   void notConfirmed(int node, Vote why) {
-    if (steps[node] == Step.TELLING) {
+    if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.AGAINST;
       votes[node] = why;
     }
@@ -134,16 +134,16 @@ final class Candidacy {
   Outcome outcome() {
     int confirmed = count(Step.CONFIRMED);
     if (confirmed >= majority()) {
-      return Outcome.ELECTED;
+      return Outcome.ACQUIRED;
     }
-    int possible = confirmed + count(Step.ASKED) + count(Step.GRANTED) + count(Step.TELLING);
+    int possible = confirmed + count(Step.ASKED) + count(Step.GRANTED) + count(Step.CONFIRMING);
     if (possible >= majority()) {
       return Outcome.OPEN;
     }
     int answered = 0;
     boolean contested = false;
     for (Vote vote : votes) {
-      if (vote instanceof Granted || vote instanceof Busy || vote instanceof Vote.Lapsed) {
+      if (vote instanceof Granted || vote instanceof Busy || vote instanceof Vote.Lost) {
         answered++;
         contested |= vote instanceof Busy;
       }

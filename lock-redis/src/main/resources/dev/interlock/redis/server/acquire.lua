@@ -1,0 +1,44 @@
+-- Takes the lock if it is free, and its next token: one more than the last, or the server's time in
+-- sixteenths of a millisecond if that is higher. So tokens keep rising when the fence key has
+-- expired or was lost.
+--
+-- KEYS: lock, fence
+-- ARGV: the claim's value; TTL in ms; retention of the fence in ms; any fourth from a client that
+--       waits for a message on release
+-- Replies: the token, a number
+--          busy, the remaining TTL in ms
+--          foreign, a key, and what it holds
+--
+-- A fourth argument marks a lock that is held, for as long as it is held. Nothing is published for a
+-- lock that has no mark. The server's list of subscribers cannot replace the mark: in a cluster they
+-- may be connected to other nodes.
+--
+-- A lock that already has this value was taken by the same request, sent again after its reply was
+-- lost. It is granted again.
+local last = redis.pcall('GET', KEYS[2])
+if last then
+--#include last_token
+  local problem
+  last, problem = last_token()
+  if problem then return problem end
+end
+local now = redis.call('TIME')
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+--#include value
+  if value ~= ARGV[1] then
+    local left = redis.call('PTTL', KEYS[1])
+    if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+--#include format_of
+    local format = format_of(value)
+    if not format then return {'foreign', KEYS[1], 'no lock'} end
+    if ARGV[4] and format == 1 and not awaited and left > 0 then
+      redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+    end
+    return {'busy', left}
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+local token = now[1] * 16000 + math.floor(now[2] * 16 / 1000)
+if last and last >= token then token = last + 1 end
+redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
+return token

@@ -1,0 +1,20 @@
+-- Reads who holds the lock.
+--
+-- KEYS: lock, fence
+-- Replies: free
+--          held, the value, the remaining TTL in ms, the server's time in ms, and the last token as
+--          text if there is one
+--          foreign, a key, and what it holds
+--#include format_of
+--#include last_token
+--#include value
+--#include on_primary
+if not value then return {'free'} end
+local left = redis.call('PTTL', KEYS[1])
+if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+if not format_of(value) then return {'foreign', KEYS[1], 'no lock'} end
+local last, problem = last_token()
+if problem then return problem end
+local now = redis.call('TIME')
+local millis = now[1] * 1000 + math.floor(now[2] / 1000)
+return {'held', value, left, millis, last and string.format('%.0f', last)}

@@ -1,0 +1,8 @@
+-- Reads the lock: its value, and whether a waiter asked for a message on release ("awaited|").
+local value = redis.pcall('GET', KEYS[1])
+if type(value) == 'table' then
+--#include foreign
+  return foreign(KEYS[1], value)
+end
+local awaited = value and string.sub(value, 1, 8) == 'awaited|'
+if awaited then value = string.sub(value, 9) end

@@ -1,0 +1,83 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockState;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisCluster;
+import dev.interlock.testbed.redis.RedisServer;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Listing goes through all keys of the namespace that look like the prefix, and no others. */
+class ListTest {
+
+  private static final List<String> NAMES =
+      List.of("a*/1", "a*/{2}", "a*/\u0001%", "ab", "a*", "b", "a*/\ud83d\ude00", "a*/fence");
+
+  private static Map<String, LockState> list(LockBackend backend, String prefix)
+      throws InterruptedException {
+    Map<String, LockState> found = new TreeMap<>();
+    @Nullable String cursor = null;
+    do {
+      LockPage page = backend.list(prefix, cursor, 3, soon());
+      page.locks().forEach(state -> found.put(state.name(), state));
+      cursor = page.next();
+    } while (cursor != null);
+    return found;
+  }
+
+  private static void listsWhatIsHeld(LockBackend backend) throws Exception {
+    for (String name : NAMES) {
+      take(backend, claim(name));
+    }
+    assertEquals(Set.copyOf(NAMES), list(backend, "").keySet());
+    assertEquals(
+        Set.of("a*/1", "a*/{2}", "a*/\u0001%", "a*/\ud83d\ude00", "a*/fence"),
+        list(backend, "a*/").keySet());
+    assertEquals(Set.of("a*/\ud83d\ude00"), list(backend, "a*/\ud83d").keySet());
+    assertEquals(Set.of(), list(backend, "a?").keySet());
+  }
+
+  @Test
+  void onOneServer() throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        LockBackend backend = Backends.open(redis.uri())) {
+      Instant before = time(redis);
+      listsWhatIsHeld(backend);
+      redis.call("SET", "interlock:{a*/foreign}", "of another program");
+      redis.call("SET", "interlock:{a*/not%%encoded}", "of another program");
+      LockState state = list(backend, "a*/1").get("a*/1");
+      assertEquals("host/1/test", state.holder().orElseThrow());
+      Instant since = state.heldSince().orElseThrow();
+      assertTrue(!since.isBefore(before) && !since.isAfter(time(redis)), () -> since + "");
+      assertEquals(5, list(backend, "a*/").size());
+    }
+  }
+
+  @Test
+  void onAllPrimariesOfACluster() throws Exception {
+    try (RedisCluster cluster = Testbed.redisCluster().start();
+        LockBackend backend = Backends.open(cluster.uri())) {
+      listsWhatIsHeld(backend);
+    }
+  }
+
+  private static Instant time(RedisServer redis) throws Exception {
+    List<?> time = (List<?>) redis.call("TIME");
+    return Instant.ofEpochMilli(
+        Long.parseLong((String) time.get(0)) * 1_000
+            + Long.parseLong((String) time.get(1)) / 1_000);
+  }
+}

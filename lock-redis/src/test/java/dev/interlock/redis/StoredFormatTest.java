@@ -1,0 +1,94 @@
+package dev.interlock.redis;
+
+import static dev.interlock.redis.Backends.claim;
+import static dev.interlock.redis.Backends.soon;
+import static dev.interlock.redis.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** What other versions have stored is understood or refused, and never misread. */
+class StoredFormatTest {
+
+  private static final String LOCK = "interlock:{job}";
+  private static final String FENCE = "interlock:{job}:fence";
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startServer() {
+    redis = Testbed.redis().start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void clear() throws Exception {
+    redis.call("FLUSHALL");
+  }
+
+  @Test
+  void aLockOfVersion01IsUnderstood() throws Exception {
+    redis.call("SET", LOCK, "0123456789abcdefghijklmnop_|app", "PX", "60000");
+    redis.call("SET", FENCE, "4711", "PX", "60000");
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+      LockState state = backend.inspect("job", soon());
+      assertEquals("app", state.holder().orElseThrow());
+      assertEquals(4711, state.fencingToken().orElseThrow());
+      assertTrue(backend.forceRelease("job", soon()));
+      assertTrue(take(backend, claim("job")).token() > 4711);
+    }
+  }
+
+  @Test
+  void aLockInANewerFormatIsBusyAndCannotBeTakenAway() throws Exception {
+    redis.call("SET", LOCK, "v2|whatever|app", "PX", "60000");
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      Attempt.Busy busy =
+          assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+      assertTrue(busy.pollInterval().compareTo(Duration.ofSeconds(30)) > 0);
+      LockState state = backend.inspect("job", soon());
+      assertEquals(
+          "(format 2, written by a newer version of Interlock)", state.holder().orElseThrow());
+      assertFalse(backend.release(claim("job"), soon()));
+      assertNewer("format 2", () -> backend.forceRelease("job", soon()));
+      assertNewer("format 2", () -> backend.revoke("job", soon()));
+      assertEquals("v2|whatever|app", redis.call("GET", LOCK));
+    }
+  }
+
+  @Test
+  void aFenceInANewerFormatIsRefused() throws Exception {
+    redis.call("SET", FENCE, "v3|4711", "PX", "60000");
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      assertNewer("format 3", () -> backend.tryAcquire(claim("job"), soon()));
+      assertEquals(0L, redis.call("EXISTS", LOCK));
+    }
+  }
+
+  private static void assertNewer(String format, Executable request) {
+    String message = assertThrows(LockConfigurationException.class, request).getMessage();
+    assertTrue(
+        message.contains(format + ", which a newer version of Interlock has written"), message);
+    assertFalse(message.contains("delete"), message);
+  }
+}

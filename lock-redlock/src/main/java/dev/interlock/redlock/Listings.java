@@ -1,0 +1,107 @@
+package dev.interlock.redlock;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which servers clients have lately listed as nodes of the cluster, as the nodes remember it. Of
+ * two clients that list A, B, C and A, B, D each could find a majority of its own. The later one
+ * learns from A and B that others list a server that it does not list itself.
+ *
+ * <p>Only certain evidence counts against a node: no client has listed it, and it has been running
+ * for longer than the time since the other server was last listed. Otherwise it may be that other
+ * server, restarted and listed by another address.
+ *
+ * <p>No I/O and no clock.
+ */
+final class Listings {
+
+  /**
+   * A server that a client has listed as a node.
+   *
+   * @param run its process
+   * @param ageMillis how long ago it was last listed
+   * @param address the address by which the client lists it
+   */
+  record Listing(String run, long ageMillis, String address) {}
+
+  /**
+   * What a node answered.
+   *
+   * @param run its process
+   * @param upMillis for how long that has been running
+   * @param listings what clients have listed
+   */
+  record Reply(String run, long upMillis, List<Listing> listings) {}
+
+  private final List<String> addresses;
+  private final List<@Nullable Reply> replies;
+  private final long slackMillis;
+
+  /**
+   * Reads what the nodes answered.
+   *
+   * @param addresses of all nodes that this client lists
+   * @param replies theirs, null of one that has not answered
+   * @param slackMillis by how much times may be wrong
+   */
+  Listings(List<String> addresses, List<@Nullable Reply> replies, long slackMillis) {
+    this.addresses = addresses;
+    this.replies = replies;
+    this.slackMillis = slackMillis;
+  }
+
+  /**
+   * Returns what others list, that this client does not, and that this node cannot have been before
+   * its last start. As long as there is such a server, the node must not begin to vote.
+   */
+  Optional<Listing> conflictFor(int node) {
+    Reply reply = replies.get(node);
+    if (reply == null) {
+      return Optional.empty();
+    }
+    return listings()
+        .filter(listing -> !addresses.contains(listing.address()))
+        .filter(listing -> all().noneMatch(each -> is(each).test(listing)))
+        .filter(listing -> reply.upMillis() > listing.ageMillis() + slackMillis)
+        .min(Comparator.comparingLong(Listing::ageMillis));
+  }
+
+  /**
+   * Returns a node that others do not list, if that is certain: what they list could also be one of
+   * ours that has not answered, or was started anew.
+   */
+  OptionalInt unlisted() {
+    int[] unknown = IntStream.range(0, replies.size()).filter(node -> !isListed(node)).toArray();
+    return IntStream.of(unknown).allMatch(node -> conflictFor(node).isPresent())
+        ? IntStream.of(unknown).findFirst()
+        : OptionalInt.empty();
+  }
+
+  /** Whether a majority of the nodes has a listing of it: one alone may be of another cluster. */
+  private boolean isListed(int node) {
+    Reply reply = replies.get(node);
+    return reply != null
+        && all().filter(each -> each.listings().stream().anyMatch(is(reply))).count()
+            >= VoteCount.majorityOf(replies.size());
+  }
+
+  private static Predicate<Listing> is(Reply reply) {
+    return listing -> listing.run().equals(reply.run());
+  }
+
+  private Stream<Reply> all() {
+    return replies.stream().filter(Objects::nonNull).map(Objects::requireNonNull);
+  }
+
+  private Stream<Listing> listings() {
+    return all().flatMap(reply -> reply.listings().stream());
+  }
+}

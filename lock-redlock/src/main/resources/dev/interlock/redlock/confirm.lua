@@ -1,0 +1,15 @@
+-- Raises the fence to the token that the claim was given, if the claim still has the lock.
+--
+-- KEYS: lock, fence, record
+-- ARGV: the claim's value; token; retention in ms; run; longest TTL; number of nodes
+-- Replies: confirmed
+--          gone
+--          refused, why, and a number
+--          foreign, a key, and what it holds
+--#include voting
+local no = refused(ARGV[4], ARGV[5], ARGV[6])
+if no then return no end
+--#include value
+if value ~= ARGV[1] then return {'gone'} end
+raise(math.max(at.last or at.floor, tonumber(ARGV[2])), ARGV[3])
+return {'confirmed'}

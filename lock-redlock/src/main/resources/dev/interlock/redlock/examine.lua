@@ -1,0 +1,15 @@
+-- Says what the node is. A quarantine that another restart has interrupted begins again.
+--
+-- KEYS: record
+-- ARGV: run; longest TTL
+-- Replies: member, quarantined, restarted or blank; the floor; the rest of the quarantine in ms; the
+--          longest TTL; and the number of nodes; the last two empty where they are not known
+--          foreign, a key, and what it holds
+--#include record
+if r[1] == ARGV[1] then return {'member', r[3], 0, r[2], r[6] or ''} end
+if r[4] == ARGV[1] then
+  return {'quarantined', r[3] or '0', math.max(tonumber(r[5]) - now, 0), r[2] or '', r[6] or ''}
+end
+if r[4] then return quarantine(ARGV[1], ARGV[2]) end
+if r[1] then return {'restarted', r[3], 0, r[2], r[6] or ''} end
+return {'blank', '0', 0, '', r[6] or ''}

@@ -1,0 +1,18 @@
+-- Reads who holds the lock. A node that does not vote does not say that a lock is free, either: it
+-- may have forgotten it.
+--
+-- KEYS: lock, fence, record
+-- ARGV: run; longest TTL; number of nodes
+-- Replies: free
+--          held, the value, the remaining TTL in ms, and the fence as text if there is one
+--          refused, why, and a number
+--          foreign, a key, and what it holds
+--#include voting
+local no = refused(ARGV[1], ARGV[2], ARGV[3])
+if no then return no end
+--#include value
+if not value then return {'free'} end
+local left = redis.call('PTTL', KEYS[1])
+if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+if not format_of(value) then return {'foreign', KEYS[1], 'no lock'} end
+return {'held', value, left, at.last and string.format('%.0f', at.last) or nil}

@@ -1,0 +1,8 @@
+-- Begins the quarantine of a process.
+--
+-- KEYS: record
+-- ARGV: run; longest TTL
+-- Replies: as examine, or unchanged
+--#include record
+if r[1] == ARGV[1] or r[4] == ARGV[1] then return {'unchanged'} end
+return quarantine(ARGV[1], ARGV[2])
