@@ -4,6 +4,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
+import io.etcd.jetcd.kv.TxnResponse;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -59,12 +60,13 @@ final class BackendOpener {
   }
 
   /**
-   * Reads by a transaction, which needs a quorum and the permission to read, and loads the classes
-   * that later transactions need.
+   * Reads the format by a transaction, which needs a quorum and the permission to read, and loads
+   * the classes that later transactions need.
    */
   private void read(Requests requests, Duration limit) throws InterruptedException {
     LockKeys keys = LockKeys.of(settings.namespace(), "");
-    var unused =
+    StoredFormat format = new StoredFormat(settings.namespace());
+    TxnResponse answer =
         requests.askAgain(
             in(limit),
             client ->
@@ -72,8 +74,9 @@ final class BackendOpener {
                     .getKVClient()
                     .txn()
                     .If(QueueOps.isAbsent(keys.prefix()))
-                    .Then(QueueOps.lastTwo(keys))
+                    .Then(format.read(), QueueOps.lastTwo(keys))
                     .commit());
+    format.requireKnown(answer, 0, failures);
   }
 
   /** Waits half of the time-out for the answer, and half for the reason why there is none. */

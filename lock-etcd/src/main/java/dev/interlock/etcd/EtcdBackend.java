@@ -378,7 +378,7 @@ final class EtcdBackend implements QueueingBackend {
                       .txn()
                       .If(QueueOps.hasValue(entry.key(), entry.value()))
                       .Then(QueueOps.delete(entry.key()))
-                      .Else(QueueOps.put(session.key(), ByteSequence.EMPTY, session.lease()))
+                      .Else(QueueOps.put(session.key(), StoredFormat.MARK, session.lease()))
                       .commit());
     } catch (LockUnavailableException e) {
       if (!Failures.saysLeaseIsGone(e)) {

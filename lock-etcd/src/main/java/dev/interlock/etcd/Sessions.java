@@ -8,8 +8,9 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
-import io.etcd.jetcd.options.PutOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,7 @@ final class Sessions implements AutoCloseable {
   static final String ENDED = "its lease on etcd has ended";
 
   private final String namespace;
+  private final StoredFormat format;
   private final Requests requests;
   private final Failures failures;
   private final BackendContext context;
@@ -52,6 +54,7 @@ final class Sessions implements AutoCloseable {
 
   Sessions(String namespace, Requests requests, Failures failures, BackendContext context) {
     this.namespace = namespace;
+    this.format = new StoredFormat(namespace);
     this.requests = requests;
     this.failures = failures;
     this.context = context;
@@ -106,25 +109,22 @@ final class Sessions implements AutoCloseable {
             .thenCompose(
                 grant -> {
                   ByteSequence key = LockKeys.session(namespace, grant.getID());
-                  PutOption onLease = PutOption.builder().withLeaseId(grant.getID()).build();
-                  return requests
-                      .send(
-                          requestTimeout,
-                          client -> client.getKVClient().put(key, ByteSequence.EMPTY, onLease))
-                      .whenComplete(
-                          (put, failure) -> {
-                            if (failure != null) {
-                              revoke(grant.getID());
-                            }
-                          })
-                      .thenApply(
-                          put ->
+                  CompletableFuture<TxnResponse> put =
+                      requests.send(requestTimeout, client -> putKey(client, key, grant.getID()));
+                  return put.thenApply(
+                          answer ->
                               new Session(
                                   grant.getID(),
                                   key,
                                   Duration.ofSeconds(grant.getTTL()),
-                                  put.getHeader().getRevision(),
-                                  new Confirmation(sentAt, Confirmation.ALWAYS)));
+                                  revisionOf(answer),
+                                  new Confirmation(sentAt, Confirmation.ALWAYS)))
+                      .whenComplete(
+                          (session, failure) -> {
+                            if (failure != null) {
+                              revoke(grant.getID());
+                            }
+                          });
                 })
             .whenComplete(
                 (session, failure) -> {
@@ -141,17 +141,31 @@ final class Sessions implements AutoCloseable {
                 });
   }
 
+  /** Puts a session's key, unless the locks are stored in a format that is not known. */
+  private CompletableFuture<TxnResponse> putKey(Client client, ByteSequence key, long lease) {
+    return client
+        .getKVClient()
+        .txn()
+        .If(format.isKnown())
+        .Then(QueueOps.put(key, StoredFormat.MARK, lease))
+        .Else(format.read())
+        .commit();
+  }
+
+  /** The revision at which the session's key was put. */
+  private long revisionOf(TxnResponse put) {
+    if (!put.isSucceeded()) {
+      format.requireKnown(put, 0, failures);
+    }
+    return put.getHeader().getRevision();
+  }
+
   /** Writes a session's key again after somebody deleted it. The keys on its lease stay. */
   void writeKey(Session session, Deadline deadline) throws InterruptedException {
-    PutOption onLease = PutOption.builder().withLeaseId(session.lease()).build();
     try {
       session.guardMoved(
-          requests
-              .ask(
-                  deadline,
-                  client -> client.getKVClient().put(session.key(), ByteSequence.EMPTY, onLease))
-              .getHeader()
-              .getRevision());
+          revisionOf(
+              requests.ask(deadline, client -> putKey(client, session.key(), session.lease()))));
     } catch (LockException e) {
       if (!Failures.saysLeaseIsGone(e)) {
         throw e;
