@@ -46,11 +46,8 @@ final class PostgresBackend implements LockBackend {
               .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
               .under(Survives.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
               .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-              .under(
-                  Survives.NOT_APPLICABLE,
-                  Fault.MINORITY_LOST,
-                  Fault.LEADER_CHANGED,
-                  Fault.EVICTION)
+              .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+              .under(Survives.NOT_APPLICABLE, Fault.EVICTION)
               .build());
 
   private final HikariDataSource database;
