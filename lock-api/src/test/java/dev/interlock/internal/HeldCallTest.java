@@ -61,7 +61,7 @@ class HeldCallTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
     for (Lease each : List.of(lease, set)) {
-      CountDownLatch begun = new CountDownLatch(1);
+      CountDownLatch begun = new CountDownLatch(2);
       Background<Object> call = inBackground(() -> each.callWhileHeld(() -> sleep(begun)));
       Background<Object> other = inBackground(() -> each.callWhileHeld(() -> sleep(begun)));
       assertTrue(begun.await(30, TimeUnit.SECONDS));

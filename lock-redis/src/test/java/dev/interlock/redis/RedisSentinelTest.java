@@ -270,7 +270,7 @@ class RedisSentinelTest {
         assertThrows(
             LockConfigurationException.class,
             () -> Backends.open(group.uri().replaceFirst("/[^/]*$", "/nobody")));
-    assertTrue(e.getMessage().contains("know no master of that name"), e::getMessage);
+    assertTrue(e.getMessage().contains("know no primary of that name"), e::getMessage);
   }
 
   @Test
