@@ -14,6 +14,7 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,13 +28,29 @@ import org.jspecify.annotations.Nullable;
  * <p>A place in the server's queue belongs to the client, not to the waiter that entered it: a head
  * that gives up leaves the acquire loop to the next head, which continues there if it wants the
  * same kind of lease. To the store it is still the first head's claim, with its label.
+ *
+ * <p>The store may grant the lock to a place that no thread serves, and nothing but the client ends
+ * that. So a next head that gets no thread within a request time-out finds the place given up.
  */
-final class AcquireLoop {
+final class AcquireLoop extends Timer.Event {
+
+  private enum Turn {
+    /** A head makes attempts. */
+    SERVED,
+    /** Its head has left; the next one has not yet begun. */
+    LEFT,
+    /** No head continues it any more. */
+    OVER
+  }
 
   private record EarlyLoss(LossReason reason, String detail) {}
 
   private final DefaultLockClient engine;
   private final String name;
+  private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.SERVED);
+
+  /** When the last head left. */
+  private long leftAt;
 
   /** Ends a pause; made before the first. */
   private volatile @Nullable WakeUp wakeUp;
@@ -98,8 +115,42 @@ final class AcquireLoop {
       leaves = grant == null;
       throw e;
     } finally {
-      if (!leaves || place == null) {
+      try {
+        if (!leaves || place == null) {
+          endAttempt();
+        }
+      } finally {
+        leftAt = engine.platform.nanoTime();
+        turn.set(Turn.LEFT);
+      }
+    }
+  }
+
+  /** Lets the next head {@link #run} it; false if it is over. */
+  boolean resume() {
+    boolean resumed = turn.compareAndSet(Turn.LEFT, Turn.SERVED);
+    engine.timer.cancel(this);
+    return resumed;
+  }
+
+  /** Gives the place up, if there is one, unless a head continues it in time. Never throws. */
+  void awaitThread() {
+    try {
+      if (place != null) {
+        engine.timer.schedule(this, leftAt + engine.requestTimeout().toNanos());
+      }
+    } catch (RuntimeException | Error e) {
+      Timer.failed("the time-out of a place", e);
+    }
+  }
+
+  @Override
+  void fire(long now) {
+    if (turn.compareAndSet(Turn.LEFT, Turn.OVER)) {
+      try {
         endAttempt();
+      } finally {
+        forget();
       }
     }
   }
@@ -111,11 +162,19 @@ final class AcquireLoop {
   /** Undoes what is left of it, as no other head continues it. */
   void end() {
     try {
-      endAttempt();
+      engine.timer.cancel(this);
+      // If its time-out was first, that undoes it.
+      if (turn.compareAndSet(Turn.LEFT, Turn.OVER)) {
+        endAttempt();
+      }
     } finally {
-      engine.line.end(this);
-      engine.signalEnd();
+      forget();
     }
+  }
+
+  private void forget() {
+    engine.line.end(this);
+    engine.signalEnd();
   }
 
   /** Why the store cannot serve, for waiters behind the head that time out. */

@@ -70,6 +70,10 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   public boolean onHead() {
+    AcquireLoop left = engine.line.loop(request.name());
+    if (left != null) {
+      left.awaitThread();
+    }
     return execute(engine.threads.loops);
   }
 

@@ -308,7 +308,7 @@ final class DefaultLockClient implements LockClient {
     try {
       ensureOpen();
       AcquireLoop loop = line.loop(request.name());
-      if (loop == null) {
+      if (loop == null || !loop.resume()) {
         loop = new AcquireLoop(this, request.name());
         line.begin(loop);
       }

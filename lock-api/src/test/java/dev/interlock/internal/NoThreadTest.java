@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,48 +22,8 @@ class NoThreadTest extends EngineFixture {
 
   private static final Duration BRIEF = Duration.ofMillis(300);
 
-  /** One thread for each kind of work. */
-  private final class OneThread implements Platform {
-    private final Platform jvm = Platform.on(time);
-
-    @Override
-    public ExecutorService pool(String name, int most, boolean virtual) {
-      return jvm.pool(name, name.contains("async") ? 1 : most, false);
-    }
-
-    @Override
-    public Thread thread(String name, Runnable task) {
-      return jvm.thread(name, task);
-    }
-
-    @Override
-    public long random(long bound) {
-      return jvm.random(bound);
-    }
-
-    @Override
-    public byte[] unique(int count) {
-      return jvm.unique(count);
-    }
-
-    @Override
-    public long nanoTime() {
-      return time.nanoTime();
-    }
-
-    @Override
-    public long wallMillis() {
-      return time.wallMillis();
-    }
-
-    @Override
-    public void parkUntil(Object blocker, long untilNanos) {
-      time.parkUntil(blocker, untilNanos);
-    }
-  }
-
   private final DefaultLockClient client =
-      new DefaultLockClient(store::open, RENEWED, new OneThread());
+      new DefaultLockClient(store::open, RENEWED, new OneThread(time));
 
   @BeforeEach
   void occupyTheThreads() {

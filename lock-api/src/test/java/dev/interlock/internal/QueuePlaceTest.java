@@ -154,4 +154,59 @@ class QueuePlaceTest {
     Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
     held.close();
   }
+
+  /** A client with one thread for all asynchronous heads, which waits for "b" now. */
+  private DefaultLockClient clientWithoutThreads() throws Exception {
+    DefaultLockClient client =
+        new DefaultLockClient(QueuePlaceTest::memory, RENEWED, new OneThread(time));
+    var occupying = client.lock("b").acquireAsync();
+    Waits.until("its place", () -> holder.inspect("b").waiters().size() == 1);
+    assertFalse(occupying.isDone());
+    return client;
+  }
+
+  @Test
+  void aPlaceWhoseNextHeadGetsNoThreadBlocksNobodyForLong() throws Exception {
+    Lease occupied = holder.lock("b", EngineFixture.like(LONG)).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    DefaultLockClient busy = clientWithoutThreads();
+    try (busy) {
+      Background<Optional<Lease>> brief = inBackground(() -> busy.lock("a").tryAcquire(BRIEF));
+      time.awaitAsleep(brief.thread);
+      CompletableFuture<Lease> threadless = busy.lock("a").acquireAsync();
+      Background<Lease> later = waiter(stranger, RENEWED);
+      time.advance(BRIEF);
+      assertEquals(Optional.empty(), brief.get());
+      held.close();
+      long before = time.nanoTime();
+      EngineFixture.advanceUntil(time, "the stranger to hold it", later.result::isDone);
+      // Not by the end of a TTL, which a store with sessions does not know.
+      assertTrue(time.nanoTime() - before < TTL.dividedBy(2).toNanos());
+      assertFalse(threadless.isDone());
+      later.get().close();
+      occupied.close();
+      get(threadless).close();
+    }
+  }
+
+  @Test
+  void aPlaceWhoseNextHeadGetsAThreadInTimeIsKept() throws Exception {
+    Lease occupied = holder.lock("b", EngineFixture.like(LONG)).acquire();
+    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    DefaultLockClient busy = clientWithoutThreads();
+    try (busy) {
+      Background<Optional<Lease>> brief = inBackground(() -> busy.lock("a").tryAcquire(BRIEF));
+      time.awaitAsleep(brief.thread);
+      CompletableFuture<Lease> patient = busy.lock("a").acquireAsync();
+      Background<Lease> later = waiter(stranger, RENEWED);
+      time.advance(BRIEF);
+      assertEquals(Optional.empty(), brief.get());
+      occupied.close();
+      held.close();
+      Lease next = get(patient);
+      assertFalse(later.result.isDone());
+      next.close();
+      later.get().close();
+    }
+  }
 }
