@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -29,12 +30,15 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * name of its own has to set {@code junit.jupiter.execution.parallel.enabled} in it, or else a run
  * takes as long as all its waits together.
  *
+ * <p>The message of a failure says which rule is broken and where to look.
+ *
  * <p>What cannot be tested with the harness given is shown as aborted, with the reason. A report by
  * rule is written if {@link ReportListener#FOLDER} says where: {@code
  * -Dinterlock.tck.report=target/tck}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
+@ExtendWith(BrokenRule.Explanation.class)
 public abstract class LockTck {
   private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
 

@@ -55,7 +55,7 @@ final class TestResults {
   }
 
   private TestResult ofTest(TestIdentifier test, MethodSource source, TestExecutionResult result) {
-    Throwable cause = result.getThrowable().orElse(null);
+    Throwable cause = result.getThrowable().map(BrokenRule::observed).orElse(null);
     Duration took =
         Duration.ofNanos(
             System.nanoTime() - started.getOrDefault(test.getUniqueId(), System.nanoTime()));
@@ -71,7 +71,7 @@ final class TestResults {
 
   /** A failure outside of any test, such as of the cleaning up, concerns every rule that ran. */
   private TestResult ofContainer(TestIdentifier container, TestExecutionResult result) {
-    Throwable cause = result.getThrowable().orElse(null);
+    Throwable cause = result.getThrowable().map(BrokenRule::observed).orElse(null);
     List<String> rules = all().stream().flatMap(test -> test.rules().stream()).distinct().toList();
     return new TestResult(
         "LockTck." + container.getDisplayName(),
@@ -92,7 +92,7 @@ final class TestResults {
     };
   }
 
-  private static String reason(Throwable cause) {
+  static String reason(Throwable cause) {
     String message = cause.getMessage();
     boolean plain = cause instanceof AssertionError || cause instanceof NotTestedException;
     if (plain || cause instanceof NotApplicableException) {

@@ -1,0 +1,54 @@
+package dev.interlock.tck;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.opentest4j.AssertionFailedError;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * The failure of a rule's test, as JUnit and an IDE show it: what was observed, the rule's text,
+ * and where to look. The cause is what the test threw.
+ */
+final class BrokenRule extends AssertionFailedError {
+  private static final long serialVersionUID = 1L;
+
+  private BrokenRule(String message, Throwable observed) {
+    super(message, observed);
+  }
+
+  private static Throwable of(List<String> ids, Throwable observed) {
+    Contract contract = Contract.load();
+    StringBuilder message = new StringBuilder(TestResults.reason(observed));
+    ids.stream()
+        .map(contract::find)
+        .flatMap(Optional::stream)
+        .forEach(
+            rule ->
+                message
+                    .append("\n\n")
+                    .append(rule.id() + " " + rule.title() + "\n")
+                    .append("rule: " + rule.statement() + "\n")
+                    .append("if this test fails, check: " + rule.check() + "\n")
+                    .append("more: docs/contract.md, " + rule.id()));
+    return new BrokenRule(message.toString(), observed);
+  }
+
+  /** Returns what a rule's test threw itself. */
+  static Throwable observed(Throwable thrown) {
+    Throwable cause = thrown.getCause();
+    return thrown instanceof BrokenRule && cause != null ? cause : thrown;
+  }
+
+  /** Turns what the test of a rule throws into a {@link BrokenRule}. */
+  static final class Explanation implements TestExecutionExceptionHandler {
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable thrown)
+        throws Throwable {
+      List<String> rules = context.getTestMethod().map(TestResults::rulesOf).orElse(List.of());
+      boolean broken = !(thrown instanceof TestAbortedException) && !rules.isEmpty();
+      throw broken ? of(rules, thrown) : thrown;
+    }
+  }
+}
