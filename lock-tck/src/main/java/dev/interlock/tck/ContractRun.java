@@ -4,7 +4,9 @@ import dev.interlock.tck.report.Report;
 import dev.interlock.tck.report.RuleResult;
 import dev.interlock.tck.report.TestResult;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * One run of the kit, started by a program instead of by JUnit: the same tests as those of {@link
@@ -56,11 +58,21 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
    */
   public static ContractRun of(
       Harness harness, List<String> rules, List<String> except, PrintWriter progress) {
+    return of(harness, rules, except, progress, Optional.empty());
+  }
+
+  /** Also writes JUnit's XML report to a folder, if there is one. */
+  static ContractRun of(
+      Harness harness,
+      List<String> rules,
+      List<String> except,
+      PrintWriter progress,
+      Optional<Path> junitXml) {
     Contract contract = Contract.load();
     List<String> left = contract.matching(except);
     List<String> asked =
         contract.matching(rules).stream().filter(rule -> !left.contains(rule)).toList();
-    TckLauncher launcher = new TckLauncher(progress);
+    TckLauncher launcher = new TckLauncher(progress, junitXml);
     try (HarnessTck.Offer offer = new HarnessTck.Offer(harness)) {
       launcher.run(HarnessTck.class, offer.parameters(), asked, left);
     }

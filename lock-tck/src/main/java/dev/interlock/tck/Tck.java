@@ -86,7 +86,7 @@ public final class Tck {
   }
 
   /**
-   * Writes {@code report.md}, {@code report.json} and {@code TEST-interlock-tck.xml}.
+   * Writes {@code report.md}, {@code report.json} and JUnit's own {@code TEST-junit-jupiter.xml}.
    *
    * @param where the folder, made if it is not there
    * @return this
@@ -175,7 +175,7 @@ public final class Tck {
     out.flush();
     Instant started = Instant.now();
     long start = System.nanoTime();
-    ContractRun run = ContractRun.of(Harness.at(uri), asked, out);
+    ContractRun run = ContractRun.of(Harness.at(uri), asked, List.of(), out, folder);
     Report report =
         new Report(
             backend,

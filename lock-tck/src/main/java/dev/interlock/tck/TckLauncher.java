@@ -2,9 +2,12 @@ package dev.interlock.tck;
 
 import dev.interlock.tck.report.TestResult;
 import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.engine.TestExecutionResult;
@@ -17,16 +20,19 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.reporting.legacy.xml.LegacyXmlReportGeneratingListener;
 
 /** Runs the tests of some rules on the JUnit platform, side by side, and shows progress. */
 final class TckLauncher {
   private static final String PARALLEL = "junit.jupiter.execution.parallel.";
 
   private final PrintWriter out;
+  private final Optional<Path> junitXml;
   private final TestResults results = new TestResults();
 
-  TckLauncher(PrintWriter out) {
+  TckLauncher(PrintWriter out, Optional<Path> junitXml) {
     this.out = out;
+    this.junitXml = junitXml;
   }
 
   /**
@@ -58,7 +64,10 @@ final class TckLauncher {
             .configurationParameter(PARALLEL + "config.strategy", "fixed")
             .configurationParameter(PARALLEL + "config.fixed.parallelism", "16")
             .build();
-    LauncherFactory.create().execute(request, new Listener());
+    List<TestExecutionListener> listeners = new ArrayList<>();
+    listeners.add(new Listener());
+    junitXml.ifPresent(folder -> listeners.add(new LegacyXmlReportGeneratingListener(folder, out)));
+    LauncherFactory.create().execute(request, listeners.toArray(TestExecutionListener[]::new));
   }
 
   List<TestResult> results() {

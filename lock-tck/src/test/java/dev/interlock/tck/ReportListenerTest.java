@@ -55,7 +55,6 @@ class ReportListenerTest {
     assertTrue(report.contains("**PARTIAL"), report);
     assertTrue(report.matches("(?s).*\\| FENCE-01 [^|]*\\| not tested \\|.*"), report);
     assertTrue(Files.exists(folder.resolve("SampleTest/report.json")));
-    assertTrue(Files.exists(folder.resolve("SampleTest/TEST-interlock-tck.xml")));
   }
 
   @Test

@@ -173,7 +173,7 @@ class TckTest {
     var xml =
         DocumentBuilderFactory.newInstance()
             .newDocumentBuilder()
-            .parse(reports.resolve("TEST-interlock-tck.xml").toFile());
+            .parse(reports.resolve("TEST-junit-jupiter.xml").toFile());
     assertTrue(xml.getElementsByTagName("testcase").getLength() > 5);
   }
 

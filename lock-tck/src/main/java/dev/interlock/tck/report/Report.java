@@ -132,7 +132,7 @@ public record Report(
   }
 
   /**
-   * Writes {@code report.md}, {@code report.json} and {@code TEST-interlock-tck.xml}.
+   * Writes {@code report.md} and {@code report.json}.
    *
    * @param folder where; made if it is not there
    * @throws IOException if they cannot be written
@@ -141,7 +141,6 @@ public record Report(
     Files.createDirectories(folder);
     Files.writeString(folder.resolve(MARKDOWN), MarkdownReport.of(this), UTF_8);
     Files.writeString(folder.resolve("report.json"), JsonReport.of(this), UTF_8);
-    Files.writeString(folder.resolve("TEST-interlock-tck.xml"), JunitXmlReport.of(this), UTF_8);
   }
 
   /**
