@@ -1,87 +1,69 @@
 package dev.interlock.tck.report;
 
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
-import java.util.stream.Collectors;
 
-/** A report for programs: {@code report.json}. */
-public final class JsonReport {
-  private JsonReport() {}
+/**
+ * A report for programs, {@code report.json}. The components' names are the keys.
+ *
+ * @param backend the backend's name
+ * @param endpoint where the store was, without any password
+ * @param capabilities what the backend declares, sorted
+ * @param verdict what the run says as a whole
+ * @param summary the verdict with its figures
+ * @param started when the run began, in ISO 8601
+ * @param millis how long it took
+ * @param java the version of the JVM
+ * @param rules the rules that were asked for, in the order of the contract
+ * @param tests all tests, in the order in which they ended
+ */
+record JsonReport(
+    String backend,
+    String endpoint,
+    List<String> capabilities,
+    Report.Verdict verdict,
+    String summary,
+    String started,
+    long millis,
+    String java,
+    List<RuleLine> rules,
+    List<TestLine> tests) {
+  private static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
 
-  /**
-   * Writes the report.
-   *
-   * @param report what was found
-   * @return one JSON object
-   */
-  public static String of(Report report) {
-    return object(
-            field("backend", string(report.backend().name())),
-            field("endpoint", string(report.endpoint())),
-            field(
-                "capabilities",
-                array(
-                    report.backend().capabilities().stream()
-                        .map(capability -> string(capability.name()))
-                        .sorted()
-                        .toList())),
-            field("verdict", string(report.verdict().name())),
-            field("summary", string(report.summary())),
-            field("started", string(report.started().toString())),
-            field("millis", Long.toString(report.took().toMillis())),
-            field("java", string(report.java())),
-            field("rules", array(report.rules().stream().map(JsonReport::rule).toList())),
-            field("tests", array(report.tests().stream().map(JsonReport::test).toList())))
-        + "\n";
-  }
-
-  private static String rule(RuleResult rule) {
-    return object(
-        field("id", string(rule.rule().id())),
-        field("title", string(rule.rule().title())),
-        field("result", string(rule.outcome().name())),
-        field("reason", string(rule.reason())));
-  }
-
-  private static String test(TestResult test) {
-    return object(
-        field("test", string(test.test())),
-        field("rules", array(test.rules().stream().map(JsonReport::string).toList())),
-        field("result", string(test.status().name())),
-        field("reason", string(Objects.requireNonNullElse(test.reason(), ""))),
-        field("millis", Long.toString(test.took().toMillis())));
-  }
-
-  private static String object(String... fields) {
-    return "{" + String.join(",", fields) + "}";
-  }
-
-  private static String field(String name, String value) {
-    return string(name) + ":" + value;
-  }
-
-  private static String array(List<String> values) {
-    return values.stream().collect(Collectors.joining(",\n", "[", "]"));
-  }
-
-  private static String string(String text) {
-    StringBuilder json = new StringBuilder("\"");
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      switch (c) {
-        case '"' -> json.append("\\\"");
-        case '\\' -> json.append("\\\\");
-        case '\n' -> json.append("\\n");
-        default -> {
-          if (c < ' ' || c > '~') {
-            json.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
-          } else {
-            json.append(c);
-          }
-        }
-      }
+  record RuleLine(String id, String title, RuleResult.Outcome result, String reason) {
+    RuleLine(RuleResult rule) {
+      this(rule.rule().id(), rule.rule().title(), rule.outcome(), rule.reason());
     }
-    return json.append('"').toString();
+  }
+
+  record TestLine(
+      String test, List<String> rules, TestResult.Status result, String reason, long millis) {
+    TestLine(TestResult test) {
+      this(
+          test.test(),
+          test.rules(),
+          test.status(),
+          Objects.requireNonNullElse(test.reason(), ""),
+          test.took().toMillis());
+    }
+  }
+
+  /** {@return one JSON object, with a line break at its end} */
+  static String of(Report report) {
+    JsonReport json =
+        new JsonReport(
+            report.backend().name(),
+            report.endpoint(),
+            report.backend().capabilities().stream().map(Enum::name).sorted().toList(),
+            report.verdict(),
+            report.summary(),
+            report.started().toString(),
+            report.took().toMillis(),
+            report.java(),
+            report.rules().stream().map(RuleLine::new).toList(),
+            report.tests().stream().map(TestLine::new).toList());
+    return GSON.toJson(json) + "\n";
   }
 }
