@@ -39,6 +39,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
 @ExtendWith(BrokenRule.Explanation.class)
+@SuppressWarnings("exports") // JUnit alone uses the extension.
 public abstract class LockTck {
   private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
 
