@@ -1,23 +1,32 @@
 package dev.interlock.etcd;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Comparator.comparingLong;
 
 import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockPage;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
+import io.etcd.jetcd.options.OptionsUtil;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The operators' requests: looking at a lock, and taking it away from its holder. */
 final class Administration {
-
-  private static final String REVOKED = "revoked|";
 
   private final String namespace;
   private final Requests requests;
@@ -34,20 +43,70 @@ final class Administration {
     if (queue.isEmpty()) {
       return LockState.free(name);
     }
+    return held(name, queue, lease(queue.get(0), deadline));
+  }
+
+  private static LockState held(
+      String name, List<KeyValue> queue, LeaseTimeToLiveResponse ofHolder) {
     KeyValue first = queue.get(0);
     return LockState.held(
         name,
-        label(first),
+        QueueEntry.label(first),
         first.getCreateRevision(),
-        Duration.ofSeconds(Math.max(0, lease(first, deadline).getTTL())),
-        queue.stream().skip(1).map(Administration::label).toList());
+        Duration.ofSeconds(Math.max(0, ofHolder.getTTL())),
+        queue.stream().skip(1).map(QueueEntry::label).toList());
   }
 
-  private static String label(KeyValue key) {
-    String value = key.getValue().toString(UTF_8);
-    boolean revoked = value.startsWith(REVOKED);
-    String label = value.substring(value.indexOf('|', revoked ? REVOKED.length() : 0) + 1);
-    return revoked ? label + " (revoked)" : label;
+  /**
+   * Reads so many keys, the rest of the last lock's queue, and the leases of the holders. The
+   * cursor is the key from which to continue, with a character for each byte.
+   */
+  LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    ByteSequence all = LockKeys.allOf(namespace, prefix);
+    ByteSequence from = cursor == null ? all : ByteSequence.from(cursor, ISO_8859_1);
+    GetResponse page =
+        requests.askAgain(
+            deadline, client -> client.getKVClient().get(from, QueueOps.page(all, limit)));
+    Map<String, List<KeyValue>> queues = new HashMap<>();
+    for (KeyValue key : page.getKvs()) {
+      String name = LockKeys.name(namespace, key.getKey());
+      if (name != null) {
+        queues.computeIfAbsent(name, n -> new ArrayList<>()).add(key);
+      }
+    }
+    queues.values().forEach(queue -> queue.sort(comparingLong(KeyValue::getCreateRevision)));
+    String next = null;
+    if (page.isMore()) {
+      ByteSequence last = page.getKvs().get(page.getKvs().size() - 1).getKey();
+      String cut = LockKeys.name(namespace, last);
+      if (cut == null) {
+        next = last.toString(ISO_8859_1) + '\0';
+      } else {
+        // The holder's key may be on the next page: keys are in no order of time.
+        queues.put(cut, read(cut, QueueOps.all(), deadline));
+        next = OptionsUtil.prefixEndOf(LockKeys.of(namespace, cut).prefix()).toString(ISO_8859_1);
+      }
+    }
+    queues.values().removeIf(List::isEmpty);
+    return new LockPage(requests.askAgain(deadline, client -> held(client, queues)), next);
+  }
+
+  /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
+  private static CompletableFuture<List<LockState>> held(
+      Client client, Map<String, List<KeyValue>> queues) {
+    Map<Long, CompletableFuture<LeaseTimeToLiveResponse>> leases = new HashMap<>();
+    List<CompletableFuture<LockState>> held = new ArrayList<>();
+    queues.forEach(
+        (name, queue) ->
+            held.add(
+                leases
+                    .computeIfAbsent(
+                        queue.get(0).getLease(),
+                        id -> client.getLeaseClient().timeToLive(id, LeaseOption.DEFAULT))
+                    .thenApply(lease -> held(name, queue, lease))));
+    return CompletableFuture.allOf(held.toArray(CompletableFuture<?>[]::new))
+        .thenApply(done -> held.stream().map(CompletableFuture::join).toList());
   }
 
   /** Deletes the first key, and not its lease, which others may share. */
@@ -66,7 +125,7 @@ final class Administration {
         deadline,
         first -> {
           ByteSequence value = first.getValue();
-          if (value.toString(UTF_8).startsWith(REVOKED)) {
+          if (value.toString(UTF_8).startsWith(QueueEntry.REVOKED)) {
             // Perhaps by a request that arrived after its deadline.
             keepAlive(first, deadline);
             return QueueOps.get(first.getKey());
@@ -77,7 +136,8 @@ final class Administration {
                   + deadline.remaining().plusNanos(999_999_999).toSeconds();
           long lease =
               requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
-          return QueueOps.put(first.getKey(), LockKeys.bytes(REVOKED).concat(value), lease);
+          return QueueOps.put(
+              first.getKey(), LockKeys.bytes(QueueEntry.REVOKED).concat(value), lease);
         });
   }
 

@@ -9,6 +9,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
@@ -20,6 +21,7 @@ import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.op.Cmp;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock.
@@ -419,6 +421,12 @@ final class EtcdBackend implements QueueingBackend {
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     return administration.inspect(name, deadline);
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    return administration.list(prefix, cursor, limit, deadline);
   }
 
   @Override

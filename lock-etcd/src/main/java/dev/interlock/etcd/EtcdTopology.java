@@ -69,7 +69,11 @@ enum EtcdTopology {
   BackendInfo info() {
     EnumSet<Capability> capabilities =
         EnumSet.of(
-            Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.REVOKE);
+            Capability.FENCING,
+            Capability.FIFO,
+            Capability.SINGLE_WAKEUP,
+            Capability.REVOKE,
+            Capability.LIST);
     capabilities.addAll(more());
     return new BackendInfo(
         "etcd",

@@ -3,7 +3,9 @@ package dev.interlock.etcd;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.etcd.jetcd.ByteSequence;
+import java.net.URLDecoder;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of one lock: the entries of its queue share a prefix.
@@ -23,6 +25,28 @@ final class LockKeys {
 
   static LockKeys of(String namespace, String name) {
     return new LockKeys(locks(namespace) + encoded(name) + '/');
+  }
+
+  /** The prefix of the keys of all locks whose names begin with this. */
+  static ByteSequence allOf(String namespace, String namePrefix) {
+    return bytes(locks(namespace) + encoded(namePrefix));
+  }
+
+  /** The name of the lock that a key belongs to, or null if it belongs to none. */
+  static @Nullable String name(String namespace, ByteSequence key) {
+    String text = key.toString(UTF_8);
+    int start = locks(namespace).length();
+    int end = text.indexOf('/', start);
+    if (end <= start) {
+      return null;
+    }
+    try {
+      // In a form, which URLDecoder reads, a plus would be a space.
+      String name = URLDecoder.decode(text.substring(start, end).replace("+", "%2B"), UTF_8);
+      return key.startsWith(of(namespace, name).prefix()) ? name : null;
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
   }
 
   private static String locks(String namespace) {

@@ -1,8 +1,11 @@
 package dev.interlock.etcd;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * key is written, which makes that transaction fail if it arrives later.
  */
 final class QueueEntry {
+
+  /** Begins the value of an entry that an operator has revoked. */
+  static final String REVOKED = "revoked|";
 
   private final Claim claim;
   private final LockKeys keys;
@@ -39,6 +45,14 @@ final class QueueEntry {
   /** The claim's present entry, or null if it has nothing on etcd. */
   static @Nullable QueueEntry of(Claim claim) {
     return claim.attachment() instanceof QueueEntry entry ? entry : null;
+  }
+
+  /** The label in the value of any client's entry. */
+  static String label(KeyValue entry) {
+    String value = entry.getValue().toString(UTF_8);
+    boolean revoked = value.startsWith(REVOKED);
+    String label = value.substring(value.indexOf('|', revoked ? REVOKED.length() : 0) + 1);
+    return revoked ? label + " (revoked)" : label;
   }
 
   Claim claim() {

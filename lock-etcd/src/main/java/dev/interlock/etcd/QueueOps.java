@@ -10,6 +10,7 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.GetOption.SortOrder;
 import io.etcd.jetcd.options.GetOption.SortTarget;
+import io.etcd.jetcd.options.OptionsUtil;
 import io.etcd.jetcd.options.PutOption;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +79,11 @@ final class QueueOps {
   /** Any entry, which etcd finds faster than the first. */
   static GetOption any() {
     return GetOption.builder().isPrefix(true).withLimit(1).withKeysOnly(true).build();
+  }
+
+  /** So many keys with a prefix, in the order of the keys. */
+  static GetOption page(ByteSequence prefix, int limit) {
+    return GetOption.builder().withRange(OptionsUtil.prefixEndOf(prefix)).withLimit(limit).build();
   }
 
   private static GetOption.Builder sorted(SortOrder order) {

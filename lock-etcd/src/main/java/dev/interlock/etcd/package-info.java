@@ -14,6 +14,11 @@
  * {@code interlock/session/}. A lock that is not renewed has its own lease. etcd does not know
  * since when a waiter has held the lock, so {@code heldSince} is empty.
  *
+ * <p>A client has one key per name in the queue, however many of its threads wait. {@link
+ * dev.interlock.LockState#waiters()} therefore shows one label for each waiting client: that of the
+ * acquisition that joined the queue. A listing reads the keys of a prefix in pages of a hundred,
+ * and the whole queue of the last lock on each page.
+ *
  * <p>etcd counts whole seconds, and at least 2 with its default election time-out. Shorter TTLs and
  * fractions are rounded up there, as {@link dev.interlock.Lease#effectiveTtl()} shows, and end on
  * time here.

@@ -1,0 +1,83 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.in;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.LockState;
+import dev.interlock.spi.LockPage;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.etcd.EtcdCluster;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Who is said to hold a lock, where other keys are read with the holder's. */
+class ListingTest {
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+
+  private static EtcdCluster etcd;
+  private static Client observer;
+  private static EtcdBackend backend;
+
+  @BeforeAll
+  static void startServer() {
+    etcd = Testbed.etcd().forFaults().start();
+    observer = Client.builder().endpoints("http://127.0.0.1:" + etcd.leader().port()).build();
+    backend = Backends.open(etcd.uri(), TIMEOUT);
+  }
+
+  @AfterAll
+  static void stopServer() {
+    backend.close();
+    observer.close();
+    etcd.close();
+  }
+
+  @Test
+  void aPageMayEndAnywhereInALocksQueue() throws Exception {
+    List<String> names = List.of("cut/a", "cut/a b", "cut/a%2F", "cut/a+/", "cut/über", "cut/\t");
+    for (String name : names) {
+      LockKeys keys = LockKeys.of("interlock", name);
+      put(keys.entry(3, 0), "1|holder of " + name);
+      put(keys.entry(1, 0), "2|second");
+      put(keys.entry(2, 0), "3|third");
+    }
+    for (String foreign : List.of("cut%2Fa%zz/1-0", "cut%2fa/1-0", "cut%2F", "cut%2Fz")) {
+      put(LockKeys.bytes("interlock/lock/" + foreign), "foreign");
+    }
+    put(LockKeys.bytes("interlock/lock/cut%2F").concat(ByteSequence.from(new byte[] {-1})), "");
+    for (int limit = 1; limit <= 25; limit++) {
+      List<LockState> listed = list("cut/", limit);
+      assertEquals(
+          names.stream().sorted().toList(), listed.stream().map(LockState::name).sorted().toList());
+      for (LockState state : listed) {
+        assertEquals(Optional.of("holder of " + state.name()), state.holder());
+        assertEquals(List.of("second", "third"), state.waiters());
+      }
+      assertEquals(
+          List.of("cut/a+/"), list("cut/a+", limit).stream().map(LockState::name).toList());
+    }
+  }
+
+  private static void put(ByteSequence key, String value) throws Exception {
+    observer.getKVClient().put(key, LockKeys.bytes(value)).get();
+  }
+
+  private static List<LockState> list(String prefix, int limit) throws InterruptedException {
+    List<LockState> listed = new ArrayList<>();
+    String cursor = null;
+    do {
+      LockPage page = backend.list(prefix, cursor, limit, in(TIMEOUT));
+      listed.addAll(page.locks());
+      cursor = page.next();
+    } while (cursor != null);
+    return listed;
+  }
+}
