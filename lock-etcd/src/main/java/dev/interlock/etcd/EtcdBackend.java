@@ -16,6 +16,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.op.Cmp;
@@ -90,18 +91,17 @@ final class EtcdBackend implements QueueingBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     ByteSequence queue = LockKeys.of(namespace, claim.name()).prefix();
     // A busy lock costs a read, and no write that every member would have to store.
-    boolean busy =
-        !requests
-            .askAgain(deadline, client -> client.getKVClient().get(queue, QueueOps.any()))
-            .getKvs()
-            .isEmpty();
-    if (busy) {
-      return new Attempt.Busy(pollInterval);
+    GetResponse found =
+        requests.askAgain(deadline, client -> client.getKVClient().get(queue, QueueOps.any()));
+    if (!found.getKvs().isEmpty()) {
+      // Of several entries, any may be the holder's.
+      String holder = found.getCount() == 1 ? QueueEntry.label(found.getKvs().get(0)) : null;
+      return new Attempt.Busy(pollInterval, holder);
     }
     Entered entered = enter(claim, deadline);
     if (!entered.view().isFirst()) {
       boolean unused = release(claim, deadline);
-      return new Attempt.Busy(pollInterval);
+      return new Attempt.Busy(pollInterval, entered.holder());
     }
     return new Attempt.Granted(grant(entered.entry(), entered.view()));
   }
@@ -109,10 +109,15 @@ final class EtcdBackend implements QueueingBackend {
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     Entered entered = enter(claim, deadline);
-    return new EtcdWaiter(this, entered.entry(), entered.view());
+    return new EtcdWaiter(this, entered.entry(), entered.view(), entered.holder());
   }
 
-  private record Entered(QueueEntry entry, QueueView view) {}
+  /**
+   * A new entry.
+   *
+   * @param holder the holder's label, if only the holder is before the entry
+   */
+  private record Entered(QueueEntry entry, QueueView view, @Nullable String holder) {}
 
   /** Puts a key into the queue, and reads its predecessor in the same transaction. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
@@ -126,10 +131,12 @@ final class EtcdBackend implements QueueingBackend {
         Confirmation confirmation = session.confirmation();
         TxnResponse answer = putOrDiscard(entry, deadline);
         if (answer.isSucceeded()) {
-          List<KeyValue> last = answer.getGetResponses().get(0).getKvs();
+          GetResponse queue = answer.getGetResponses().get(0);
+          List<KeyValue> last = queue.getKvs();
           if (session.created(entry, last.get(0).getCreateRevision())) {
             ByteSequence predecessor = last.size() > 1 ? last.get(1).getKey() : null;
-            return new Entered(entry, new QueueView(predecessor, answer, confirmation));
+            String holder = queue.getCount() == 2 ? QueueEntry.label(last.get(1)) : null;
+            return new Entered(entry, new QueueView(predecessor, answer, confirmation), holder);
           }
           entry.discard();
         } else {

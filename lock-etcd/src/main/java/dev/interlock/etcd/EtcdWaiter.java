@@ -20,16 +20,24 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   private final EtcdBackend backend;
   private final QueueEntry entry;
+  private final @Nullable String holder;
   private QueueView view;
   private @Nullable PredecessorWatch watch;
   private @Nullable ByteSequence watched;
   private Duration pause = SHORTEST_PAUSE;
   private volatile boolean closed;
 
-  EtcdWaiter(EtcdBackend backend, QueueEntry entry, QueueView view) {
+  /**
+   * Makes a waiter.
+   *
+   * @param holder the holder's label if this entry is the second, which it then remains until it is
+   *     the first; otherwise null
+   */
+  EtcdWaiter(EtcdBackend backend, QueueEntry entry, QueueView view, @Nullable String holder) {
     this.backend = backend;
     this.entry = entry;
     this.view = view;
+    this.holder = holder;
   }
 
   @Override
@@ -50,7 +58,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
         }
         view = backend.look(entry);
       }
-      return new Attempt.Busy(backend.pollInterval());
+      return new Attempt.Busy(backend.pollInterval(), holder);
     } finally {
       endWatch();
     }

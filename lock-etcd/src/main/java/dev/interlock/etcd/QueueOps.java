@@ -52,7 +52,7 @@ final class QueueOps {
 
   /** The two newest entries: the one that was just put, and its predecessor. */
   static Op lastTwo(LockKeys keys) {
-    return Op.get(keys.prefix(), sorted(SortOrder.DESCEND).withLimit(2).withKeysOnly(true).build());
+    return Op.get(keys.prefix(), sorted(SortOrder.DESCEND).withLimit(2).build());
   }
 
   /** The newest entry that is older than a revision. */
@@ -78,7 +78,7 @@ final class QueueOps {
 
   /** Any entry, which etcd finds faster than the first. */
   static GetOption any() {
-    return GetOption.builder().isPrefix(true).withLimit(1).withKeysOnly(true).build();
+    return GetOption.builder().isPrefix(true).withLimit(1).build();
   }
 
   /** So many keys with a prefix, in the order of the keys. */

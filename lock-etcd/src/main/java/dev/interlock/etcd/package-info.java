@@ -16,8 +16,9 @@
  *
  * <p>A client has one key per name in the queue, however many of its threads wait. {@link
  * dev.interlock.LockState#waiters()} therefore shows one label for each waiting client: that of the
- * acquisition that joined the queue. A listing reads the keys of a prefix in pages of a hundred,
- * and the whole queue of the last lock on each page.
+ * acquisition that joined the queue. A {@link dev.interlock.LockTimeoutException} names the holder
+ * if only the holder was in front. A listing reads the keys of a prefix in pages of a hundred, and
+ * the whole queue of the last lock on each page.
  *
  * <p>etcd counts whole seconds, and at least 2 with its default election time-out. Shorter TTLs and
  * fractions are rounded up there, as {@link dev.interlock.Lease#effectiveTtl()} shows, and end on

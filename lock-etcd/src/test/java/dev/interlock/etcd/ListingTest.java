@@ -1,10 +1,16 @@
 package dev.interlock.etcd;
 
+import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.QueueingBackend;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import io.etcd.jetcd.ByteSequence;
@@ -13,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -79,5 +86,23 @@ class ListingTest {
       cursor = page.next();
     } while (cursor != null);
     return listed;
+  }
+
+  @Test
+  void anAttemptNamesTheHolderWhereNobodyElseIsInTheQueue() throws Exception {
+    Claim held = claim("busy");
+    assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(held, in(TIMEOUT)));
+    assertEquals(held.holder(), holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));
+    try (QueueingBackend.Place second = backend.join(claim("busy"), in(TIMEOUT))) {
+      assertEquals(held.holder(), holder(second.await(in(Duration.ofMillis(1)))));
+      assertNull(holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));
+      try (QueueingBackend.Place third = backend.join(claim("busy"), in(TIMEOUT))) {
+        assertNull(holder(third.await(in(Duration.ofMillis(1)))));
+      }
+    }
+  }
+
+  private static @Nullable String holder(Attempt attempt) {
+    return assertInstanceOf(Attempt.Busy.class, attempt).holder();
   }
 }
