@@ -2,7 +2,6 @@ package dev.interlock.zookeeper;
 
 import com.google.common.collect.ImmutableList;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 
 /**
@@ -10,18 +9,19 @@ import java.util.List;
  *
  * @param nodes in the order of arrival; the first one holds the lock
  * @param foreign names of nodes that no lock client created
+ * @param lastChange the last transaction that created or deleted one of them; 0 if there was none
  */
-record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign) {
+record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, long lastChange) {
 
-  static final LockQueue EMPTY = of(List.of());
+  static final LockQueue EMPTY = of(new Session.Children(List.of(), 0));
 
-  static LockQueue of(Collection<String> children) {
-    List<NodeName> nodes = new ArrayList<>(children.size());
+  static LockQueue of(Session.Children children) {
+    List<NodeName> nodes = new ArrayList<>(children.names().size());
     ImmutableList.Builder<String> foreign = ImmutableList.builder();
-    for (String child : children) {
+    for (String child : children.names()) {
       NodeName.parse(child).ifPresentOrElse(nodes::add, () -> foreign.add(child));
     }
-    return new LockQueue(ImmutableList.sortedCopyOf(nodes), foreign.build());
+    return new LockQueue(ImmutableList.sortedCopyOf(nodes), foreign.build(), children.lastChange());
   }
 
   boolean isEmpty() {

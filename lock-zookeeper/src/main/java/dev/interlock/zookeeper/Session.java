@@ -11,6 +11,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -362,15 +363,33 @@ final class Session {
     return reply;
   }
 
-  ReplyFuture<List<String>> children(String path) {
-    ReplyFuture<List<String>> reply = new ReplyFuture<>(path, this);
+  /**
+   * The children of a node.
+   *
+   * @param names their names, in no order
+   * @param lastChange the last transaction that created or deleted one of them
+   */
+  record Children(List<String> names, long lastChange) {}
+
+  ReplyFuture<Children> children(String path) {
+    ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
     driver.getChildren(
-        path, false, (code, asked, context, names) -> reply.complete(code, names), null);
+        path,
+        false,
+        (code, asked, context, names, stat) ->
+            reply.complete(
+                code, names == null || stat == null ? null : new Children(names, stat.getPzxid())),
+        null);
     return reply;
   }
 
-  /** A node's data, in a lock's queue the holder's label, and the transaction that created it. */
-  record NodeData(String text, long czxid) {}
+  /**
+   * The data of a node, which in a lock's queue is the holder's label.
+   *
+   * @param czxid the transaction that created the node
+   * @param createdAt when that was, by the leader's clock
+   */
+  record NodeData(String text, long czxid, Instant createdAt) {}
 
   ReplyFuture<NodeData> data(String path) {
     ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
@@ -392,7 +411,10 @@ final class Session {
         code,
         stat == null
             ? null
-            : new NodeData(data == null ? "" : new String(data, UTF_8), stat.getCzxid()));
+            : new NodeData(
+                data == null ? "" : new String(data, UTF_8),
+                stat.getCzxid(),
+                Instant.ofEpochMilli(stat.getCtime())));
   }
 
   /**

@@ -25,7 +25,7 @@ final class ZooKeeperTopology {
   static BackendInfo info(int servers, Duration tick) {
     boolean replicated = servers >= 3;
     Set<Capability> capabilities =
-        EnumSet.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP);
+        EnumSet.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.LIST);
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }

@@ -36,7 +36,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private boolean confirmed;
 
   /** The listing that was requested when the predecessor's node was deleted. */
-  private volatile @Nullable ReplyFuture<List<String>> listing;
+  private volatile @Nullable ReplyFuture<Session.Children> listing;
 
   /** The node that is watched; null if none is, or its watch has fired. */
   private volatile @Nullable String watched;
@@ -141,7 +141,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       position = 0;
     } else {
       // As this session sees it, which is never older than what it saw before.
-      ReplyFuture<List<String>> asked = listing;
+      ReplyFuture<Session.Children> asked = listing;
       listing = null; // so that a failure makes the next call ask again
       if (asked == null) {
         asked = session.children(node.lockPath());

@@ -55,9 +55,22 @@ class DocumentedRightsTest {
   }
 
   @Test
-  void theOneOnTheNamespacesNodeIsNeeded() throws Exception {
+  void createIsNeededOnTheNamespacesNode() throws Exception {
     String place = place(without("c", DocumentedRights.onNamespace()), List.of());
     assertThrows(LockConfigurationException.class, () -> use(place, "made"));
+  }
+
+  @Test
+  void readIsNeededOnTheNamespacesNodeToListLocks() throws Exception {
+    String place = place(without("r", DocumentedRights.onNamespace()), List.of());
+    try (LockClient client = open(place);
+        Lease held = client.lock("made").acquire()) {
+      assertTrue(client.inspect("made").isHeld());
+      LockConfigurationException refusal =
+          assertThrows(LockConfigurationException.class, () -> client.list("").toList());
+      assertTrue(refusal.getMessage().contains("/interlock (create, read"), refusal::getMessage);
+      held.renew();
+    }
   }
 
   @Test
@@ -147,6 +160,9 @@ class DocumentedRightsTest {
       CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
       Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
       held.renew();
+      assertEquals(
+          List.of(held.fencingToken()),
+          two.list(name).map(state -> state.fencingToken().orElseThrow()).toList());
       assertEquals(ReleaseOutcome.RELEASED, held.release());
       Lease next = waiting.get(60, TimeUnit.SECONDS);
       assertTrue(one.forceRelease(name));

@@ -3,6 +3,7 @@ package dev.interlock.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
@@ -14,6 +15,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -57,7 +59,16 @@ final class HerdBackend implements LockBackend {
 
   @Override
   public BackendInfo info() {
-    return ZooKeeperTopology.info(1, Backends.TICK);
+    BackendInfo right = ZooKeeperTopology.info(1, Backends.TICK);
+    Set<Capability> capabilities = EnumSet.copyOf(right.capabilities());
+    capabilities.remove(Capability.LIST);
+    return new BackendInfo(
+        right.name(),
+        right.summary(),
+        capabilities,
+        right.granularity(),
+        right.minTtl(),
+        right.failureModel());
   }
 
   @Override
@@ -248,7 +259,7 @@ final class HerdBackend implements LockBackend {
       Session.NodeData content = session.data(path(name)).await(deadline);
       String prefix = waiting(name).substring(1);
       List<String> labels = new ArrayList<>();
-      for (String node : session.children("/").await(deadline).stream().sorted().toList()) {
+      for (String node : session.children("/").await(deadline).names().stream().sorted().toList()) {
         if (node.startsWith(prefix)) {
           labels.add(node.substring(prefix.length()));
         }

@@ -1,5 +1,6 @@
 package dev.interlock.zookeeper;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -173,6 +174,17 @@ class LaggingLeaderTest {
                 () -> holder.release(grant.claim(), Backends.soon()),
                 () -> other.inspect("shown", Backends.soon()))
             .isHeld());
+  }
+
+  @Test
+  void aLockThatWasReleasedIsNotListed() throws Exception {
+    Grant grant = Backends.take(holder, Backends.claim("listed"));
+    assertEquals(
+        List.of(),
+        whileTheLeaderLags(
+                () -> holder.release(grant.claim(), Backends.soon()),
+                () -> other.list("listed", null, 10, Backends.soon()))
+            .locks());
   }
 
   @Test

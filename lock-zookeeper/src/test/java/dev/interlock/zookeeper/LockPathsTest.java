@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.zookeeper.common.PathUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LockPathsTest {
 
@@ -49,6 +51,7 @@ class LockPathsTest {
       String name = randomName(random);
       String path = LockPaths.of("/n", name);
       PathUtils.validatePath(path);
+      assertEquals(Optional.of(name), LockPaths.nameOf(path.substring("/n/".length())));
       assertEquals(0, path.lastIndexOf('/', path.length()) - "/n".length(), path);
       String other = owners.putIfAbsent(path, name);
       if (other != null) {
@@ -57,6 +60,12 @@ class LockPathsTest {
         assertNull(other);
       }
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"%2f", "a%2", "%41", "a b", "%FF", ".x", "%", "\uD83D"})
+  void aNodeThatNoLockHasIsNoLock(String node) {
+    assertEquals(Optional.empty(), LockPaths.nameOf(node));
   }
 
   private static String randomName(Random random) {

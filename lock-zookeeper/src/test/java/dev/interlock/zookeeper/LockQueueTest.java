@@ -12,13 +12,17 @@ class LockQueueTest {
   private static final String FIRST = "abcdefghijklmnopqrstuvwxyz0-";
   private static final String SECOND = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
 
+  private static LockQueue queue(String... names) {
+    return LockQueue.of(new Session.Children(List.of(names), 0));
+  }
+
   private static int position(LockQueue queue, String name) {
     return queue.positionOf(NodeName.parse(name).orElseThrow());
   }
 
   @Test
   void theOrderIsThatOfTheNumbersWhateverTheNamesBeginWith() {
-    LockQueue queue = LockQueue.of(List.of(FIRST + "0000000010", SECOND + "0000000009"));
+    LockQueue queue = queue(FIRST + "0000000010", SECOND + "0000000009");
     assertEquals(1, position(queue, FIRST + "0000000010"));
     assertEquals(0, position(queue, SECOND + "0000000009"));
     assertEquals(-1, position(queue, SECOND + "0000000010"));
@@ -27,18 +31,17 @@ class LockQueueTest {
   @Test
   void aForeignNodeIsNotInTheQueue() {
     LockQueue queue =
-        LockQueue.of(
-            List.of(
-                "_c_0f0f0f0f-0f0f-0f0f-0f0f-0f0f0f0f0f0f-lock-0000000000",
-                "config",
-                FIRST + "0000000001"));
+        queue(
+            "_c_0f0f0f0f-0f0f-0f0f-0f0f-0f0f0f0f0f0f-lock-0000000000",
+            "config",
+            FIRST + "0000000001");
     assertEquals(2, queue.foreign().size());
     assertEquals(0, position(queue, FIRST + "0000000001"));
   }
 
   @Test
   void theNodesOfOneClaimAreFound() {
-    LockQueue queue = LockQueue.of(List.of(FIRST + "0000000001", SECOND + "0000000002"));
+    LockQueue queue = queue(FIRST + "0000000001", SECOND + "0000000002");
     List<NodeName> own = queue.of(SECOND.substring(0, 27));
     assertEquals(List.of(SECOND + "0000000002"), own.stream().map(NodeName::full).toList());
   }

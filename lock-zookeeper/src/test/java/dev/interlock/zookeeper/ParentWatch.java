@@ -34,12 +34,14 @@ class ParentWatch extends ForwardingQueue {
           try {
             before =
                 LockQueue.of(
-                        curator
-                            .getChildren()
-                            .usingWatcher(
-                                (org.apache.curator.framework.api.CuratorWatcher)
-                                    event -> changed.signal())
-                            .forPath(node.lockPath()))
+                        new Session.Children(
+                            curator
+                                .getChildren()
+                                .usingWatcher(
+                                    (org.apache.curator.framework.api.CuratorWatcher)
+                                        event -> changed.signal())
+                                .forPath(node.lockPath()),
+                            0))
                     .positionOf(node.name());
           } catch (InterruptedException e) {
             throw e;

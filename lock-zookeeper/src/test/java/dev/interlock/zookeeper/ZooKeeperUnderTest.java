@@ -109,7 +109,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   public boolean delete(String name) throws Exception {
     catchUp();
     String lock = LockPaths.of("/interlock", name);
-    LockQueue line = LockQueue.of(childrenOf(lock));
+    LockQueue line = queue(lock);
     if (line.isEmpty()) {
       return false;
     }
@@ -128,7 +128,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     for (String name : childrenOf("/interlock")) {
       // A container is removed by the servers some time after its last child.
       entries.add(new Entry(Kind.FENCE, "container " + name, true));
-      List<NodeName> nodes = LockQueue.of(childrenOf("/interlock/" + name)).nodes();
+      List<NodeName> nodes = queue("/interlock/" + name).nodes();
       for (int i = 0; i < nodes.size(); i++) {
         entries.add(
             new Entry(
@@ -190,6 +190,10 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   /** Lets the reads that follow see what any client knows to be done, whoever serves us. */
   private void catchUp() throws KeeperException, InterruptedException {
     observer.multi(List.of(Op.check("/", -1)));
+  }
+
+  private LockQueue queue(String lock) throws KeeperException, InterruptedException {
+    return LockQueue.of(new Session.Children(childrenOf(lock), 0));
   }
 
   private List<String> childrenOf(String path) throws KeeperException, InterruptedException {
