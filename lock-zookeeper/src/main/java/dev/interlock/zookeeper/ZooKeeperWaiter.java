@@ -32,6 +32,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private volatile int position;
   private @Nullable LockException trouble;
 
+  /** The label of the node in front; null if it is not known. */
+  private @Nullable String ahead;
+
   /** Whether the session was confirmed after this node became the first. */
   private boolean confirmed;
 
@@ -77,7 +80,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
         if (trouble != null) {
           throw trouble;
         }
-        return new Attempt.Busy(backend.pollInterval());
+        return new Attempt.Busy(backend.pollInterval(), position == 1 ? ahead : null);
       }
       try {
         proceed(deadline);
@@ -153,6 +156,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       }
     }
     listing = null;
+    ahead = null;
     predecessorGone = false;
     trouble = null;
   }
@@ -168,7 +172,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     // Before the request, so that no event comes earlier; and a late answer sets the watch, too.
     watched = path;
     try {
-      session.watch(path, this).await(deadline);
+      ahead = session.watch(path, this).await(deadline).text();
       trouble = null;
     } catch (KeeperException e) {
       if (Failures.isNoNode(e)) {

@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,6 +26,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -197,6 +199,28 @@ class WaitersTest {
     assertEquals(List.of("dée \u1f512"), state.waiters());
     backend.release(claims.get(0), Backends.soon());
     backend.release(claims.get(2), Backends.soon());
+  }
+
+  @Test
+  void aWaiterThatGivesUpNamesTheHolderIfItIsNext() throws Exception {
+    Claim held = Backends.claim("named", "ann");
+    Backends.take(backend, held);
+    Claim next = Backends.claim("named", "bob");
+    Claim last = Backends.claim("named", "cid");
+    try (Place second = backend.join(next, Backends.soon());
+        Place third = backend.join(last, Backends.soon())) {
+      assertEquals("ann", holderAfterWaiting(second));
+      assertNull(holderAfterWaiting(third));
+      backend.release(next, Backends.soon());
+      Eventually.holds("it is next", () -> "ann".equals(holderAfterWaiting(third)));
+    }
+    backend.release(last, Backends.soon());
+    backend.release(held, Backends.soon());
+  }
+
+  private static @Nullable String holderAfterWaiting(Place place) throws InterruptedException {
+    Deadline deadline = Deadline.in(Backends.TIME, Duration.ofMillis(300));
+    return ((Attempt.Busy) place.await(deadline)).holder();
   }
 
   @Test
