@@ -442,38 +442,51 @@ final class DefaultLockClient implements LockClient {
   }
 
   /**
-   * Makes a request on one of the client's threads, within a request time-out from now. It is made
-   * whatever becomes of the future. Where no thread is free in time, or the client is closed, it is
-   * made with no time left to ask the store.
+   * A request that is made on one of the client's threads, within a request time-out from now. It is
+   * made whatever becomes of the future. Where no thread is free in time, or the client is closed,
+   * it is made with no time left to ask the store.
+   *
+   * <p>A release that has begun has to be finished. So this is made before the release begins, and
+   * {@link #start} needs no memory.
    */
-  <T> CompletableFuture<T> requestAsync(StoreRequest<T> request) {
-    Deadline deadline = requestDeadline();
-    CompletableFuture<T> future = new CompletableFuture<>();
-    AtomicBoolean begun = new AtomicBoolean();
-    try {
-      threads.requests.execute(() -> make(request, deadline, begun, future));
-    } catch (RuntimeException | Error e) {
-      log.debug("no thread for a request of a lease", e);
-      make(request, in(Duration.ZERO), begun, future);
-    }
-    return future;
-  }
+  final class AsyncRequest<T> implements Runnable {
+    private final StoreRequest<T> request;
+    private final Deadline deadline = requestDeadline();
+    private final Deadline noTime = in(Duration.ZERO);
+    private final CompletableFuture<T> future = new CompletableFuture<>();
+    private final AtomicBoolean begun = new AtomicBoolean();
 
-  /** The future's dependents are the user's code, which may block: they run elsewhere. */
-  private <T> void make(
-      StoreRequest<T> request,
-      Deadline deadline,
-      AtomicBoolean begun,
-      CompletableFuture<T> future) {
-    // A pool that threw may have started it nevertheless.
-    if (!begun.compareAndSet(false, true)) {
-      return;
+    AsyncRequest(StoreRequest<T> request) {
+      this.request = request;
     }
-    try {
-      @Nullable T answer = request.make(deadline);
-      notifier.run(() -> future.complete(answer));
-    } catch (InterruptedException | RuntimeException | Error e) {
-      notifier.run(() -> future.completeExceptionally(e));
+
+    CompletableFuture<T> start() {
+      try {
+        threads.requests.execute(this);
+      } catch (RuntimeException | Error e) {
+        make(noTime);
+        Timer.survive("a log", () -> log.debug("no thread for a request of a lease", e));
+      }
+      return future;
+    }
+
+    @Override
+    public void run() {
+      make(deadline);
+    }
+
+    /** The future's dependents are the user's code, which may block: they run elsewhere. */
+    private void make(Deadline until) {
+      // A pool that threw may have started it nevertheless.
+      if (!begun.compareAndSet(false, true)) {
+        return;
+      }
+      try {
+        @Nullable T answer = request.make(until);
+        notifier.run(() -> future.complete(answer));
+      } catch (InterruptedException | RuntimeException | Error e) {
+        notifier.run(() -> future.completeExceptionally(e));
+      }
     }
   }
 

@@ -81,7 +81,7 @@ final class LeaseHandle implements Lease {
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return state.engine().requestAsync(this::renew);
+    return state.engine().new AsyncRequest<>(this::renew).start();
   }
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
@@ -103,8 +103,17 @@ final class LeaseHandle implements Lease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
+    DefaultLockClient.AsyncRequest<ReleaseOutcome> finish =
+        state.engine().new AsyncRequest<>(deadline -> state.finishRelease(null, deadline));
     CompletableFuture<ReleaseOutcome> other = state.beginRelease();
-    return state.engine().requestAsync(deadline -> state.finishRelease(other, deadline));
+    if (other == null) {
+      return finish.start();
+    }
+    // It occupies no thread: the release that it follows may need that one.
+    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
+    var unused =
+        other.thenAccept(known -> state.engine().notifier.run(() -> follower.complete(known)));
+    return follower;
   }
 
   @Override

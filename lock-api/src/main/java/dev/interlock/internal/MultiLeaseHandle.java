@@ -23,7 +23,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The program's lease of a set: it holds all members, or none. */
@@ -246,7 +245,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return state.engine.requestAsync(this::renew);
+    return state.engine.new AsyncRequest<>(this::renew).start();
   }
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
@@ -261,46 +260,92 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public ReleaseOutcome release() {
-    return beginRelease().finish(state.engine.requestDeadline());
+    StackRoom.require();
+    Deadline deadline = state.engine.requestDeadline();
+    Release release = new Release();
+    release.begin();
+    release.finish(deadline);
+    release.others.forEach(
+        other ->
+            Awaiting.doneUninterruptibly(
+                state.engine.platform, other, Deadline.never(state.engine.platform)));
+    return release.outcome();
   }
 
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
-    return state.engine.requestAsync(beginRelease()::finish);
-  }
-
-  private Release beginRelease() {
     StackRoom.require();
-    return new Release();
+    Release release = new Release();
+    DefaultLockClient.AsyncRequest<Boolean> finish =
+        state.engine.new AsyncRequest<>(
+            deadline -> {
+              release.finish(deadline);
+              return true;
+            });
+    release.begin();
+    List<CompletableFuture<?>> parts = new ArrayList<>(release.others);
+    parts.add(finish.start());
+    CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
+    // The others occupy no thread: their releases may need that one.
+    var unused =
+        CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
+            .thenRun(
+                () -> state.engine.notifier.run(() -> future.complete(release.outcome())));
+    return future;
   }
 
-  /** A release that has begun: no member is held any more. */
+  /** Made before it begins: a member whose release has begun has to be finished. */
   private final class Release {
     // A member that has run out unnoticed is noticed here, and takes the others with it.
     private final boolean held = isHeld();
-    private final boolean first = state.end();
-    private final List<Function<Deadline, ReleaseOutcome>> steps = new ArrayList<>();
+    private final List<LeaseState> mine = new ArrayList<>(state.members.size());
+    private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
-    Release() {
+    /** How releases of members end that another caller has begun. */
+    private final List<CompletableFuture<ReleaseOutcome>> others =
+        new ArrayList<>(state.members.size());
+
+    private boolean first;
+
+    /** From here on no member is held any more. */
+    void begin() {
       // Backwards, so that a waiter for the first finds the others free.
-      for (LeaseState member : state.members.reverse()) {
-        CompletableFuture<ReleaseOutcome> other = member.beginRelease();
-        steps.add(deadline -> member.finishRelease(other, deadline));
+      List<LeaseState> backwards = state.members.reverse();
+      first = state.end();
+      for (LeaseState member : backwards) {
+        try {
+          CompletableFuture<ReleaseOutcome> other = member.beginRelease();
+          if (other == null) {
+            mine.add(member);
+          } else {
+            others.add(other);
+          }
+        } catch (RuntimeException | Error e) {
+          failed(e);
+        }
       }
     }
 
     /** With one deadline for all: what a hung store leaves is released in the background. */
-    ReleaseOutcome finish(Deadline deadline) {
-      Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
-      for (Function<Deadline, ReleaseOutcome> step : steps) {
+    void finish(Deadline deadline) {
+      for (LeaseState member : mine) {
         try {
-          outcomes.add(step.apply(deadline));
+          outcomes.add(member.finishRelease(null, deadline));
         } catch (RuntimeException | Error e) {
-          // The others have begun, and have to be finished as well.
-          Timer.failed("the release of one of a set", e);
-          outcomes.add(ReleaseOutcome.UNKNOWN);
+          failed(e);
         }
       }
+    }
+
+    /** One that fails keeps no other from being released. */
+    private void failed(Throwable why) {
+      Timer.failed("the release of one of a set", why);
+      outcomes.add(ReleaseOutcome.UNKNOWN);
+    }
+
+    /** Called when all releases have ended. */
+    ReleaseOutcome outcome() {
+      others.forEach(other -> outcomes.add(other.join()));
       ReleaseOutcome outcome = outcome(outcomes);
       if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
         state.report(new Events.Released(state.source(), outcome, state.members.get(0).heldFor()));

@@ -93,6 +93,32 @@ class AsyncRequestTest extends EngineFixture {
   }
 
   @Test
+  void whoReleasesWhatIsBeingReleasedOccupiesNoThread() throws Exception {
+    try (DefaultLockClient busy = new DefaultLockClient(store::open, RENEWED, new OneThread(time))) {
+      Lease first = busy.lock("a").acquire();
+      Lease second = busy.lock("b").acquire();
+      MultiLease set = busy.lockAll(List.of("c", "d")).acquire();
+      FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
+      Background<ReleaseOutcome> blocking = inBackground(first::release);
+      gate.awaitArrival();
+      CompletableFuture<ReleaseOutcome> again = first.releaseAsync();
+      assertEquals(ReleaseOutcome.RELEASED, get(second.releaseAsync()));
+      FakeStore.Gate gateOfSet = store.gate(FakeStore.Op.RELEASE);
+      Background<ReleaseOutcome> blockingSet = inBackground(set::release);
+      gateOfSet.awaitArrival();
+      CompletableFuture<ReleaseOutcome> setAgain = set.releaseAsync();
+      assertEquals(ReleaseOutcome.RELEASED, get(busy.lock("b").acquire().releaseAsync()));
+      assertFalse(again.isDone() || setAgain.isDone());
+      gate.open();
+      gateOfSet.open();
+      assertEquals(ReleaseOutcome.RELEASED, get(again));
+      assertEquals(ReleaseOutcome.RELEASED, get(setAgain));
+      assertEquals(ReleaseOutcome.RELEASED, blocking.get());
+      assertEquals(ReleaseOutcome.RELEASED, blockingSet.get());
+    }
+  }
+
+  @Test
   void aReleaseServesTheNextWaiterWithoutTheServer() throws Exception {
     Lease lease = acquire(RENEWED);
     CompletableFuture<Lease> next = engine.lock("a").acquireAsync();

@@ -6,14 +6,17 @@ import static dev.interlock.internal.EngineFixture.get;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.internal.EngineFixture.Background;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -157,5 +160,21 @@ class ShortOfMemoryTest {
     store.down(false);
     EngineFixture.advanceUntil(time, "the undoing", () -> !store.holds("a"));
     assertEquals(2, store.calls(FakeStore.Op.RELEASE));
+  }
+
+  @Test
+  void aReleaseThatCannotBeginLeavesTheLeaseHeld() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    intercepted.whenCalledHere("requestDeadline", ShortOfMemoryTest::fail);
+    assertThrows(InternalError.class, lease::releaseAsync);
+    assertTrue(lease.isHeld());
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    intercepted.whenCalledHere("requestDeadline", ShortOfMemoryTest::fail);
+    assertThrows(InternalError.class, set::releaseAsync);
+    intercepted.whenCalledHere("requestDeadline", ShortOfMemoryTest::fail);
+    assertThrows(InternalError.class, set::release);
+    assertTrue(set.isHeld());
+    assertEquals(ReleaseOutcome.RELEASED, set.release());
   }
 }
