@@ -64,7 +64,8 @@ final class HeldCall implements Consumer<LockEvent> {
 
   @Override
   public synchronized void accept(LockEvent event) {
-    if (event instanceof LockEvent.Lost && !over) {
+    // The status that another party has set is its own, and is not cleared in the end.
+    if (event instanceof LockEvent.Lost && !over && !caller.isInterrupted()) {
       interrupted = true;
       caller.interrupt();
     }

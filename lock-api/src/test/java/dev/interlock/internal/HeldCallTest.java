@@ -11,8 +11,12 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
+import dev.interlock.Subscription;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -97,6 +101,35 @@ class HeldCallTest extends EngineFixture {
       assertTrue(lease.callWhileHeld(() -> Thread.currentThread().isInterrupted()));
       assertTrue(Thread.interrupted());
     }
+  }
+
+  @Test
+  void anInterruptOfSomebodyElseBeforeTheLossStays() throws Exception {
+    CompletableFuture<HeldCall> call = new CompletableFuture<>();
+    Lease lease =
+        (Lease)
+            Proxy.newProxyInstance(
+                Lease.class.getClassLoader(),
+                new Class<?>[] {Lease.class},
+                (proxy, method, arguments) -> {
+                  if (!method.getName().equals("onEvent")) {
+                    return null;
+                  }
+                  call.complete((HeldCall) arguments[0]);
+                  return (Subscription) () -> {};
+                });
+    LeaseLostException loss = new LeaseLostException("a", LossReason.TAKEN, "", null);
+    Events.Source source = new Events.Source("a", 1, 1, Instant.EPOCH, "");
+    String result =
+        HeldCall.run(
+            lease,
+            () -> {
+              Thread.currentThread().interrupt();
+              call.join().accept(new Events.Lost(source, loss, TTL));
+              return "done";
+            });
+    assertEquals("done", result);
+    assertTrue(Thread.interrupted());
   }
 
   /** A loss that comes with the end of the work either interrupts it, or never. */
