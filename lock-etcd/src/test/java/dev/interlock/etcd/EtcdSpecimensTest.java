@@ -49,7 +49,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
             .fault("A waiter sees that nobody is before it, and not that its own key is gone.")
             .harness(() -> new AlteredEtcd(TrustsItsPlace::new))
             .onlyRules("the others do not end the session of one that waits", "FAIR-*")
-            .refusedBy("FAIR-02", "was granted a place that it no longer had")
+            .refusedBy("FAIR-02", "acquired the lock without a queue entry")
             .build(),
         Specimen.fromLiterature("etcd lease id as a token", "a question asked again and again")
             .fault("The token is the id of the lease, which all locks of a client share.")
@@ -72,7 +72,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
             .refusedBy("WAIT-07", "an interrupted waiter became the holder")
             .refusedBy("WAIT-08", "became the holder")
             .refusedBy("REL-03", "abandoned attempts left something on the store")
-            .refusedBy("FAIR-02", "who has left is still shown in line")
+            .refusedBy("FAIR-02", "a waiter that left is still in the queue")
             .build());
   }
 

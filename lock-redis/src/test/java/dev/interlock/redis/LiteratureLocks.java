@@ -46,19 +46,19 @@ final class LiteratureLocks {
         lock("SETNX without expiry", "Redis documentation of SETNX, before the timestamps")
             .fault("Nothing ends the lock of a holder that has died.")
             .harness(WithoutExpiry::new)
-            .refusedBy("EXCL-01", "after leases that ran out")
-            .refusedBy("EXCL-03", "the lease did not run out")
-            .refusedBy("EXCL-05", "what was granted to")
-            .refusedBy("LEASE-01", "the store did not let go after the TTL")
+            .refusedBy("EXCL-01", "after leases that expired")
+            .refusedBy("EXCL-03", "the lease did not expire")
+            .refusedBy("EXCL-05", "did not expire")
+            .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
             .refusedBy("LEASE-04", "took the lock again")
-            .refusedBy("LOSS-05", "the stopped process still has the lock")
+            .refusedBy("LOSS-05", "the stopped process still holds the lock")
             .refusedBy("WAIT-04", "did not get the killed process's lock")
             .refusedBy("WAIT-05", "after the TTL")
             .build(),
         lock("SETNX, then EXPIRE", "many tutorials")
             .fault("Who dies between the two commands leaves a lock that nothing ends.")
             .harness(ExpiryInASecondStep::new)
-            .refusedBy("EXCL-05", "what was granted to a client that vanished was not gone")
+            .refusedBy("EXCL-05", "the grant to a client that vanished did not expire")
             .build(),
         lock("DEL without an owner", "many tutorials; warned of in the documentation of SET")
             .fault("Whoever releases deletes the key, whosever it is by then.")
@@ -74,7 +74,7 @@ final class LiteratureLocks {
             .harness(Timestamps::new)
             .refusedBy("EXCL-03", "the store confirmed a stale release")
             .refusedBy("LEASE-04", "a lost lease was renewed")
-            .refusedBy("LOSS-01", "the loss was not told within a renewal interval")
+            .refusedBy("LOSS-01", "the loss was not reported within a renewal interval")
             .refusedBy("ADMIN-02", "touched its successor")
             .refusedBy("EXCL-08", "the successor's lock was freed")
             .build(),
@@ -86,7 +86,7 @@ final class LiteratureLocks {
         lock("extended by DEL, then SET", "home-made watchdogs")
             .fault("A renewal deletes the key and sets it again.")
             .harness(DeleteThenSet::new)
-            .refusedBy("LEASE-02", "somebody else got the lock while it was being renewed")
+            .refusedBy("LEASE-02", "another client acquired the lock during its renewal")
             .build());
   }
 

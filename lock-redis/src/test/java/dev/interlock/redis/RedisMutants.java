@@ -80,8 +80,8 @@ final class RedisMutants {
         mutant("held until told otherwise", "LOSS-*")
             .fault("A lease is held until the store says that it is gone.")
             .harness(HeldUntilTold::new)
-            .refusedBy("LOSS-01", "the end of a lease without renewal was not told")
-            .refusedBy("LOSS-02", "the loss was not told by the end of validity")
+            .refusedBy("LOSS-01", "the end of a lease without renewal was not reported")
+            .refusedBy("LOSS-02", "the loss was not reported by the end of validity")
             .refusedBy("LOSS-05", "a process that was stopped past its TTL")
             .build(),
         mutant("release believed", "REL-01", "REL-02")
@@ -125,7 +125,7 @@ final class RedisMutants {
         mutant("refusal taken for a loss", "FAULT-05", "FAULT-06")
             .fault("A renewal that the server refuses to execute loses the lease.")
             .harness(RefusalTakenForALoss::new)
-            .refusedBy("FAULT-05", "was said to be lost")
+            .refusedBy("FAULT-05", "was reported as lost")
             .refusedBy("FAULT-06", "was refused, with validity left")
             .build());
   }

@@ -50,7 +50,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
                     + " whoever is quickest is next, although it claims a line and shows one.")
             .harness(Herd::new)
             .refusedBy("WAIT-10", "all of them are woken")
-            .refusedBy("FAIR-01", "in the order in which they came")
+            .refusedBy("FAIR-01", "in the order of arrival")
             .build(),
         Specimen.fromLiterature("the watched parent", "recipes that watch the lock's node")
             .fault("Everybody in line watches the whole line, and lists it at every change.")
@@ -80,7 +80,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
                 "EXCL-07",
                 "EXCL-08",
                 "REL-*")
-            .refusedBy("EXCL-08", "an attempt that was cancelled still has the lock")
+            .refusedBy("EXCL-08", "an attempt that was cancelled still holds the lock")
             .refusedBy("REL-03", "abandoned attempt")
             .build());
   }

@@ -25,10 +25,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** ADMIN: looking and intervening. */
+/** ADMIN: inspecting and intervening. */
 public abstract class AdminRules extends RuleTest {
 
-  /** More than fit on one page of a listing. */
+  /** More locks than fit on one page of a listing. */
   private static final int LISTED = 120;
 
   /**
@@ -44,7 +44,7 @@ public abstract class AdminRules extends RuleTest {
   @Rule("ADMIN-01")
   void inspectionSeesWhatAnotherClientHolds() throws Exception {
     String name = newName();
-    LockClient holder = client(lasting().toBuilder().holder("somebody in particular").build());
+    LockClient holder = client(lasting().toBuilder().holder("a particular holder").build());
     LockClient observer = client();
     assertFalse(answer(() -> observer.inspect(name)).isHeld(), "held before it was acquired");
     ReleaseOutcome outcome;
@@ -53,7 +53,7 @@ public abstract class AdminRules extends RuleTest {
       LockState state = answer(() -> observer.inspect(name));
       assertEquals(name, state.name());
       assertTrue(state.isHeld(), "not held while a lease was");
-      state.holder().ifPresent(label -> assertEquals("somebody in particular", label));
+      state.holder().ifPresent(label -> assertEquals("a particular holder", label));
       if (has(Capability.FENCING)) {
         state
             .fencingToken()
@@ -79,13 +79,14 @@ public abstract class AdminRules extends RuleTest {
 
   @Test
   @Rule("ADMIN-02")
-  void aForcedReleaseFreesTheLockAndTheTokensGoOn() throws Exception {
+  void aForcedReleaseFreesTheLockAndTokensKeepRising() throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was said to be held");
+    assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was reported as held");
     Lease forced = client().lock(name).acquire();
-    forceRelease(operator, name, "a held lock was said to be free");
-    try (Lease next = acquireWithin(bound(), operator.lock(name), "not free after the force")) {
+    forceRelease(operator, name, "a held lock was reported as free");
+    try (Lease next =
+        acquireWithin(bound(), operator.lock(name), "not free after the forced release")) {
       if (has(Capability.FENCING)) {
         assertTrue(
             next.fencingToken() > forced.fencingToken(), "the token does not tell them apart");
@@ -99,10 +100,10 @@ public abstract class AdminRules extends RuleTest {
   @Test
   @Rule("ADMIN-03")
   @Requires(Capability.REVOKE)
-  void aRevocationKeepsEverybodyOutUntilTheLeaseHasEnded() throws Exception {
+  void aRevocationKeepsOthersWaitingUntilTheLeaseHasEnded() throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.revoke(name)), "a free lock was said to be held");
+    assertFalse(answer(() -> operator.revoke(name)), "a free lock was reported as held");
     Lease revoked = client(renewed()).lock(name).acquire();
     Future<Boolean> overlap =
         inThread(
@@ -112,20 +113,20 @@ public abstract class AdminRules extends RuleTest {
                 return both && next.isHeld();
               }
             });
-    AtomicBoolean inDoubt = new AtomicBoolean(); // only the first answer can say so
+    AtomicBoolean inDoubt = new AtomicBoolean(); // a repeated request may find it revoked
     boolean seen =
         answer(
             () -> {
               boolean asked = inDoubt.getAndSet(true);
               return operator.revoke(name) || asked;
             });
-    assertTrue(seen, "a held lock was said to be free");
+    assertTrue(seen, "a held lock was reported as free");
     assertFalse(
         within(
             revoked.effectiveTtl().plus(bound()),
             overlap,
-            "nobody got the lock after its revoked lease had ended"),
-        "the successor was let in while the revoked lease was still valid");
+            "no waiter acquired the lock after the revoked lease had ended"),
+        "the successor acquired the lock while the revoked lease was still valid");
     assertFalse(revoked.isHeld(), "a revoked lease was renewed");
   }
 
@@ -134,7 +135,7 @@ public abstract class AdminRules extends RuleTest {
   @Requires(Capability.LIST)
   void aListingShowsTheHeldLocksWithThePrefixAndNoOthers() {
     LockClient observer = client();
-    LockClient holder = client(lasting().toBuilder().holder("somebody in particular").build());
+    LockClient holder = client(lasting().toBuilder().holder("a particular holder").build());
     String prefix = newName();
     Map<String, Lease> listed = new HashMap<>();
     for (int i = 0; i < LISTED; i++) {
@@ -161,7 +162,7 @@ public abstract class AdminRules extends RuleTest {
 
     LockState one = answer(() -> observer.list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
     LockState inspected = answer(() -> observer.inspect(one.name()));
-    assertTrue(one.isHeld(), "listed, and not said to be held");
+    assertTrue(one.isHeld(), "listed, but not shown as held");
     assertEquals(inspected.holder(), one.holder());
     assertEquals(inspected.fencingToken(), one.fencingToken());
     assertEquals(inspected.heldSince(), one.heldSince());

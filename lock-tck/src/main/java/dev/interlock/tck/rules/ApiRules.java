@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** API: arguments, failures, names, URIs, secrets and threads. */
-// The futures of calls that must be refused are never made.
+// calls that must be refused return no future
 @SuppressWarnings("FutureReturnValueIgnored")
 public abstract class ApiRules extends RuleTest {
 
@@ -67,7 +67,7 @@ public abstract class ApiRules extends RuleTest {
     } else {
       Network network = network();
       client = client(network, lasting());
-      // Whoever asked the store now would wait for it.
+      // a request to the store would now wait
       Disturbance silence = network.partition();
       assertNotNull(silence);
     }
@@ -75,13 +75,12 @@ public abstract class ApiRules extends RuleTest {
     MultiLock set = client.lockAll(List.of(newName()));
     long begun = System.nanoTime();
     refuseBadArguments(client, lock, set);
-    // A machine that stood still did so once; who asks the store always waits for it.
+    // Retry after a stall of the machine; a request to the store would always wait.
     for (int again = 0; again < 2 && since(begun).compareTo(limit) >= 0; again++) {
       begun = System.nanoTime();
       refuseBadArguments(client, lock, set);
     }
-    assertTrue(
-        since(begun).compareTo(limit) < 0, "bad arguments were taken to a store that is silent");
+    assertTrue(since(begun).compareTo(limit) < 0, "bad arguments were sent to a silent store");
   }
 
   private void refuseBadArguments(LockClient client, DistributedLock lock, MultiLock set) {
@@ -129,7 +128,7 @@ public abstract class ApiRules extends RuleTest {
     assertFalse(e.getMessage().isEmpty());
   }
 
-  /** What only callers without null checks can do. */
+  /** Calls with null arguments. */
   @SuppressWarnings("NullAway")
   private static final class NullCalls {
     static void checkAll(LockClient client, DistributedLock lock) {
@@ -155,7 +154,7 @@ public abstract class ApiRules extends RuleTest {
 
   @Test
   @Rule("API-02")
-  void aLockThatIsHeldMakesAnAttemptComeBackEmpty() throws Exception {
+  void anAttemptOnAHeldLockReturnsEmpty() throws Exception {
     String name = newName();
     try (Lease lease = client().lock(name).acquire()) {
       DistributedLock other = client().lock(name);
@@ -175,7 +174,7 @@ public abstract class ApiRules extends RuleTest {
 
   @Test
   @Rule("API-02")
-  void aStoreThatFailsIsAFailureWhichNamesIt() throws Exception {
+  void aStoreFailureThrowsAndNamesTheStore() throws Exception {
     Network network = network();
     LockClient client = client(network, lasting());
     String name = newName();
@@ -253,9 +252,9 @@ public abstract class ApiRules extends RuleTest {
       }
       assertSeenFree(other, name, outcome);
     }
-    // Alone, too: what is special may be so only at the beginning, or in full length.
+    // Also without a prefix: some characters may be special only at the start or in full length.
     String longest = "\uD83D\uDD12".repeat(255);
-    try (Lease lease = acquireWithin(timing().longTtl(), client.lock(longest), "not had")) {
+    try (Lease lease = acquireWithin(timing().longTtl(), client.lock(longest), "not acquired")) {
       assertEquals(longest, lease.name());
     }
   }
@@ -271,7 +270,7 @@ public abstract class ApiRules extends RuleTest {
       }
     }
     throw new NotTestedException(
-        "no provider serves " + scheme + ": URIs, so the backend is not opened by one");
+        "no provider serves " + scheme + ": URIs, so the backend is not opened by a URI");
   }
 
   @Test
@@ -313,8 +312,8 @@ public abstract class ApiRules extends RuleTest {
 
   private static final String SECRET = "hunter2hunter2";
 
-  /** Opens URIs with a password, and tells whatever can be read of what comes of it. */
-  static final class SpeakOfSecrets implements RemoteTask {
+  /** Opens URIs with a password, and returns every text that the results and failures show. */
+  static final class OpenWithPassword implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {
       List<String> said = new ArrayList<>();
@@ -342,7 +341,7 @@ public abstract class ApiRules extends RuleTest {
     String said =
         process.call(
             timing().longTtl(),
-            SpeakOfSecrets.class,
+            OpenWithPassword.class,
             scheme + "://somebody:" + SECRET + "@" + address,
             scheme + "://:" + SECRET + "@" + address,
             scheme + "://somebody:" + SECRET + "@localhost:1",
@@ -352,7 +351,7 @@ public abstract class ApiRules extends RuleTest {
             scheme + "://:" + SECRET + "?@localhost?ttl=5s",
             scheme + "://somebody:" + SECRET,
             "somebody:" + SECRET + "@localhost");
-    assertFalse(said.isEmpty(), "nothing was said at all");
+    assertFalse(said.isEmpty(), "nothing was printed");
     assertFalse(said.contains(SECRET), () -> "a message shows the password: " + said);
     String log = process.log();
     assertFalse(log.contains(SECRET), () -> "the log shows the password: " + log);
@@ -362,7 +361,7 @@ public abstract class ApiRules extends RuleTest {
 
   private static final String TOO_FAST = "too fast to tell";
 
-  /** On one carrier: somebody waits for a lock, and somebody else works meanwhile. */
+  /** On one carrier thread, one virtual thread waits for a lock while another one works. */
   static final class ShareOneCarrier implements RemoteTask {
     private static final long MOST_SECONDS = 10;
 
@@ -374,7 +373,7 @@ public abstract class ApiRules extends RuleTest {
       if (slow) {
         return share(worker, lock, Optional.empty());
       }
-      // Another client's, so that it is the store that is waited for.
+      // held by another client, so that the acquisition has to wait for the store
       try (LockClient other = worker.open(arguments.get(2))) {
         return share(worker, lock, Optional.of(other.lock(name).acquire()));
       }
@@ -415,7 +414,7 @@ public abstract class ApiRules extends RuleTest {
 
     private static final TimeUnit MILLIS = TimeUnit.MILLISECONDS;
 
-    // By reflection, since the kit also runs on Java 17.
+    // by reflection, since the kit also runs on Java 17
     private static void startVirtual(Runnable work) throws ReflectiveOperationException {
       Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
     }
@@ -448,7 +447,7 @@ public abstract class ApiRules extends RuleTest {
     assertEquals(
         "shared",
         process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "false", uri),
-        "what became of a virtual thread beside one that waits for a lock");
+        "a virtual thread beside one that waits for a lock");
   }
 
   @Test
@@ -457,7 +456,7 @@ public abstract class ApiRules extends RuleTest {
     requireVirtualThreads();
     Network network = network();
     OtherProcess process = processWithOneCarrier(network.uri());
-    // Connects before the network becomes slow.
+    // connects before the network becomes slow
     assertEquals(
         "shared",
         process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "false", network.uri()));
@@ -470,7 +469,7 @@ public abstract class ApiRules extends RuleTest {
       assertEquals(
           "shared",
           outcome,
-          () -> "what became of a virtual thread beside one that waits for a store, with " + delay);
+          () -> "a virtual thread beside one that waits for a store, with " + delay);
     }
   }
 }

@@ -45,7 +45,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** EXCL: one lease of a name at a time, and nothing that belongs to one touches another. */
+/** EXCL: one lease of a name at a time, and no request for one lease affects another. */
 public abstract class ExclusionRules extends RuleTest {
 
   /**
@@ -65,7 +65,7 @@ public abstract class ExclusionRules extends RuleTest {
 
     void increment() {
       int read = value;
-      LockSupport.parkNanos(1_000); // so that others may run between the two
+      LockSupport.parkNanos(1_000); // lets others run between the read and the write
       value = read + 1;
     }
   }
@@ -101,7 +101,7 @@ public abstract class ExclusionRules extends RuleTest {
       }
     }
     for (Future<?> worker : workers) {
-      within(Duration.ofSeconds(100), worker, "the threads did not all get their turns");
+      within(Duration.ofSeconds(100), worker, "not all threads acquired the lock");
     }
     Histories.assertExclusive(history);
     assertEquals(
@@ -112,7 +112,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule({"EXCL-01", "FENCE-01"})
-  void leasesThatRunOutNeverOverlapWithTheirSuccessors() throws Exception {
+  void expiringLeasesNeverOverlapWithTheirSuccessors() throws Exception {
     String name = newName();
     Queue<Event> history = new ConcurrentLinkedQueue<>();
     List<Future<?>> workers = new ArrayList<>();
@@ -129,20 +129,20 @@ public abstract class ExclusionRules extends RuleTest {
                       acquireWithin(
                           timing().ttl().multipliedBy(10).plus(bound()),
                           lock,
-                          "the lock was not had after leases that ran out");
+                          "the lock was not acquired after leases that expired");
                   recorder.granted(lease, requestedAt);
-                  // Not released: the next one has to wait for the end.
+                  // not released: the next acquisition has to wait for the expiry
                 }
                 return null;
               }));
     }
     for (Future<?> worker : workers) {
-      within(Duration.ofMinutes(2), worker, "the leases did not run out");
+      within(Duration.ofMinutes(2), worker, "the leases did not expire");
     }
     Histories.assertExclusive(history);
   }
 
-  /** Adds to a number in a file that nothing but the lock protects. */
+  /** Increments a number in a file that only the lock protects. */
   static final class IncrementFile implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -163,7 +163,7 @@ public abstract class ExclusionRules extends RuleTest {
             ByteBuffer buffer = ByteBuffer.allocate(Long.BYTES);
             number.read(buffer, 0);
             long read = buffer.flip().getLong();
-            LockSupport.parkNanos(1_000); // so that others may run between the two
+            LockSupport.parkNanos(1_000); // lets others run between the read and the write
             number.write(buffer.clear().putLong(read + 1).flip(), 0);
             recorded.ends();
           }
@@ -251,7 +251,7 @@ public abstract class ExclusionRules extends RuleTest {
       leases.add(acquireNow(lock, "\"" + lock.name() + "\" is taken for another name"));
     }
     for (DistributedLock other : others) {
-      assertRefused(other, "\"" + other.name() + "\" was had by two clients");
+      assertRefused(other, "\"" + other.name() + "\" was acquired by two clients");
     }
     leases.forEach(Lease::release);
   }
@@ -278,7 +278,7 @@ public abstract class ExclusionRules extends RuleTest {
       stale.renew();
       fail("a lease that was taken away was renewed");
     } catch (LeaseLostException | IllegalStateException e) {
-      // either is right, depending on whether the release came to know of the loss
+      // either is right, depending on whether the release learned of the loss
     }
     assertUntouched(name, successor);
   }
@@ -301,12 +301,12 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-03")
-  void aLeaseThatRanOutCannotTouchItsSuccessor() throws Exception {
+  void anExpiredLeaseCannotTouchItsSuccessor() throws Exception {
     String name = newName();
     Lease stale = acquireNow(client(passing()).lock(name));
     Lease successor =
         acquireWithin(
-            stale.effectiveTtl().plus(bound()), client().lock(name), "the lease did not run out");
+            stale.effectiveTtl().plus(bound()), client().lock(name), "the lease did not expire");
     stale.release();
     stale.close();
     assertUntouched(name, successor);
@@ -314,16 +314,16 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-03")
-  void aReleaseThatTheEndOfItsTtlOvertakesCannotTouchTheSuccessor() throws Exception {
-    int attempts = 3; // on a busy machine the end may come before the release is sent
+  void aReleaseOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
+    int attempts = 3; // on a busy machine the lease may end before the release is sent
     while (!releaseIsOvertaken()) {
       if (--attempts == 0) {
-        throw new NotTestedException("no release was on its way when its lease ended");
+        throw new NotTestedException("no release was in flight when its lease ended");
       }
     }
   }
 
-  /** Whether it came to that. */
+  /** {@return whether the release was in flight when its lease ended} */
   private boolean releaseIsOvertaken() throws Exception {
     String name = newName();
     Network network = network();
@@ -332,10 +332,10 @@ public abstract class ExclusionRules extends RuleTest {
     eventually(
         stale.effectiveTtl().plus(bound()),
         () -> stale.remainingValidity().compareTo(left) < 0,
-        "the lease did not come to its end");
+        "the lease did not approach its end");
     Lease successor;
     boolean overtaken;
-    // Whoever asks whose lock it is, and then deletes it, learns the answer after the end.
+    // A backend that reads the owner first and then deletes gets the answer after the expiry.
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, left.multipliedBy(3))) {
       Future<ReleaseOutcome> release = inThread(stale::release);
       successor =
@@ -367,12 +367,12 @@ public abstract class ExclusionRules extends RuleTest {
     assertUntouched(name, own);
   }
 
-  /** The lease still has the lock, and the store knows it. */
+  /** Checks that the lease still holds the lock, here and on the store. */
   private void assertUntouched(String name, Lease lease) throws InterruptedException {
     assertTrue(lease.isHeld(), "the successor's lease was lost");
     assertRefused(client().lock(name), "the successor's lock was freed");
     renewNow(lease, bound());
-    assertReleased(lease, "the store no longer had the successor's lock");
+    assertReleased(lease, "the store no longer held the successor's lock");
   }
 
   // --- EXCL-04, EXCL-05 ---
@@ -392,18 +392,20 @@ public abstract class ExclusionRules extends RuleTest {
             network,
             options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
-    // Connected, and everything loaded; on a busy machine even that may take longer than the TTL.
+    // Connects and loads classes, which may take longer than the TTL on a busy machine.
     acquireWithin(
-            bound(), slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not had")
+            bound(),
+            slow.lock(newName(), renewed(timing().longTtl())),
+            "a free lock was not acquired")
         .release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Lease> late = Optional.empty();
       try {
         late = lock.tryAcquire();
       } catch (LockUnavailableException e) {
-        // right: not granted, and why
+        // right: not granted, with a reason
       }
-      struck(delay);
+      assertStruck(delay);
       late.ifPresent(
           lease ->
               assertTrue(
@@ -430,14 +432,14 @@ public abstract class ExclusionRules extends RuleTest {
           inThread(
               () -> {
                 long requestedAt = System.nanoTime();
-                Optional<Lease> had = lock.tryAcquire(timing().ttl().plus(bound()));
-                had.ifPresent(lease -> recorder.granted(lease, requestedAt));
-                return had;
+                Optional<Lease> acquired = lock.tryAcquire(timing().ttl().plus(bound()));
+                acquired.ifPresent(lease -> recorder.granted(lease, requestedAt));
+                return acquired;
               });
       if (!lost.awaitHit(bound())) {
         throw new NotTestedException("the lock's name was not seen in any request of the client");
       }
-    } // the connection is reset now, and the client may try again
+    } // resets the connection, so that the client may try again
     DistributedLock other = client(passing()).lock(name);
     for (int i = 0; i < 2; i++) {
       long requestedAt = System.nanoTime();
@@ -445,13 +447,13 @@ public abstract class ExclusionRules extends RuleTest {
           acquireWithin(
               timing().ttl().multipliedBy(2).plus(bound()),
               other,
-              "what was granted to nobody was not gone");
+              "an orphaned grant did not expire");
       recorder.granted(lease, requestedAt);
     }
     try {
       within(timing().ttl().plus(bound().multipliedBy(2)), attempt, "the attempt did not end");
     } catch (LockUnavailableException e) {
-      // its time was over before the store answered again
+      // the time was over before the store answered again
     }
     Histories.assertExclusive(history);
   }
@@ -468,11 +470,11 @@ public abstract class ExclusionRules extends RuleTest {
       if (!lost.awaitHit(bound())) {
         throw new NotTestedException("the lock's name was not seen in any request of the client");
       }
-      Disturbance gone = network.partition(); // so that it can neither go on nor undo anything
+      Disturbance gone = network.partition(); // the client can neither continue nor undo
       acquireWithin(
               timing().ttl().multipliedBy(2).plus(bound()),
               client().lock(name),
-              "what was granted to a client that vanished was not gone")
+              "the grant to a client that vanished did not expire")
           .release();
       gone.close();
     }
@@ -482,7 +484,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-06")
-  void theThreadThatHoldsTheLockDoesNotGetItAgain() throws Exception {
+  void theThreadThatHoldsTheLockCannotAcquireItAgain() throws Exception {
     DistributedLock lock = client().lock(newName());
     Lease lease = acquireNow(lock);
     assertRefused(lock, "tryAcquire() was reentrant");
@@ -516,7 +518,7 @@ public abstract class ExclusionRules extends RuleTest {
               second.release();
               return stillHeld;
             });
-    Lease lease = within(bound(), first, "the lock was not had");
+    Lease lease = within(bound(), first, "the lock was not acquired");
     never(Duration.ofMillis(100), holdersThread, "acquire() was reentrant");
     lease.release();
     assertFalse(
@@ -555,7 +557,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-08")
-  void aReleaseThatIsHeldBackCannotTouchTheClientsNextLease() throws Exception {
+  void aDelayedReleaseCannotTouchTheClientsNextLease() throws Exception {
     String name = newName();
     Network network = network();
     LockClient client = client(network, lasting());
@@ -565,15 +567,17 @@ public abstract class ExclusionRules extends RuleTest {
     try (Disturbance held =
         network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
       ReleaseOutcome outcome = first.release();
-      struck(held);
-      // RELEASED if the client noticed in time and used another connection, which is as good.
+      assertStruck(held);
+      // RELEASED is as good: the client noticed in time and used another connection.
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome);
       LockClient other = client();
-      answer(() -> other.forceRelease(name)); // in case that nothing arrived
+      answer(() -> other.forceRelease(name)); // in case no release arrived
       second =
           acquireWithin(
-              first.effectiveTtl().plus(bound()), lock, "the client did not get the lock again");
-    } // the old release arrives now
+              first.effectiveTtl().plus(bound()),
+              lock,
+              "the client did not acquire the lock again");
+    } // now the old release arrives
     never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");
     assertUntouched(name, second);
   }
@@ -589,21 +593,20 @@ public abstract class ExclusionRules extends RuleTest {
         TimeUnit.MICROSECONDS.sleep(ThreadLocalRandom.current().nextInt(i % 3 == 1 ? 200 : 2_000));
       }
       if (!abandoned.cancel(true)) {
-        abandoned.join().release(); // it was faster
+        abandoned.join().release(); // the grant came first
       }
       Lease lease =
-          acquireWithin(bound(), lock, "an attempt that was cancelled still has the lock");
+          acquireWithin(bound(), lock, "an attempt that was cancelled still holds the lock");
       if (i % 10 == 0) {
         renewNow(lease, bound());
-        never(Duration.ofMillis(50), lease.lost(), "the undoing of an attempt took another lease");
+        never(Duration.ofMillis(50), lease.lost(), "undoing an attempt ended another lease");
       }
       int round = i;
       assertAll(
           () -> assertTrue(lease.isHeld(), "lost in round " + round),
           () ->
               assertReleased(
-                  lease,
-                  "the undoing of a cancelled attempt took another lease, in round " + round));
+                  lease, "undoing a cancelled attempt ended another lease, in round " + round));
     }
   }
 }

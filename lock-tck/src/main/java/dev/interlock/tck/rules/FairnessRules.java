@@ -28,11 +28,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** FAIR: in which order waiters are served. */
+/** FAIR: the order in which waiters are served. */
 public abstract class FairnessRules extends RuleTest {
 
   private static final int TURN = 64;
-  private static final String OUT_OF_ORDER = "not served in the order in which they came";
+  private static final String OUT_OF_ORDER = "not served in the order of arrival";
 
   /**
    * For {@link dev.interlock.tck.LockTck}.
@@ -43,8 +43,10 @@ public abstract class FairnessRules extends RuleTest {
     super(kit);
   }
 
-  /** Waiters of a client each, in line one after the other, behind a lease that is held. */
-  private final class Line {
+  /**
+   * A held lease, and waiters that entered its queue one after the other, each of its own client.
+   */
+  private final class WaitingQueue {
     final String name = newName();
     final Lease first;
     final List<LockClient> clients = new ArrayList<>();
@@ -52,7 +54,7 @@ public abstract class FairnessRules extends RuleTest {
     final Queue<Integer> served = new ConcurrentLinkedQueue<>();
     final List<CountDownLatch> ended = new ArrayList<>();
 
-    Line(int waiters) throws InterruptedException {
+    WaitingQueue(int waiters) throws InterruptedException {
       first = client().lock(name).acquire();
       LockClient observer = client();
       for (int i = 0; i < waiters; i++) {
@@ -68,19 +70,19 @@ public abstract class FairnessRules extends RuleTest {
                     served.add(number);
                     assertTrue(lease.isHeld());
                   } catch (InterruptedException | IllegalStateException e) {
-                    // Left the line, as it was told to.
+                    // left the queue, as the test ordered
                   } finally {
                     end.countDown();
                   }
                 }));
-        awaitInLine(observer, name, i + 1);
+        awaitQueued(observer, name, i + 1);
         if (!has(Capability.FIFO)) {
           eventually(bound(), () -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
         }
       }
     }
 
-    /** One that is interrupted, and one whose client is closed. */
+    /** Interrupts one waiter, and closes the client of another. */
     void leave(int interrupted, int closed) throws InterruptedException {
       threads.get(interrupted).interrupt();
       awaitEnd(interrupted);
@@ -105,33 +107,33 @@ public abstract class FairnessRules extends RuleTest {
   @Test
   @Rule("FAIR-01")
   @Requires(Capability.FIFO)
-  void clientsAreServedInTheOrderInWhichTheyCame() throws Exception {
-    Line line = new Line(5);
-    line.first.close();
-    line.awaitEnds(0, 1, 2, 3, 4);
-    assertEquals(List.of(0, 1, 2, 3, 4), List.copyOf(line.served), OUT_OF_ORDER);
+  void clientsAreServedInOrderOfArrival() throws Exception {
+    WaitingQueue queue = new WaitingQueue(5);
+    queue.first.close();
+    queue.awaitEnds(0, 1, 2, 3, 4);
+    assertEquals(List.of(0, 1, 2, 3, 4), List.copyOf(queue.served), OUT_OF_ORDER);
   }
 
   @Test
   @Rule("FAIR-01")
   @Requires(Capability.FIFO)
-  void thoseThatStayAreServedInTheOrderInWhichTheyCame() throws Exception {
-    Line line = new Line(6);
-    line.leave(1, 3);
-    line.first.close();
-    line.awaitEnds(0, 2, 4, 5);
-    assertEquals(List.of(0, 2, 4, 5), List.copyOf(line.served), OUT_OF_ORDER);
+  void remainingWaitersAreServedInOrderOfArrival() throws Exception {
+    WaitingQueue queue = new WaitingQueue(6);
+    queue.leave(1, 3);
+    queue.first.close();
+    queue.awaitEnds(0, 2, 4, 5);
+    assertEquals(List.of(0, 2, 4, 5), List.copyOf(queue.served), OUT_OF_ORDER);
   }
 
   @Test
   @Rule("FAIR-01")
   @Requires(Capability.FIFO)
-  void aBusyClientEndsItsTurnWhenAnotherIsInLine() throws Exception {
+  void aBusyClientEndsItsTurnWhenAnotherWaits() throws Exception {
     Busy busy = new Busy(client());
     DistributedLock other =
         client(lasting().toBuilder().holder("the other").build()).lock(busy.name);
     LockClient observer = client();
-    CountDownLatch inLine = busy.hold();
+    CountDownLatch queued = busy.hold();
     Future<Integer> served =
         inThread(
             () -> {
@@ -143,31 +145,31 @@ public abstract class FairnessRules extends RuleTest {
     eventually(
         bound().multipliedBy(2),
         () -> observer.inspect(busy.name).waiters().contains("the other"),
-        "a waiter was not shown in line");
-    int whenInLine = busy.grants.get();
-    inLine.countDown();
-    int grants = within(timing().longTtl(), served, "the other client was kept out");
+        "a waiter is not shown in the queue");
+    int whenQueued = busy.grants.get();
+    queued.countDown();
+    int grants = within(timing().longTtl(), served, "the other client was not served");
     busy.stop();
-    // The turn under way, and one more of a waiter that was in line before.
-    int between = grants - whenInLine;
-    assertTrue(between <= 2 * TURN, () -> between + " turns of a client that was served before");
+    // the present turn, and one more of a waiter that was queued before
+    int between = grants - whenQueued;
+    assertTrue(between <= 2 * TURN, () -> between + " grants to another client came first");
   }
 
   @Test
   @Rule("FAIR-01")
   @Requires(value = Capability.FIFO, absent = true)
-  void aBusyClientCannotKeepAnotherOutForEver() throws Exception {
+  void aBusyClientCannotKeepAnotherWaitingForEver() throws Exception {
     Busy busy = new Busy(client(renewed()));
     DistributedLock other = client(renewed()).lock(busy.name);
     acquireWithin(
             timing().renewedTtl().multipliedBy(8).plus(bound()),
             other,
-            "a client that is always asking kept another out")
+            "a client that constantly contends kept another client waiting")
         .close();
     busy.stop();
   }
 
-  /** Many threads of one client that take a lock again and again. */
+  /** Many threads of one client that acquire a lock again and again. */
   private final class Busy {
     final String name = newName();
     final AtomicInteger grants = new AtomicInteger();
@@ -199,7 +201,7 @@ public abstract class FairnessRules extends RuleTest {
       eventually(timing().longTtl(), () -> grants.get() > TURN, "the client is not busy");
     }
 
-    /** Has one of the threads keep the lock until the latch is opened. */
+    /** Makes one of the threads keep the lock until the returned latch is opened. */
     CountDownLatch hold() {
       held = new CountDownLatch(1);
       goOn = new CountDownLatch(1);
@@ -218,26 +220,28 @@ public abstract class FairnessRules extends RuleTest {
   @Test
   @Rule("FAIR-02")
   @Requires(Capability.FIFO)
-  void waitersThatLeaveDoNotBreakTheLine() throws Exception {
-    Line line = new Line(6);
+  void waitersThatLeaveDoNotDisturbTheQueue() throws Exception {
+    WaitingQueue queue = new WaitingQueue(6);
     LockClient observer = client();
-    List<String> before = answer(() -> observer.inspect(line.name)).waiters();
-    line.leave(1, 3);
+    List<String> before = answer(() -> observer.inspect(queue.name)).waiters();
+    queue.leave(1, 3);
     eventually(
-        bound(), () -> waiters(observer, line.name) == 4, "who has left is still shown in line");
+        bound(),
+        () -> waiters(observer, queue.name) == 4,
+        "a waiter that left is still in the queue");
     assertEquals(
         List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
-        answer(() -> observer.inspect(line.name)).waiters(),
-        "others have lost their places");
-    line.first.close();
-    line.awaitEnds(0, 2, 4, 5);
-    assertEquals(Set.of(0, 2, 4, 5), Set.copyOf(line.served));
+        answer(() -> observer.inspect(queue.name)).waiters(),
+        "other waiters lost their places");
+    queue.first.close();
+    queue.awaitEnds(0, 2, 4, 5);
+    assertEquals(Set.of(0, 2, 4, 5), Set.copyOf(queue.served));
   }
 
   @Test
   @Rule("FAIR-02")
   @Requires(Capability.FIFO)
-  void aWaiterThatTheStoreHasForgottenGetsInLineAnew() throws Exception {
+  void aWaiterThatTheStoreHasForgottenEntersTheQueueAgain() throws Exception {
     String name = newName();
     LockClient observer = client();
     Lease first = client().lock(name).acquire();
@@ -245,22 +249,22 @@ public abstract class FairnessRules extends RuleTest {
     LockClient cutOff = client(network, renewed());
     Future<Optional<Lease>> waiter =
         inThread(() -> cutOff.lock(name).tryAcquire(timing().longTtl().multipliedBy(4)));
-    eventually(bound(), () -> waiters(observer, name) == 1, "the waiter is not in line");
+    eventually(bound(), () -> waiters(observer, name) == 1, "the waiter is not in the queue");
     Lease second;
     try (Disturbance partition = network.partition()) {
       eventually(
           timing().longTtl(),
           () -> waiters(observer, name) == 0,
-          "the store keeps the place of a waiter that it does not hear of");
+          "the store keeps the queue entry of a waiter that is cut off");
       first.release();
       second = client().lock(name).acquire();
-      struck(partition);
+      assertStruck(partition);
     }
     eventually(
         timing().longTtl(),
         () -> waiter.isDone() || waiters(observer, name) == 1,
-        "the waiter did not get in line again");
-    assertFalse(waiter.isDone(), "the waiter was granted a place that it no longer had");
+        "the waiter did not enter the queue again");
+    assertFalse(waiter.isDone(), "the waiter acquired the lock without a queue entry");
     second.release();
     within(bound(), waiter, "the waiter was not served").orElseThrow().release();
   }
@@ -273,10 +277,10 @@ public abstract class FairnessRules extends RuleTest {
   @Rule("FAIR-02")
   @Requires(value = Capability.FIFO, absent = true)
   void waitersThatLeaveDoNotKeepTheOthersFromBeingServed() throws Exception {
-    Line line = new Line(4);
-    line.leave(1, 2);
-    line.first.close();
-    line.awaitEnds(0, 3);
-    assertEquals(2, line.served.size());
+    WaitingQueue queue = new WaitingQueue(4);
+    queue.leave(1, 2);
+    queue.first.close();
+    queue.awaitEnds(0, 3);
+    assertEquals(2, queue.served.size());
   }
 }

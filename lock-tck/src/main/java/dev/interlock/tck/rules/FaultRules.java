@@ -39,7 +39,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** FAULT: what the backend says that it survives, it survives. */
+/** FAULT: the backend survives the faults that its failure model declares. */
 public abstract class FaultRules extends RuleTest {
 
   /**
@@ -57,13 +57,13 @@ public abstract class FaultRules extends RuleTest {
   @Rule({"FAULT-01", "EXCL-01", "FENCE-01", "LOSS-02"})
   void randomFaultsWithinTheModelBreakNothing(@TempDir Path folder) throws Exception {
     Storm storm = new Storm(this, folder, System.nanoTime());
-    storm.rage(kit().harness().storm());
+    storm.run(kit().harness().storm());
     storm.assertEverybodyWorksAgain();
     List<Violation> violations = HistoryChecker.withinFailureModel().check(storm.history());
     if (!violations.isEmpty()) {
       fail(violations.get(0) + System.lineSeparator() + storm);
     }
-    assertTrue(storm.leases() > 0, () -> "nobody ever got a lock in the storm: " + storm);
+    assertTrue(storm.leases() > 0, () -> "no lock was acquired in the storm: " + storm);
   }
 
   @Test
@@ -86,7 +86,7 @@ public abstract class FaultRules extends RuleTest {
           acquireWithin(
               options.ttl().plus(bound()),
               second.lock(name),
-              "the lock was not had after a forced release");
+              "the lock was not acquired after a forced release");
       recorder.granted(successor, requestedAt).ends();
       released = successor.release();
     }
@@ -99,7 +99,8 @@ public abstract class FaultRules extends RuleTest {
           violation.kind() == Violation.Kind.OVERLAP
               ? info().failureModel().keepsExclusion(Fault.FORCED_RELEASE)
               : info().failureModel().keepsTokenOrder(Fault.FORCED_RELEASE);
-      assertTrue(!promised, () -> "the failure model promises otherwise: " + violation);
+      assertTrue(
+          !promised, () -> "the failure model promises that this cannot happen: " + violation);
     }
   }
 
@@ -108,7 +109,7 @@ public abstract class FaultRules extends RuleTest {
   @Test
   @Rule("FAULT-02")
   @Requires(Capability.REPLICATED)
-  void aMinorityMayDieAndAMajorityIsMissedAndComesBack() throws Exception {
+  void aMinorityMayDieAndTheClientRecoversFromADeadMajority() throws Exception {
     Server server = ownServerWithNodes();
     List<ServerNode> nodes = server.nodes();
     int minority = (nodes.size() - 1) / 2;
@@ -126,7 +127,7 @@ public abstract class FaultRules extends RuleTest {
         acquireWithin(
             bound().multipliedBy(2),
             client.lock(newName()),
-            "no lock was had with a minority of the nodes dead");
+            "no lock was acquired with a minority of the nodes dead");
     assertReleased(during, "with a minority of the nodes dead");
 
     for (ServerNode node : nodes.subList(minority, nodes.size() - minority)) {
@@ -137,7 +138,7 @@ public abstract class FaultRules extends RuleTest {
     for (ServerNode node : nodes.subList(0, nodes.size() - minority)) {
       node.restart();
     }
-    // Restarted nodes may have to stay out of the vote until all former locks have ended.
+    // Restarted nodes may have to abstain from voting until all earlier locks have ended.
     acquireWithin(
             lasting().ttl().plus(bound()),
             client.lock(newName()),
@@ -153,7 +154,7 @@ public abstract class FaultRules extends RuleTest {
       try {
         lease.renew();
         return;
-      } catch (LockUnavailableException e) { // a leader is being elected
+      } catch (LockUnavailableException e) { // a leader election is going on
         if (last) {
           fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
         }
@@ -179,7 +180,7 @@ public abstract class FaultRules extends RuleTest {
   @Test
   @Rule("FAULT-02")
   @Requires(value = Capability.REPLICATED, absent = true)
-  void aDeadServerIsMissedInTimeAndComesBack() throws Exception {
+  void operationsFailInTimeOnADeadServerAndRecover() throws Exception {
     Server server = ownServerWithNodes();
     LockClient client = client(server.uri(), lasting());
     acquireNow(client.lock(newName())).release();
@@ -215,7 +216,7 @@ public abstract class FaultRules extends RuleTest {
       leader = node.isLeader() ? node : leader;
     }
     if (leader == null) {
-      throw new NotTestedException("no node of the harness says that it leads");
+      throw new NotTestedException("no node of the harness reports to be the leader");
     }
     leader.kill();
     eventuallyRenewed(lease, "after a change of leader");
@@ -248,9 +249,10 @@ public abstract class FaultRules extends RuleTest {
     assertTrue(lease.isHeld(), "the lease was lost");
     try {
       assertRefused(
-          client(server.uri(), lasting()).lock(name), "somebody else got the lock of a lease");
+          client(server.uri(), lasting()).lock(name),
+          "another client acquired the lock of a lease");
     } catch (LockUnavailableException e) {
-      // A node that has just come back may not vote yet; that is no grant.
+      // a restarted node may not vote yet; that is no grant
     }
     lease.release();
   }
@@ -283,7 +285,7 @@ public abstract class FaultRules extends RuleTest {
 
   @Test
   @Rule("FAULT-04")
-  void theAnswerToAnOperatorMayBeLost() throws Exception {
+  void theAnswerToAnAdministrativeCallMayBeLost() throws Exception {
     eachAnswerLost(
         SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
   }
@@ -322,7 +324,7 @@ public abstract class FaultRules extends RuleTest {
 
   @Test
   @Rule("FAULT-05")
-  void anOperatorMayBeRefused() throws Exception {
+  void anAdministrativeCallMayBeRefused() throws Exception {
     eachCommandRefused(
         SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
   }
@@ -357,7 +359,7 @@ public abstract class FaultRules extends RuleTest {
         server
             .permissions()
             .orElseThrow(() -> new NotTestedException("the harness cannot take permissions away"));
-    // Long enough for what a session must make certain, and short enough to be waited for.
+    // Long enough for a session to confirm, and short enough for the test to wait.
     LockOptions options = options(timing().renewedTtl().multipliedBy(2), true);
     LockClient client = client(permissions.uri(), options);
     LockClient other = client(permissions.uri(), options);
@@ -367,8 +369,8 @@ public abstract class FaultRules extends RuleTest {
     Lease renewed = acquireNow(client.lock(newName(), renewed(timing().renewedTtl())));
     CompletableFuture<Optional<Lease>> waiter =
         other.lock(kept.name()).tryAcquireAsync(timing().longTtl());
-    awaitInLine(client, kept.name(), 1);
-    renewNow(given, bound()); // or it may have run out by itself when it is released
+    awaitQueued(client, kept.name(), 1);
+    renewNow(given, bound()); // so that it does not expire before its release
     long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
     permissions.take();
     ReleaseOutcome outcome;
@@ -379,10 +381,10 @@ public abstract class FaultRules extends RuleTest {
           assertTrue(
               other.lock(name).tryAcquire().isEmpty(), "a lock was granted without permission");
         } catch (LockException e) {
-          // as it has to be
+          // as expected
         }
       }
-      letPass(renewed().ttl().dividedBy(2)); // one renewal at least is refused
+      letPass(renewed().ttl().dividedBy(2)); // at least one renewal is refused
       assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
       boolean held = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
       assertTrue(held, "a lease was lost by a renewal that was refused, with validity left");
@@ -393,15 +395,15 @@ public abstract class FaultRules extends RuleTest {
     acquireWithin(
             given.effectiveTtl().plus(bound()),
             other.lock(given.name()),
-            "a release that was refused was not made up for when it was allowed again")
+            "a refused release was not completed when it was allowed again")
         .release();
     assertFalse(lost.isDone(), "lost() completed for a lease that was released");
     renewNow(kept, bound());
-    assertReleased(kept, "a lease was gone after the permissions had been taken for a while");
+    assertReleased(kept, "a lease was gone after the permissions had been taken away for a while");
     try {
       within(bound(), waiter, "a waiter was not served").ifPresent(Lease::release);
     } catch (LockException e) {
-      // Refused for good, as far as it knew.
+      // the refusal may have ended the wait
     }
     acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "not free").release();
     renewed.release();

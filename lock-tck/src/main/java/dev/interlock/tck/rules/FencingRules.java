@@ -42,7 +42,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** FENCE: tokens that tell the later lease from the earlier. */
+/** FENCE: the later lease has the higher token. */
 public abstract class FencingRules extends RuleTest {
 
   /**
@@ -76,7 +76,7 @@ public abstract class FencingRules extends RuleTest {
       last = lease.fencingToken();
       released = lease.release();
     }
-    // Closing clients, a lease that runs out, and a new client that knows nothing of them.
+    // another client with a lease that expires, and a new client
     Lease passing = acquireAfter(released, client(passing()).lock(name));
     assertHigher(passing.fencingToken(), last, "with other options");
     Lease next =
@@ -89,7 +89,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   @Rule("FENCE-01")
   @Requires(Capability.FENCING)
-  void tokensRiseWithinAClientWhoseThreadsHandTheLockOn() throws Exception {
+  void tokensRiseAcrossHandoffsWithinAClient() throws Exception {
     String name = newName();
     LockClient client = client();
     Queue<Event> history = new ConcurrentLinkedQueue<>();
@@ -127,17 +127,18 @@ public abstract class FencingRules extends RuleTest {
     last.release();
   }
 
-  /** Threads of one process that hand a lock on among themselves, and write every token down. */
-  static final class HandOn implements RemoteTask {
+  /** Runs threads that hand a lock to each other, and writes every token to a file. */
+  static final class HandOff implements RemoteTask {
     private static final int THREADS = 20;
 
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       DistributedLock lock = worker.client().lock(arguments.get(0));
-      OutputStream tokens = new FileOutputStream(arguments.get(1)); // until the process is killed
+      OutputStream tokens =
+          new FileOutputStream(arguments.get(1)); // open until the process is killed
       Lease first = lock.acquire();
       for (int i = 0; i < THREADS; i++) {
-        Thread thread = new Thread(() -> handOn(lock, tokens), "hand-on-" + i);
+        Thread thread = new Thread(() -> handOff(lock, tokens), "handoff-" + i);
         thread.setDaemon(true);
         thread.start();
       }
@@ -145,7 +146,7 @@ public abstract class FencingRules extends RuleTest {
       return first.effectiveTtl().toString();
     }
 
-    private static void handOn(DistributedLock lock, OutputStream tokens) {
+    private static void handOff(DistributedLock lock, OutputStream tokens) {
       try {
         while (true) {
           try (Lease lease = lock.acquire()) {
@@ -153,7 +154,7 @@ public abstract class FencingRules extends RuleTest {
           }
         }
       } catch (IOException | InterruptedException | LockException e) {
-        // The tokens that were written count.
+        // only the tokens that were written count
       }
     }
   }
@@ -161,28 +162,28 @@ public abstract class FencingRules extends RuleTest {
   @Test
   @Rule("FENCE-01")
   @Requires(Capability.FENCING)
-  void aProcessThatIsKilledAmongItsOwnHandoffsIsSucceededWithAHigherToken(@TempDir Path folder)
+  void theSuccessorOfAProcessKilledDuringHandoffsHasAHigherToken(@TempDir Path folder)
       throws Exception {
     String name = newName();
     Path file = folder.resolve("tokens");
     OtherProcess holders = process(renewed());
     Duration ttl =
-        Duration.parse(holders.call(bound().multipliedBy(2), HandOn.class, name, file.toString()));
+        Duration.parse(holders.call(bound().multipliedBy(2), HandOff.class, name, file.toString()));
     eventually(
         bound().multipliedBy(4),
         () -> tokensIn(file).size() >= 100,
-        "the threads of one process did not take turns");
+        "the threads of one process did not hand the lock to each other");
     holders.kill();
     Lease successor =
         acquireWithin(
-            ttl.plus(bound()), client().lock(name), "the killed process's lock was not had");
+            ttl.plus(bound()), client().lock(name), "the killed process's lock was not acquired");
     long highest = tokensIn(file).stream().mapToLong(Long::longValue).max().orElseThrow();
     assertHigher(
-        successor.fencingToken(), highest, "from a process killed among its handoffs to another");
+        successor.fencingToken(), highest, "from a process killed during handoffs to another");
     successor.release();
   }
 
-  /** The lines that are complete. */
+  /** {@return the tokens in the complete lines} */
   private static List<Long> tokensIn(Path file) {
     try {
       String text = Files.readString(file, US_ASCII);
@@ -215,7 +216,7 @@ public abstract class FencingRules extends RuleTest {
         acquireWithin(
             lasting().ttl().plus(bound()),
             client(server.uri(), lasting()).lock(name),
-            "the lock was not had after the restart");
+            "the lock was not acquired after the restart");
     assertHigher(after.fencingToken(), before.fencingToken(), "across a restart of the server");
     after.release();
     Lease old = acquireWithin(lasting().ttl().plus(bound()), lock, "the old client is stuck");
@@ -235,7 +236,7 @@ public abstract class FencingRules extends RuleTest {
       before = lease.fencingToken();
       released = lease.release();
     }
-    letPass(timing().ttl().multipliedBy(2)); // whatever tidies up may do so now
+    letPass(timing().ttl().multipliedBy(2)); // time for clean-up on the store
     Lease after = acquireAfter(released, client().lock(name));
     assertHigher(after.fencingToken(), before, "after idle time");
     after.release();
@@ -267,9 +268,7 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-04 ---
 
-  /**
-   * Takes a lock, finds it held, and answers the token with which it is about to read and write.
-   */
+  /** Acquires a lock, checks that it is held, and returns its token. */
   static final class CheckBeforeWriting implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -279,7 +278,7 @@ public abstract class FencingRules extends RuleTest {
           lease.ensureHeld();
           return Long.toString(lease.fencingToken());
         } catch (LeaseLostException e) {
-          if (attempts == 1) { // the machine may have stood still in between, but not each time
+          if (attempts == 1) { // a stall of the machine may end the lease, but not each time
             throw e;
           }
         }
@@ -287,7 +286,10 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  /** What a lock protects: a stock, which each holder reads and then writes with one less. */
+  /**
+   * The resource that a lock protects: a stock that each holder reads and then writes with one
+   * less.
+   */
   private static final class Stock {
     private static final int WARES = 10;
 
@@ -345,10 +347,10 @@ public abstract class FencingRules extends RuleTest {
         acquireWithin(
             passing().ttl().multipliedBy(2).plus(bound()),
             client().lock(name),
-            "the stopped process still has the lock");
+            "the stopped process still holds the lock");
     long current = successor.fencingToken();
     stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(current)));
-    holder.resume(); // and now its write arrives, with the token that it had
+    holder.resume(); // now its write arrives, with its old token
     assertFalse(
         claimed.write(Stock.WARES - 1, stale), "the late write was not refused by its token");
     assertTrue(checked.write(Stock.WARES - 1, stale), "the successor has not written yet");
@@ -360,7 +362,7 @@ public abstract class FencingRules extends RuleTest {
     assertEquals(
         List.of(0, 1, 1),
         stocks.stream().map(Stock::oversold).toList(),
-        "sold too often: token claimed before reading, checked on write only, and not at all");
+        "oversold with the token claimed before reading, checked on write only, and not checked");
     assertTrue(successor.isHeld());
     successor.release();
   }
@@ -383,7 +385,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   @Rule({"FENCE-05", "FENCE-06"})
   @Requires(Capability.FENCING)
-  void aTokenIsAPositiveNumber() throws Exception {
+  void tokensArePositive() throws Exception {
     String name = newName();
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < 3; i++) {

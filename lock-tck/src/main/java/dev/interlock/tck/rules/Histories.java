@@ -9,11 +9,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** What a history must not show. */
+/** Assertions about histories. */
 final class Histories {
   private Histories() {}
 
-  /** For histories all of whose faults exclusion survives. */
+  /** Fails if the history shows a violation. All of its faults must be within the failure model. */
   static void assertExclusive(Collection<Event> history) {
     List<Violation> violations = HistoryChecker.withinFailureModel().check(history);
     if (!violations.isEmpty()) {

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * Records leases for the history checker so that none seems to be held for longer than it was: see
- * {@link Event} on which clock is read when.
+ * Records leases for the history checker. No lease is recorded as held for longer than it was; see
+ * {@link Event} for the order in which times are read.
  */
 final class LeaseRecorder {
   private final String process;
@@ -21,21 +21,21 @@ final class LeaseRecorder {
     this.sink = sink;
   }
 
-  /** The identity under which a lease was recorded. */
+  /** A recorded lease. */
   record Recorded(LeaseRecorder recorder, String id) {
-    /** To be called before the lease is released. */
+    /** Records the end. Call it before the lease is released. */
     void ends() {
       recorder.sink.accept(new Event.Ended(id, System.nanoTime()));
     }
 
-    /** To be called now and then while the lease is used. */
+    /** Records the present validity. Call it now and then while the lease is used. */
     void extend(Lease lease) {
       long now = System.nanoTime();
       recorder.sink.accept(new Event.Extended(id, now, now + lease.remainingValidity().toNanos()));
     }
   }
 
-  /** To be called when an acquisition has returned. */
+  /** Records a grant. Call it when the acquisition has returned. */
   Recorded granted(Lease lease, long requestedAt) {
     String id = process + "/" + leases.incrementAndGet();
     long now = System.nanoTime();

@@ -39,7 +39,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** LEASE: how long a lease lasts, and who decides. */
+/** LEASE: TTLs, validity and renewal. */
 public abstract class LeaseRules extends RuleTest {
 
   /**
@@ -65,13 +65,17 @@ public abstract class LeaseRules extends RuleTest {
         () -> "the effective TTL " + ttl + " is shorter than the TTL asked for");
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     DistributedLock other = client(passing()).lock(name);
-    Lease next = acquireWithin(ttl.plus(bound()), other, "the store did not let go after the TTL");
-    long had = System.nanoTime();
-    assertTrue(had - validUntil >= 0, "somebody else got the lock while the lease was valid");
+    Lease next =
+        acquireWithin(ttl.plus(bound()), other, "the store did not free the lock after the TTL");
+    long acquired = System.nanoTime();
+    assertTrue(
+        acquired - validUntil >= 0, "another client acquired the lock while the lease was valid");
     assertFalse(lease.isHeld(), "the lease is held although another one is");
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the end");
     assertThrows(LeaseLostException.class, lease::ensureHeld);
-    assertTrue(had - before >= passing().ttl().toNanos() / 2, "the store let go far too early");
+    assertTrue(
+        acquired - before >= passing().ttl().toNanos() / 2,
+        "the store freed the lock far too early");
     next.release();
   }
 
@@ -87,17 +91,17 @@ public abstract class LeaseRules extends RuleTest {
     Duration several = lease.effectiveTtl().multipliedBy(2);
     assertTrue(
         answer(() -> other.tryAcquire(several)).isEmpty(),
-        "somebody else got the lock of a renewed lease");
+        "another client acquired the lock of a renewed lease");
     assertTrue(lease.isHeld(), () -> "a renewed lease was lost: " + events);
     assertTrue(
         events.stream().anyMatch(LockEvent.Renewed.class::isInstance),
         "no renewal was reported in several TTLs");
-    assertReleased(lease, "the store had let go");
+    assertReleased(lease, "the store had freed the lock");
   }
 
   @Test
   @Rule("LEASE-02")
-  void aRenewalThatIsSlowLetsNobodyIn() throws Exception {
+  void nobodyElseAcquiresTheLockDuringASlowRenewal() throws Exception {
     String name = newName();
     Network network = network();
     Duration latency = timing().requestTimeout().dividedBy(4);
@@ -111,14 +115,14 @@ public abstract class LeaseRules extends RuleTest {
                 return true;
               });
       while (!renewal.isDone()) {
-        assertRefused(other, "somebody else got the lock while it was being renewed");
+        assertRefused(other, "another client acquired the lock during its renewal");
         letPass(Duration.ofMillis(20));
       }
       assertTrue(within(bound().multipliedBy(2), renewal, "the renewal did not end"));
-      struck(delay);
+      assertStruck(delay);
     }
     assertTrue(lease.isHeld(), "the lease was lost by its renewal");
-    assertReleased(lease, "the store had let go");
+    assertReleased(lease, "the store had freed the lock");
   }
 
   // --- LEASE-03 ---
@@ -159,7 +163,7 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-03")
-  void validityNeverExceedsTheTtlAndOnlyShrinksByItself() throws Exception {
+  void validityNeverExceedsTheTtlAndOnlyARenewalExtendsIt() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
     long ttlEnd = System.nanoTime() + lease.effectiveTtl().toNanos();
     AtomicInteger renewals = new AtomicInteger();
@@ -185,12 +189,12 @@ public abstract class LeaseRules extends RuleTest {
       if (last != Long.MAX_VALUE && !remaining.isZero() && end > last + 5_000_000) {
         moves++;
       }
-      // The clock comes last: what passes in between must not look as if the end had moved.
+      // Read the clock last, so that a pause in between does not look like a later end.
       last = lease.remainingValidity().toNanos() + System.nanoTime();
       held = lease.isHeld();
       letPass(Duration.ofMillis(20));
     }
-    // On a session the TTL is confirmed piece by piece.
+    // On a session each heartbeat confirms a part of the TTL.
     int moved = moves;
     eventually(
         bound(), () -> renewals.get() >= moved, "the end of validity moved without a renewal");
@@ -200,15 +204,15 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-03")
-  void aLeaseNeedsNoStoreToKnowThatItIsOver() throws Exception {
+  void aLeaseEndsOnTimeWithoutTheStore() throws Exception {
     Network network = network();
     Lease lease = acquireNow(client(network, renewed()).lock(newName()));
     Disturbance partition = network.partition();
-    // Whatever renewal was under way when the network fell silent can still move the end once.
+    // A renewal in flight when the network fell silent can still move the end once.
     eventually(
         lease.effectiveTtl().plus(bound()),
         () -> !lease.isHeld(),
-        "without the store the lease went on being held");
+        "without the store the lease did not end");
     assertEquals(Duration.ZERO, lease.remainingValidity());
     if (partition.hits() == 0) {
       throw new NotTestedException("nothing was sent during the partition");
@@ -219,7 +223,7 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-04")
-  void aLeaseThatRanOutCannotBeRenewed() throws Exception {
+  void anExpiredLeaseCannotBeRenewed() throws Exception {
     String name = newName();
     Lease lease = acquireNow(client(passing()).lock(name));
     outlive(lease);
@@ -305,7 +309,7 @@ public abstract class LeaseRules extends RuleTest {
           () -> events.stream().anyMatch(LockEvent.Released.class::isInstance),
           "no release was reported");
     }
-    letPass(renewed().ttl()); // renewals would have come within a part of it
+    letPass(renewed().ttl()); // long enough for several renewals
     for (Queue<LockEvent> events : all) {
       List<LockEvent> inOrder = List.copyOf(events);
       assertTrue(
@@ -339,22 +343,22 @@ public abstract class LeaseRules extends RuleTest {
   @Test
   @Rule("LEASE-06")
   void theProgramCannotRenewBeyondTheMaximumHoldTime() throws Exception {
-    int attempts = 3; // a busy machine may be too late for a renewal
+    int attempts = 3; // on a busy machine a renewal may come too late
     while (!isRenewedToTheMaximumAndNoFurther()) {
       if (--attempts == 0) {
-        throw new NotTestedException("the lease ran out each time before it could be renewed");
+        throw new NotTestedException("the lease expired each time before it could be renewed");
       }
     }
   }
 
-  /** Whether it came to that. */
+  /** {@return false if the lease expired before it could be renewed} */
   private boolean isRenewedToTheMaximumAndNoFurther() throws Exception {
     Duration most = timing().ttl().multipliedBy(2);
     LockOptions limited = passing().toBuilder().maxHold(most).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
     long acquired = System.nanoTime();
-    long renewed = before; // or later: it counts when the request was sent
+    long renewed = before; // when the last request that succeeded was sent
     try {
       while (since(before).compareTo(most.plus(bound())) < 0) {
         long asked = System.nanoTime();
@@ -386,11 +390,11 @@ public abstract class LeaseRules extends RuleTest {
     String name = newName();
     Network network = network();
     Duration outage = Duration.ofSeconds(1);
-    // One renewal interval, the outage, and the bound have to fit into the TTL.
+    // The TTL must cover one renewal interval, the outage and the bound.
     Duration ttl = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
     LockClient client = client(network, options(ttl, true));
     Lease lease = acquireNow(client.lock(name));
-    letPass(lease.effectiveTtl().dividedBy(4)); // so that a renewal is due in the outage, or soon
+    letPass(lease.effectiveTtl().dividedBy(4)); // a renewal is due during the outage or soon after
     try (Disturbance cut = network.cut()) {
       if (cut.hits() == 0) {
         throw new NotTestedException("the client has no connection through the proxy");
@@ -408,12 +412,15 @@ public abstract class LeaseRules extends RuleTest {
         within(
             lease.effectiveTtl().plus(bound()),
             CompletableFuture.anyOf(renewed, lease.lost()),
-            "it was never renewed");
+            "the lease was never renewed");
     assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
-    assertReleased(lease, "the store had let go");
+    assertReleased(lease, "the store had freed the lock");
   }
 
-  /** Holds many leases and answers how many threads there are more than with one. */
+  /**
+   * Holds many leases, and returns how many more threads they need than one, and how many were
+   * lost.
+   */
   static final class HoldMany implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -435,7 +442,7 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-08")
-  void leasesNeedNoThreadsOfTheirOwn() throws Exception {
+  void leasesNeedNoThreadEach() throws Exception {
     int count = 300;
     OtherProcess holder = separateProcess(renewed());
     String[] answer =
@@ -446,10 +453,10 @@ public abstract class LeaseRules extends RuleTest {
                 newName(),
                 Integer.toString(count))
             .split(" ");
-    // First, as so many threads would also make renewals late.
+    // Checked first: too many threads also delay renewals.
     assertTrue(
         Integer.parseInt(answer[0]) < count / 10,
-        () -> count + " leases need " + answer[0] + " threads more than one");
+        () -> count + " leases need " + answer[0] + " more threads than one lease");
     assertEquals("0", answer[1], "renewed leases were lost out of " + count);
   }
 
@@ -466,7 +473,7 @@ public abstract class LeaseRules extends RuleTest {
             reached.countDown();
             awaitQuietly(blocked);
           });
-      renewNow(slow, bound()); // tells the listener, which blocks from now on
+      renewNow(slow, bound()); // notifies the listener, which then blocks
       Future<Boolean> called =
           inThread(
               () -> {
@@ -495,26 +502,28 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-09, LEASE-10 ---
 
-  /** Acquires, forgets the lease, and answers when the client has found out. */
+  /**
+   * Acquires a lock, drops the lease, and returns the reason of the loss that the client reports.
+   */
   static final class Forget implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      CompletableFuture<LossReason> told = new CompletableFuture<>();
+      CompletableFuture<LossReason> reported = new CompletableFuture<>();
       worker
           .client()
           .onEvent(
               event -> {
                 if (event instanceof LockEvent.Lost lost) {
-                  told.complete(lost.loss().reason());
+                  reported.complete(lost.loss().reason());
                 }
               });
       acquireAndForget(worker.client().lock(arguments.get(0)));
       long end = System.nanoTime() + Duration.parse(arguments.get(1)).toNanos();
-      while (!told.isDone() && System.nanoTime() - end < 0) {
+      while (!reported.isDone() && System.nanoTime() - end < 0) {
         System.gc();
         Thread.sleep(20);
       }
-      return String.valueOf(told.getNow(null));
+      return String.valueOf(reported.getNow(null));
     }
 
     private static void acquireAndForget(DistributedLock lock) throws InterruptedException {
@@ -526,7 +535,7 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-09")
-  void aForgottenLeaseIsLetGoAndTheLogSaysWhereItWasAcquired() throws Exception {
+  void aForgottenLeaseEndsAndTheLogNamesItsCallSite() throws Exception {
     String name = newName();
     OtherProcess forgetful = separateProcess(renewed());
     Duration limit = renewed().ttl().multipliedBy(2).plus(bound().multipliedBy(2));
@@ -536,21 +545,23 @@ public abstract class LeaseRules extends RuleTest {
         forgetful.log().contains("acquireAndForget"),
         () -> "no warning names the method that acquired the lease: " + forgetful.log());
     acquireWithin(
-            renewed().ttl().plus(bound()), client().lock(name), "a forgotten lease was not let go")
+            renewed().ttl().plus(bound()),
+            client().lock(name),
+            "the lock of a forgotten lease was not freed")
         .release();
   }
 
   @Test
   @Rule("LEASE-09")
-  void aViewWhoseThreadHasEndedIsLetGo() throws Exception {
-    int attempts = 3; // a busy machine may look when it has been let go already
-    while (!isHeldForAWhileAndLetGo(attempts == 1)) {
+  void aViewWhoseThreadHasEndedIsNotRenewed() throws Exception {
+    int attempts = 3; // on a busy machine the first look may come after the lease has ended
+    while (!isHeldAndThenEnds(attempts == 1)) {
       attempts--;
     }
   }
 
-  /** Whether it was seen to be held before it was let go. */
-  private boolean isHeldForAWhileAndLetGo(boolean lastAttempt) throws Exception {
+  /** {@return whether the view was seen to hold the lock before its lease ended} */
+  private boolean isHeldAndThenEnds(boolean lastAttempt) throws Exception {
     String name = newName();
     LockClient client = client(renewed());
     DistributedLock lock = client().lock(name);
@@ -573,13 +584,13 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-10")
-  void aMachineThatSleptKnowsThatItsLeaseIsOver() throws Exception {
+  void isHeldIsFalseAfterTheMachineSlept() throws Exception {
     AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);
     LockClient client =
         closing(kit().open(kit().server().uri(), lasting(), new Sleeper(slept::get)));
     Lease lease = acquireNow(client.lock(newName()));
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
-    // Of a session less may be certain than half of its TTL.
+    // On a session the validity may be less than half of the TTL.
     slept.set(lease.remainingValidity().dividedBy(2));
     assertTrue(lease.isHeld(), "a short sleep cost the lease");
     renewNow(renewedAfterwards, bound());
@@ -587,11 +598,12 @@ public abstract class LeaseRules extends RuleTest {
     assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");
     assertFalse(renewedAfterwards.isHeld(), "the renewed lease is held beyond its validity");
     assertEquals(
-        LossReason.SUSPENDED, within(bound(), lease.lost(), "the loss was not told").reason());
-    assertThrows(LeaseLostException.class, lease::renew, "a sleeper renewed its lease");
+        LossReason.SUSPENDED, within(bound(), lease.lost(), "the loss was not reported").reason());
+    assertThrows(
+        LeaseLostException.class, lease::renew, "a lease was renewed after the machine slept");
   }
 
-  /** The clocks of a machine on which the monotonic one stands still while it sleeps. */
+  /** The clocks of a machine whose monotonic clock stops while it sleeps. */
   private record Sleeper(Supplier<Duration> slept) implements TimeSource {
     @Override
     public long nanoTime() {

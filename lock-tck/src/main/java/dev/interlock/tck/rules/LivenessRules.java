@@ -44,11 +44,11 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** WAIT: whoever waits is served, or told in time that it is not. */
+/** WAIT: a waiter acquires the lock, or learns in time that it does not. */
 public abstract class LivenessRules extends RuleTest {
   private static final int WAITERS = 6;
 
-  /** Long enough for a waiter to be in line, or to look again; too short to be worth more. */
+  /** Long enough for a waiter to enter the queue, or to poll again. */
   private static final Duration MOMENT = Duration.ofMillis(200);
 
   /**
@@ -103,10 +103,10 @@ public abstract class LivenessRules extends RuleTest {
     lease.release();
   }
 
-  /** Whether or not the store is too busy to say that the lock is held. */
+  /** Repeats the attempt, and checks its time, while the store is too busy to answer. */
   private void assertEndsInTime(Duration patience, Question<Optional<Lease>, Exception> attempt)
       throws Exception {
-    Optional<Lease> had =
+    Optional<Lease> acquired =
         answer(
             () -> {
               long start = System.nanoTime();
@@ -116,7 +116,7 @@ public abstract class LivenessRules extends RuleTest {
                 assertInTime(patience, since(start));
               }
             });
-    assertTrue(had.isEmpty(), "a held lock was had");
+    assertTrue(acquired.isEmpty(), "a held lock was acquired");
   }
 
   private void assertInTime(Duration patience, Duration took) {
@@ -145,7 +145,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient client = client(network, lasting());
     acquireNow(client.lock(newName())).release();
     if (network.traffic().toServer().received() == 0) {
-      throw new NotTestedException("the client does not go through the proxy");
+      throw new NotTestedException("the client's requests do not pass the proxy");
     }
     Duration patience = Duration.ofSeconds(1);
     DistributedLock lock = client.lock(newName());
@@ -210,12 +210,12 @@ public abstract class LivenessRules extends RuleTest {
     try (Disturbance outage = network.everywhere(fault)) {
       attempt = inThread(() -> lock.tryAcquire(timing().longTtl()));
       never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
-      struck(outage);
+      assertStruck(outage);
     }
     assertTrue(
-        within(renewed().ttl().plus(bound()), attempt, "the lock was not had after the outage")
+        within(renewed().ttl().plus(bound()), attempt, "the lock was not acquired after the outage")
             .isPresent(),
-        "a free lock was not had");
+        "a free lock was not acquired");
   }
 
   // --- WAIT-03 to WAIT-06 ---
@@ -228,13 +228,13 @@ public abstract class LivenessRules extends RuleTest {
     for (LockClient waiting : List.of(client, client())) {
       Lease held = acquireNow(client.lock(name));
       Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-      never(MOMENT, waiter, "the lock was had while it was held");
+      never(MOMENT, waiter, "the lock was acquired while it was held");
       held.release();
       within(bound(), waiter, "the waiter did not get the lock after the release").release();
     }
   }
 
-  /** Takes a lock and keeps it. */
+  /** Acquires a lock, keeps the lease, and returns its effective TTL. */
   static final class Take implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -252,14 +252,14 @@ public abstract class LivenessRules extends RuleTest {
     Duration ttl = Duration.parse(holder.call(bound().multipliedBy(2), Take.class, name));
     DistributedLock lock = client().lock(name);
     Future<Lease> waiter = inThread(lock::acquire);
-    never(MOMENT, waiter, "the lock was had while another process held it");
+    never(MOMENT, waiter, "the lock was acquired while another process held it");
     holder.kill();
     within(ttl.plus(bound()), waiter, "the waiter did not get the killed process's lock").release();
   }
 
   @Test
   @Rule("WAIT-05")
-  void aLeaseThatIsNotRenewedGivesWayThoughOthersKeepAsking() throws Exception {
+  void anUnrenewedLeaseExpiresWhileOthersKeepTrying() throws Exception {
     String name = newName();
     DistributedLock lock = client().lock(name);
     DistributedLock impatient = client(passing()).lock(name);
@@ -280,7 +280,7 @@ public abstract class LivenessRules extends RuleTest {
             passing.effectiveTtl().plus(bound()),
             waiter,
             "the waiter did not get the lock after the TTL of a lease that nobody renewed");
-    assertFalse(passing.isHeld(), "the lock was had while the former lease was valid");
+    assertFalse(passing.isHeld(), "the lock was acquired while the former lease was valid");
     served.set(true);
     within(bound(), asking, "an attempt did not end");
     lease.release();
@@ -294,8 +294,8 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client(network, lasting());
     Lease held = acquireNow(client().lock(name));
     Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitInLine(client(), name, 1);
-    never(MOMENT, waiter, "the lock was had while it was held");
+    awaitQueued(client(), name, 1);
+    never(MOMENT, waiter, "the lock was acquired while it was held");
     if (network.reset() == 0) {
       throw new NotTestedException("the waiter has no connection through the proxy");
     }
@@ -311,12 +311,12 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client(network, renewed());
     Lease held = acquireNow(client().lock(name));
     Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitInLine(client(), name, 1);
-    never(MOMENT, waiter, "the lock was had while it was held");
+    awaitQueued(client(), name, 1);
+    never(MOMENT, waiter, "the lock was acquired while it was held");
     try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
       held.release();
       if (!silence.awaitHit(bound())) {
-        throw new NotTestedException("nothing was lost on the waiter's connections");
+        throw new NotTestedException("nothing was dropped on the waiter's connections");
       }
       within(
               sessionTtl(waiting).plus(bound()),
@@ -326,7 +326,7 @@ public abstract class LivenessRules extends RuleTest {
     }
   }
 
-  /** For how long the store may keep the session of a client that it does not hear of. */
+  /** {@return how long the store may keep the session of a client that is cut off} */
   private Duration sessionTtl(LockClient client) {
     Duration ttl = client.backend().minTtl();
     return renewed().ttl().compareTo(ttl) > 0 ? renewed().ttl() : ttl;
@@ -336,7 +336,7 @@ public abstract class LivenessRules extends RuleTest {
 
   @Test
   @Rule("WAIT-07")
-  void anInterruptedWaiterLeavesAtOnceAndForGood() throws Exception {
+  void anInterruptedWaiterStopsAtOnceAndNeverAcquires() throws Exception {
     String name = newName();
     Lease held = acquireNow(client().lock(name));
     LockClient waiting = client();
@@ -349,14 +349,14 @@ public abstract class LivenessRules extends RuleTest {
                 self.complete(Thread.currentThread());
                 try {
                   if (timed) {
-                    return "got " + waiting.lock(name).tryAcquire(timing().longTtl());
+                    return "acquired " + waiting.lock(name).tryAcquire(timing().longTtl());
                   }
-                  return "got " + waiting.lock(name).acquire();
+                  return "acquired " + waiting.lock(name).acquire();
                 } catch (InterruptedException e) {
                   return "interrupted";
                 }
               });
-      never(MOMENT, waiter, "the lock was had while it was held");
+      never(MOMENT, waiter, "the lock was acquired while it was held");
       within(bound(), self, "the thread did not start").interrupt();
       assertEquals(
           "interrupted",
@@ -370,7 +370,7 @@ public abstract class LivenessRules extends RuleTest {
 
   @Test
   @Rule("WAIT-07")
-  void anInterruptBeforehandEndsTheWaitToo() throws Exception {
+  void anInterruptBeforeTheCallEndsTheWait() throws Exception {
     DistributedLock lock = client().lock(newName());
     Future<Boolean> thread =
         inThread(
@@ -392,7 +392,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient holding = client();
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
-      // What an interrupted attempt has left in line may be there for a moment yet.
+      // the queue entry of an interrupted attempt may remain for a moment
       Lease held =
           acquireWithin(bound(), holding.lock(name), "an interrupted waiter became the holder");
       CompletableFuture<Thread> self = new CompletableFuture<>();
@@ -499,7 +499,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient holding = client();
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
-      // What came of the last cancellation may still be on its way back.
+      // the clean-up of the last cancellation may still be in flight
       Lease held = acquireWithin(bound(), holding.lock(name), "not free");
       CompletableFuture<Lease> waiter = waiting.lock(name).acquireAsync();
       if (i % 2 == 0) {
@@ -547,7 +547,8 @@ public abstract class LivenessRules extends RuleTest {
                   });
     }
     held.release();
-    // However slow the store is: as long as one after the other is served, all will be.
+    // No limit on the whole: on a slow store it is enough that one waiter after the other is
+    // served.
     Duration limit = bound().multipliedBy(2);
     for (int left = waiters; left > 0; left--) {
       if (!served.tryAcquire(limit.toMillis(), TimeUnit.MILLISECONDS)) {
@@ -563,7 +564,7 @@ public abstract class LivenessRules extends RuleTest {
     long few = requestsOfWaiters(3);
     long many = requestsOfWaiters(15);
     for (int again = 0; again < 2 && many > few + 6; again++) {
-      // Drivers say by chance that they are there; a herd is woken each time.
+      // A driver's heartbeat comes by chance; a herd wakes each time.
       many = Math.min(many, requestsOfWaiters(15));
     }
     assertTrue(
@@ -575,7 +576,7 @@ public abstract class LivenessRules extends RuleTest {
             + ": all of them are woken");
   }
 
-  /** The requests that waiting clients send because of one release. */
+  /** {@return the requests that waiting clients send because of one release} */
   private long requestsOfWaiters(int count) throws Exception {
     String name = newName();
     Lease held = acquireNow(client().lock(name));
@@ -586,7 +587,7 @@ public abstract class LivenessRules extends RuleTest {
       networks.add(network);
       waiters.add(client(network, quiet()).lock(name).acquireAsync());
     }
-    awaitInLine(client(), name, count);
+    awaitQueued(client(), name, count);
     awaitQuiet(networks);
     long before = requests(networks);
     held.release();
@@ -646,7 +647,7 @@ public abstract class LivenessRules extends RuleTest {
 
   @Test
   @Rule("WAIT-10")
-  void waitersDoNotPollWhereTheHolderHasNotEveryNode() throws Exception {
+  void waitersDoNotPollWhenTheHolderLacksSomeNodes() throws Exception {
     String name = newName();
     Network holders = networkOfSeveral();
     loseMinority(holders);
@@ -654,7 +655,7 @@ public abstract class LivenessRules extends RuleTest {
         acquireWithin(
             bound(),
             client(holders, lasting()).lock(name),
-            "no lock was had with a minority of the nodes out of reach");
+            "no lock was acquired with a minority of the nodes out of reach");
     List<Network> networks = new ArrayList<>();
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     for (int i = 0; i < WAITERS; i++) {
@@ -698,9 +699,9 @@ public abstract class LivenessRules extends RuleTest {
     proxies.subList(0, (proxies.size() - 1) / 2).forEach(FaultProxy::cut);
   }
 
-  /** Between look-agains waiting clients send nothing but their sessions' signs of life. */
+  /** Checks that waiting clients send nothing between polls but their sessions' heartbeats. */
   private void assertQuiet(List<Network> networks) throws InterruptedException {
-    letPass(Duration.ofSeconds(1)); // until they are connected and in line
+    letPass(Duration.ofSeconds(1)); // until they are connected and in the queue
     int ways = networks.stream().mapToInt(network -> network.proxies().size()).sum();
     for (int again = 0; ; again++) {
       long start = System.nanoTime();
@@ -712,7 +713,7 @@ public abstract class LivenessRules extends RuleTest {
       if (sent <= 4L * ways * (pollIntervals + 1)) {
         return;
       }
-      // What a slow client still sends to begin to wait it sends once; who polls goes on.
+      // A slow client may still send the requests that start its wait; a polling one continues.
       assertTrue(
           again < 2,
           () -> WAITERS + " waiting clients sent " + sent + " requests in " + text(watched));

@@ -21,8 +21,8 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** JUC: what code written for {@link Lock} expects of the view. */
-// What is tested is the lock itself, so unlocking in finally would hide failures.
+/** JUC: the view behaves as code written for {@link Lock} expects. */
+// the tests are about unlocking itself, so unlocking in finally would hide failures
 @SuppressWarnings("LockNotBeforeTry")
 public abstract class LockViewRules extends RuleTest {
 
@@ -37,7 +37,7 @@ public abstract class LockViewRules extends RuleTest {
 
   @Test
   @Rule("JUC-01")
-  void aThreadCanLockAgainThroughAnyViewAndHasToUnlockAsOften() throws Exception {
+  void aThreadCanLockAgainThroughAnyViewAndMustUnlockAsOften() throws Exception {
     String name = newName();
     LockClient client = client();
     LockClient other = client();
@@ -49,10 +49,11 @@ public abstract class LockViewRules extends RuleTest {
     assertTrue(view.tryLock(1, TimeUnit.SECONDS), "a nested timed tryLock failed");
     Future<Boolean> otherThread = inThread(() -> client.lock(name).asLock().tryLock());
     assertFalse(
-        within(bound(), otherThread, "tryLock did not come back"),
-        "another thread of the same client got in");
+        within(bound(), otherThread, "tryLock did not return"),
+        "another thread of the same client acquired the lock");
     for (int held = 4; held > 0; held--) {
-      assertRefused(other.lock(name), "another client got in with " + held + " unlocks to go");
+      assertRefused(
+          other.lock(name), "another client acquired the lock with " + held + " unlocks to go");
       view.unlock();
     }
     acquireWithin(bound(), other.lock(name), "not free after the last unlock").close();
@@ -80,8 +81,8 @@ public abstract class LockViewRules extends RuleTest {
     view.lock();
     Future<?> otherThread =
         inThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock));
-    within(bound(), otherThread, "unlock did not come back");
-    assertRefused(client().lock(name), "the refused unlock has unlocked");
+    within(bound(), otherThread, "unlock did not return");
+    assertRefused(client().lock(name), "the refused unlock freed the lock");
     view.unlock();
     assertThrows(IllegalMonitorStateException.class, view::unlock);
   }
@@ -112,10 +113,10 @@ public abstract class LockViewRules extends RuleTest {
             });
     begun.await();
     waiter.interrupt();
-    never(Duration.ofMillis(500), status, "lock came back while another held the lock");
+    never(Duration.ofMillis(500), status, "lock returned while another client held the lock");
     lease.close();
     assertTrue(
-        within(bound(), status, "lock did not come back after the release"),
+        within(bound(), status, "lock did not return after the release"),
         "the interrupt was swallowed");
   }
 
@@ -130,7 +131,8 @@ public abstract class LockViewRules extends RuleTest {
       Thread locking = start(() -> ofLock.complete(thrownBy(view::lockInterruptibly)));
       Thread trying =
           start(() -> ofTryLock.complete(thrownBy(() -> view.tryLock(1, TimeUnit.HOURS))));
-      eventually(bound(), () -> isBlocked(locking) && isBlocked(trying), "they did not wait");
+      eventually(
+          bound(), () -> isBlocked(locking) && isBlocked(trying), "the threads did not wait");
       locking.interrupt();
       trying.interrupt();
       assertEquals(
@@ -162,11 +164,11 @@ public abstract class LockViewRules extends RuleTest {
               assertTrue(
                   answer(
                       () -> {
-                        // After an attempt that got no answer another lock, as it may hold that.
+                        // After an unanswered attempt use another lock, as that one may be held.
                         tried.push(tried.isEmpty() ? view : client.lock(newName()).asLock());
                         return tried.element().tryLock();
                       }),
-                  "tryLock without a time is not for interrupts");
+                  "tryLock() failed because of an interrupt");
               assertTrue(Thread.interrupted(), "tryLock swallowed the interrupt");
               tried.element().unlock();
               if (tried.size() == 1) {
@@ -177,7 +179,7 @@ public abstract class LockViewRules extends RuleTest {
               }
               return null;
             });
-    within(bound().multipliedBy(3), checks, "a call did not come back");
+    within(bound().multipliedBy(3), checks, "a call did not return");
   }
 
   @Test
@@ -200,7 +202,7 @@ public abstract class LockViewRules extends RuleTest {
           within(
               bound(),
               inThread(() -> answer(() -> view.tryLock(0, TimeUnit.SECONDS))),
-              "tryLock with no time waited"));
+              "tryLock with a time of 0 waited"));
       Duration waited = within(bound().plus(time), timed, "the time passed and tryLock waited on");
       assertTrue(waited.compareTo(time) >= 0, () -> "gave up after " + text(waited));
       assertTrue(lease.isHeld());
@@ -209,9 +211,9 @@ public abstract class LockViewRules extends RuleTest {
 
   @Test
   @Rule("JUC-04")
-  void aLossIsToldByEveryCallUntilTheLastUnlock() throws Exception {
+  void everyCallReportsALossUntilTheLastUnlock() throws Exception {
     String name = newName();
-    // Long enough for a busy machine to come to the loss by the end of the TTL, and not before.
+    // Long enough that the lease does not expire before the first unlock on a busy machine.
     LockOptions options = options(timing().renewedTtl(), false);
     Lock view = client(options).lock(name).asLock();
     Future<?> checks =
@@ -221,11 +223,11 @@ public abstract class LockViewRules extends RuleTest {
               view.lock();
               view.lock();
               view.unlock();
-              // Nobody renews it, so it is over when another client gets the lock.
+              // not renewed, so it is over when another client acquires the lock
               acquireWithin(
                       options.ttl().plus(bound()).plus(info().minTtl()),
                       client().lock(name),
-                      "the lease did not run out")
+                      "the lease did not expire")
                   .close();
               assertThrows(LeaseLostException.class, view::lock);
               assertThrows(LeaseLostException.class, view::tryLock);
@@ -236,7 +238,10 @@ public abstract class LockViewRules extends RuleTest {
               view.unlock();
               return null;
             });
-    within(options.ttl().multipliedBy(2).plus(bound().multipliedBy(2)), checks, "no end");
+    within(
+        options.ttl().multipliedBy(2).plus(bound().multipliedBy(2)),
+        checks,
+        "the calls did not end");
   }
 
   private interface Throwing {
@@ -246,7 +251,7 @@ public abstract class LockViewRules extends RuleTest {
   private static Throwable thrownBy(Throwing call) {
     try {
       call.run();
-      return new AssertionError("came back as if nothing had happened");
+      return new AssertionError("returned without an exception");
     } catch (Exception | AssertionError e) {
       return e;
     }

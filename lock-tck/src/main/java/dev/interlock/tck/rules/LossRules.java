@@ -35,7 +35,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** LOSS: the holder is told, once and in time. */
+/** LOSS: losses are reported once and in time. */
 public abstract class LossRules extends RuleTest {
 
   /**
@@ -47,7 +47,7 @@ public abstract class LossRules extends RuleTest {
     super(kit);
   }
 
-  /** Counts how often a lease is reported as lost, in each of the ways. */
+  /** Counts how often a lease is reported as lost, by event and by future. */
   private static final class Signals {
     final AtomicInteger future = new AtomicInteger();
     final Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
@@ -68,7 +68,7 @@ public abstract class LossRules extends RuleTest {
   @Rule("LOSS-01")
   void aRenewedLeaseThatWasTakenAwayIsReportedOnce() throws Exception {
     String name = newName();
-    // Long enough for a slow store to answer a renewal before the lease would run out by itself.
+    // Long enough for a slow store to answer a renewal before the lease expires.
     LockOptions options = options(timing().renewedTtl().multipliedBy(2), true);
     Lease lease = acquireNow(client(options).lock(name));
     Signals signals = new Signals(lease);
@@ -77,33 +77,33 @@ public abstract class LossRules extends RuleTest {
         within(
             lease.effectiveTtl().plus(bound()),
             lease.lost(),
-            "the loss was not told within a renewal interval");
+            "the loss was not reported within a renewal interval");
     assertEquals(name, loss.name());
     assertTrue(
         loss.reason() == LossReason.TAKEN || loss.reason() == LossReason.SESSION_ENDED,
         () -> "the store said that the lease is gone, and the reason given is " + loss.reason());
-    assertFalse(lease.isHeld(), "held although its loss was told");
-    assertToldOnce(lease, signals);
+    assertFalse(lease.isHeld(), "held although its loss was reported");
+    assertReportedOnce(lease, signals);
   }
 
   @Test
   @Rule("LOSS-01")
-  void aLeaseThatRanOutIsReportedOnce() throws Exception {
+  void anExpiredLeaseIsReportedOnce() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
     Signals signals = new Signals(lease);
     LeaseLostException loss =
         within(
             lease.effectiveTtl().plus(bound()),
             lease.lost(),
-            "the end of a lease without renewal was not told");
+            "the end of a lease without renewal was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
-    assertFalse(lease.isHeld(), "held although its loss was told");
-    assertToldOnce(lease, signals);
+    assertFalse(lease.isHeld(), "held although its loss was reported");
+    assertReportedOnce(lease, signals);
   }
 
   @Test
   @Rule("LOSS-02")
-  void workUnderALeaseThatRunsOutIsInterrupted() throws Exception {
+  void workUnderAnExpiringLeaseIsInterrupted() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
     Future<Boolean> work =
         inThread(
@@ -121,22 +121,22 @@ public abstract class LossRules extends RuleTest {
             });
     assertFalse(
         within(lease.effectiveTtl().plus(bound()), work, "a loss did not interrupt the work"),
-        "an interrupt was left over");
+        "the interrupt status was left set");
   }
 
   @Test
   @Rule("LOSS-01")
-  void aLossThatTheReleaseFindsOutIsReportedOnce() throws Exception {
+  void aLossFoundByTheReleaseIsReportedOnce() throws Exception {
     int attempts = 3; // a busy store may not answer in time
-    while (!isToldByTheRelease()) {
+    while (!isReportedByTheRelease()) {
       if (--attempts == 0) {
-        fail("no release of three said what came of it");
+        fail("none of three releases reported its outcome");
       }
     }
   }
 
-  /** Whether the release found out. */
-  private boolean isToldByTheRelease() throws Exception {
+  /** {@return whether the release found the lease gone} */
+  private boolean isReportedByTheRelease() throws Exception {
     String name = newName();
     Lease lease = acquireNow(client().lock(name));
     Signals signals = new Signals(lease);
@@ -144,20 +144,22 @@ public abstract class LossRules extends RuleTest {
     if (lease.release() == ReleaseOutcome.UNKNOWN) {
       return false;
     }
-    within(bound(), lease.lost(), "the release found the lease gone, and nobody was told");
-    assertToldOnce(lease, signals);
+    within(
+        bound(), lease.lost(), "the release found the lease gone, and the loss was not reported");
+    assertReportedOnce(lease, signals);
     return true;
   }
 
-  private void assertToldOnce(Lease lease, Signals signals) throws Exception {
-    eventually(bound(), () -> signals.lostEvents() > 0, "listeners were not told of the loss");
+  private void assertReportedOnce(Lease lease, Signals signals) throws Exception {
+    eventually(bound(), () -> signals.lostEvents() > 0, "listeners were not notified of the loss");
     lease.release();
     lease.close();
-    letPass(renewed().ttl()); // for whatever else could tell it again
-    assertEquals(1, signals.lostEvents(), () -> "the loss was told: " + signals.events);
+    letPass(renewed().ttl()); // time for a second report
+    assertEquals(1, signals.lostEvents(), () -> "the loss was reported: " + signals.events);
     assertEquals(1, signals.future.get(), "lost() completed more than once, or never");
     Signals late = new Signals(lease);
-    eventually(bound(), () -> late.lostEvents() == 1, "a late listener was not told of the loss");
+    eventually(
+        bound(), () -> late.lostEvents() == 1, "a late listener was not notified of the loss");
     eventually(bound(), () -> late.future.get() == 1, "a late lost() did not complete");
   }
 
@@ -165,24 +167,24 @@ public abstract class LossRules extends RuleTest {
 
   @Test
   @Rule("LOSS-02")
-  void aPartitionIsToldByTheEndOfValidity() throws Exception {
+  void aPartitionIsReportedByTheEndOfValidity() throws Exception {
     Network network = network();
     Lease lease = acquireNow(client(network, renewed()).lock(newName()));
     Disturbance partition = network.partition();
-    assertToldAtTheEnd(lease);
-    struck(partition);
+    assertReportedAtTheEnd(lease);
+    assertStruck(partition);
   }
 
   @Test
   @Rule("LOSS-02")
-  void aStoppedServerIsToldByTheEndOfValidity() throws Exception {
+  void aStoppedServerIsReportedByTheEndOfValidity() throws Exception {
     Server server = ownServerWithNodes();
     Lease lease = acquireNow(client(server.uri(), renewed()).lock(newName()));
     for (ServerNode node : server.nodes()) {
       node.pause();
     }
     try {
-      assertToldAtTheEnd(lease);
+      assertReportedAtTheEnd(lease);
     } finally {
       for (ServerNode node : server.nodes()) {
         node.resume();
@@ -190,13 +192,13 @@ public abstract class LossRules extends RuleTest {
     }
   }
 
-  /** Nothing renews the lease any more. */
-  private void assertToldAtTheEnd(Lease lease) throws Exception {
+  /** Checks the loss of a lease that can no longer be renewed. */
+  private void assertReportedAtTheEnd(Lease lease) throws Exception {
     LeaseLostException loss =
         within(
             lease.effectiveTtl().plus(bound()),
             lease.lost(),
-            "the loss was not told by the end of validity");
+            "the loss was not reported by the end of validity");
     assertFalse(lease.isHeld(), () -> "held after " + loss);
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the loss");
   }
@@ -225,14 +227,14 @@ public abstract class LossRules extends RuleTest {
     client.close();
     letPass(renewed().ttl().plus(Duration.ofSeconds(1)));
     for (Signals signals : all) {
-      assertEquals(0, signals.lostEvents(), () -> "a release was told as: " + signals.events);
+      assertEquals(0, signals.lostEvents(), () -> "a release was reported as: " + signals.events);
       assertEquals(0, signals.future.get(), "lost() completed for a lease that was released");
     }
   }
 
   @Test
   @Rule("LOSS-04")
-  void badListenersHarmNoOtherLease() throws Exception {
+  void badListenersAffectNoOtherLease() throws Exception {
     LockClient client = client(renewed());
     CountDownLatch blocked = new CountDownLatch(1);
     try {
@@ -265,8 +267,9 @@ public abstract class LossRules extends RuleTest {
       within(
           lease.effectiveTtl().plus(bound()),
           lease.lost(),
-          "the loss of a lease was not told because another one has bad listeners");
-      eventually(bound(), () -> signals.lostEvents() == 1, "listeners were not told of the loss");
+          "the loss of a lease was not reported because another one has bad listeners");
+      eventually(
+          bound(), () -> signals.lostEvents() == 1, "listeners were not notified of the loss");
       Lease next = acquireNow(client.lock(newName()));
       renewNow(next, bound());
       next.release();
@@ -285,21 +288,21 @@ public abstract class LossRules extends RuleTest {
 
   // --- LOSS-05 ---
 
-  /** Takes a lock and answers until when it is valid. */
+  /** Acquires a lock, keeps the lease, and returns the end of its validity. */
   static final class TakeUntil implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       Lease lease = worker.client().lock(arguments.get(0)).acquire();
       worker.keep(arguments.get(0), lease);
-      // In this order: what passes between the two is added, and never taken for validity.
+      // In this order, so that a pause in between makes the end later, never earlier.
       long left = lease.remainingValidity().toNanos();
       return Long.toString(System.nanoTime() + left);
     }
   }
 
   /**
-   * Asks whether the lease is held, over and over, until it is not, and answers whether a yes came
-   * to a question that was asked after the given time.
+   * Calls {@code isHeld()} until it returns false, and returns whether it was true in a call that
+   * began after the given time.
    */
   static final class AskUntilLost implements RemoteTask {
     @Override
@@ -320,7 +323,7 @@ public abstract class LossRules extends RuleTest {
 
   @Test
   @Rule("LOSS-05")
-  void aProcessThatWasStoppedKnowsOnItsFirstCall() throws Exception {
+  void aStoppedProcessFindsItsLeaseLostOnTheFirstCall() throws Exception {
     if (!ProcessSignals.supported()) {
       throw new NotTestedException("processes can be stopped on Linux only");
     }
@@ -334,8 +337,8 @@ public abstract class LossRules extends RuleTest {
         acquireWithin(
             passing().ttl().multipliedBy(2).plus(bound()),
             client(options).lock(name),
-            "the stopped process still has the lock");
-    eventually(bound(), () -> System.nanoTime() - validUntil > 0, "time stands still");
+            "the stopped process still holds the lock");
+    eventually(bound(), () -> System.nanoTime() - validUntil > 0, "the clock did not advance");
     holder.resume();
     assertEquals(
         "lost", holder.answer(bound().multipliedBy(2)), "a process that was stopped past its TTL");

@@ -19,23 +19,23 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * Lets leases of many names run out, in three rounds, and answers with the classes of which each
- * round has left about as many objects more as there were leases, or with nothing.
+ * Lets leases of many names expire, in three rounds. Returns how many more threads there are, and
+ * the classes whose number of objects grew in each round by about the number of leases.
  *
- * <p>The first round is there to load and to fill what is filled once. Objects are counted instead
- * of bytes: a client's heap goes up and down by more than what so few leases can leave there.
+ * <p>The first round loads classes and fills caches. Objects are counted instead of bytes: a
+ * client's heap varies by more than what so few leases can leave.
  */
 final class ManyLeasesThatExpire implements RemoteTask {
   static final int LEASES = 300;
 
-  /** The answer of a JVM that does not tell how many objects of a class it has. */
+  /** The result on a JVM that does not count its objects by class. */
   static final String NOT_COUNTED = "not counted";
 
   private static final int ROUNDS = 3;
   private static final int THREADS = 16;
   private static final Pattern BLANKS = Pattern.compile("\\s+");
 
-  /** How many objects of each class there were after each round. */
+  /** The number of objects of each class after each round. */
   private final Map<String, long[]> objects = new TreeMap<>();
 
   @Override
@@ -45,10 +45,10 @@ final class ManyLeasesThatExpire implements RemoteTask {
     letExpire(worker, prefix);
     int threads = Thread.getAllStackTraces().size();
     count(0);
-    count(0); // the table itself is there now
+    count(0); // again, now that the table itself exists
     for (int round = 1; round < ROUNDS; round++) {
       letExpire(worker, prefix);
-      // What is on its way out for longer than a moment is in the count before, too.
+      // Objects that live for longer than a moment are in the count before, too.
       countAtRest(round, round == ROUNDS - 1 ? limit : Duration.ofSeconds(1));
     }
     Map<String, Long> left = grownSinceTheFirst(ROUNDS - 1);
@@ -72,7 +72,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
     }
   }
 
-  /** Counts when nothing has grown, or will not change that any more. */
+  /** Counts until nothing has grown, or the limit has passed. */
   private void countAtRest(int round, Duration limit) throws Exception {
     long end = System.nanoTime() + limit.toNanos();
     count(round);
@@ -82,7 +82,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
     }
   }
 
-  /** In each of the rounds. */
+  /** {@return the classes that grew in every round, with the growth of the last} */
   private Map<String, Long> grownSinceTheFirst(int last) {
     Map<String, Long> grown = grownIn(last);
     for (int round = 1; round < last; round++) {
@@ -103,14 +103,12 @@ final class ManyLeasesThatExpire implements RemoteTask {
     return grown;
   }
 
-  /**
-   * Alone they tell nothing: drivers keep in them, for instance, what each connection has loaded.
-   */
+  /** Growth in these alone proves nothing: drivers, for instance, cache per connection in them. */
   private static boolean isOfTheJdksCollections(String type) {
     return type.startsWith("java.util.") || type.startsWith("[");
   }
 
-  /** Counts what can be reached; nothing if this JVM does not tell. */
+  /** Counts reachable objects; nothing if this JVM does not support it. */
   private void count(int round) {
     try {
       String histogram =
@@ -131,7 +129,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
         }
       }
     } catch (JMException e) {
-      // Another kind of JVM; the answer says so.
+      // not HotSpot; the result says so
     }
   }
 }

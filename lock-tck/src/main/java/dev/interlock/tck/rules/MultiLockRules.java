@@ -42,7 +42,7 @@ public abstract class MultiLockRules extends RuleTest {
   @Rule("MULTI-01")
   void duplicatesCountOnceAndNamesAreTakenByCodePoint() throws Exception {
     String prefix = newName();
-    // By code point the last is the padlock; by UTF-16 unit it would come before the ligature.
+    // By code point the padlock is last; by UTF-16 unit it would come before the ligature.
     String padlock = prefix + "\uD83D\uDD12";
     String ligature = prefix + "\uFB01";
     String letter = prefix + "a";
@@ -77,13 +77,13 @@ public abstract class MultiLockRules extends RuleTest {
               }));
     }
     for (Future<?> worker : workers) {
-      within(Duration.ofSeconds(100), worker, "sets that overlap did not all get through");
+      within(Duration.ofSeconds(100), worker, "not all overlapping sets were acquired");
     }
   }
 
   @Test
   @Rule("MULTI-01")
-  void aSetThatIsNotHadInTimeLeavesItsMembersFree() throws Exception {
+  void aSetNotAcquiredInTimeLeavesItsMembersFree() throws Exception {
     LockClient client = client();
     assertGivesBack(set -> answer(client.lockAll(set)::tryAcquire));
     assertGivesBack(set -> answer(() -> client.lockAll(set).tryAcquire(Duration.ofMillis(300))));
@@ -94,8 +94,8 @@ public abstract class MultiLockRules extends RuleTest {
   }
 
   /**
-   * At once, by the time that the attempt has ended. How its own release went is not known: a store
-   * that was too busy to answer it has it later, but not three times in a row.
+   * Checks that the members are free when the attempt has ended. A busy store may execute the
+   * release of a member later, so the check is tried up to three times.
    */
   private void assertGivesBack(SetAttempt attempt) throws InterruptedException {
     int free = 0;
@@ -111,27 +111,27 @@ public abstract class MultiLockRules extends RuleTest {
         assertTrue(taken.isHeld());
       }
     }
-    assertEquals(1, free, "a set that was not had keeps a member");
+    assertEquals(1, free, "a set that was not acquired keeps a member");
   }
 
   @Test
   @Rule("MULTI-02")
-  void membersAreKeptWhileTheOthersAreWaitedForAndWholeWhenTheSetIsHad() throws Exception {
-    int attempts = 3; // a busy store may not answer its renewals
-    while (!areMembersKept()) {
+  void membersAreRenewedDuringTheWaitAndBeforeTheGrant() throws Exception {
+    int attempts = 3; // a busy store may leave renewals unanswered
+    while (!areMembersRenewed()) {
       if (--attempts == 0) {
         throw new NotTestedException("the store left renewals unanswered each time");
       }
     }
   }
 
-  /** Whether it came to that. */
-  private boolean areMembersKept() throws Exception {
+  /** {@return false if the store left renewals unanswered} */
+  private boolean areMembersRenewed() throws Exception {
     String base = newName();
     String first = base + "-1";
     String second = base + "-2";
     Lease inTheWay = client().lock(second).acquire();
-    // Not renewed by its own options, so only the gathering keeps the first.
+    // Without auto-renewal, so only the acquisition of the set renews the first member.
     LockClient client = client(options(timing().renewedTtl(), false));
     AtomicBoolean unanswered = new AtomicBoolean();
     client.onEvent(
@@ -140,7 +140,7 @@ public abstract class MultiLockRules extends RuleTest {
             unanswered.set(true);
           }
         });
-    // On a session less than the TTL is certain after each answer.
+    // On a session the validity after each answer is shorter than the TTL.
     Lease fresh = acquireNow(client.lock(newName()));
     Duration whole = fresh.remainingValidity();
     fresh.release();
@@ -160,15 +160,16 @@ public abstract class MultiLockRules extends RuleTest {
       if (free.isPresent()) {
         free.get().release();
         inTheWay.close();
-        within(bound(), gathering, "the set was not had after the release").release();
-        assertTrue(unanswered.get(), "the first member was let go while the second was waited for");
+        within(bound(), gathering, "the set was not acquired after the release").release();
+        assertTrue(
+            unanswered.get(), "the first member was freed while the set waited for the second");
         return false;
       }
       letPass(Duration.ofMillis(100));
     }
     long released = System.nanoTime();
     inTheWay.close();
-    MultiLease lease = within(bound(), gathering, "the set was not had after the release");
+    MultiLease lease = within(bound(), gathering, "the set was not acquired after the release");
     Duration left = lease.remainingValidity();
     Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
     assertTrue(
@@ -192,7 +193,7 @@ public abstract class MultiLockRules extends RuleTest {
     within(
         lease.effectiveTtl().plus(bound()),
         lease.lost(),
-        "the loss of a member was not told as that of the set");
+        "the loss of a member was not reported as the loss of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");
     acquireWithin(bound(), other.lock(first), "the other members were not released").close();
     acquireWithin(bound(), other.lock(third), "the other members were not released").close();

@@ -35,7 +35,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** REL: how leases and clients end, and what is left of them. */
+/** REL: how leases and clients end, and what they leave behind. */
 public abstract class ReleaseRules extends RuleTest {
 
   /**
@@ -51,7 +51,7 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-01")
-  void aReleaseCanBeRepeatedAndSaysTheSame() throws Exception {
+  void aRepeatedReleaseReturnsTheSameOutcome() throws Exception {
     LockClient client = client();
     Lease lease = acquireNow(client.lock(newName()));
     ReleaseOutcome outcome = lease.release();
@@ -77,12 +77,12 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-01")
-  void aReleaseThatNobodyWaitsForSaysTheSame() throws Exception {
+  void anAsynchronousReleaseReturnsTheSameOutcome() throws Exception {
     Lease lease = acquireNow(client().lock(newName()));
     CompletableFuture<ReleaseOutcome> release = lease.releaseAsync();
     assertFalse(lease.isHeld(), "held although its release had begun");
     ReleaseOutcome outcome = within(bound(), release, "a release did not end");
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held");
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
     assertEquals(
         outcome, within(bound(), lease.releaseAsync(), "a repeated release did not end"), "again");
     assertEquals(outcome, lease.release(), "again");
@@ -90,24 +90,24 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-01")
-  void aHandoffIsToldFromAReleaseThatTheStoreConfirmed() throws Exception {
+  void theOutcomeDistinguishesAHandoffFromARelease() throws Exception {
     DistributedLock lock = client().lock(newName());
     Lease before = acquireNow(client().lock(lock.name()));
     CompletableFuture<Lease> first = lock.acquireAsync();
-    // In line before the other was granted, so that the lock may be handed off to it.
+    // queued before the first was granted, so that the lock may be handed off to it
     CompletableFuture<Lease> second = lock.acquireAsync();
     before.release();
     Lease lease = within(bound(), first, "a released lock was not granted to a waiter");
     ReleaseOutcome outcome = lease.release();
     try (Lease next = within(bound(), second, "the lock was not passed on")) {
       assertNotEquals(
-          ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held");
+          ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
       if (info().has(Capability.FENCING)) {
-        // Tokens of leases that one grant of the store has had differ in the last six bits alone.
+        // Tokens of one grant of the store differ only in the last six bits.
         assertEquals(
             lease.fencingToken() >> 6 == next.fencingToken() >> 6,
             outcome == ReleaseOutcome.HANDED_OFF,
-            () -> "a release that the store was not asked for said " + outcome);
+            () -> "a release without a request to the store returned " + outcome);
       }
     }
   }
@@ -126,7 +126,7 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule("REL-01")
-  void theReleaseOfALostLeaseSaysSoAndCloseDoesNotThrow() throws Exception {
+  void theReleaseOfALostLeaseReportsTheLossAndCloseDoesNotThrow() throws Exception {
     Lease expired = acquireNow(client(passing()).lock(newName()));
     outlive(expired);
     Lease taken = taken();
@@ -151,7 +151,7 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Test
   @Rule({"REL-02", "REL-01"})
-  void aReleaseDuringAPartitionIsMadeUpForAfterIt() throws Exception {
+  void aReleaseDuringAPartitionIsCompletedAfterIt() throws Exception {
     String name = newName();
     Network network = network();
     Lease lease = acquireNow(client(network, lasting()).lock(name));
@@ -159,7 +159,7 @@ public abstract class ReleaseRules extends RuleTest {
     try (Disturbance partition = network.partition()) {
       Future<ReleaseOutcome> release = inThread(lease::release);
       outcome = within(bound(), release, "a release with the store out of reach did not return");
-      struck(partition);
+      assertStruck(partition);
       assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store was out of reach");
       lease.close();
       assertFalse(lease.isHeld(), "held after its release");
@@ -168,7 +168,7 @@ public abstract class ReleaseRules extends RuleTest {
     acquireWithin(
             lasting().ttl().dividedBy(2),
             client().lock(name),
-            "a release that met a partition was not made up for after it")
+            "a release during a partition was not completed after it")
         .release();
   }
 
@@ -179,12 +179,12 @@ public abstract class ReleaseRules extends RuleTest {
   void abandonedAttemptsDoNotHoldTheLock() throws Exception {
     String name = newName();
     abandonAttempts(client(), client().lock(name));
-    // At once: an orphan would keep it for a TTL, a place in line until its session ends.
+    // At once: an orphan would hold it for a TTL, a queue entry until its session ends.
     acquireWithin(bound(), client().lock(name), "an abandoned attempt holds the lock").release();
     eventually(
         bound(),
         () -> client().inspect(name).waiters().isEmpty(),
-        "an abandoned attempt still stands in line");
+        "an abandoned attempt is still in the queue");
   }
 
   @Test
@@ -205,11 +205,11 @@ public abstract class ReleaseRules extends RuleTest {
     List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
     List<Thread> interrupted = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
-      LockClient other = client(); // contends by itself, and not behind the others
+      LockClient other = client(); // contends on the store, not in the local queue
       for (LockClient client : List.of(waiting, other)) {
-        assertRefused(client.lock(name), "a held lock was had");
+        assertRefused(client.lock(name), "a held lock was acquired");
         for (int pause = 0; pause < 4; pause++) {
-          // While its first request is on its way, more or less.
+          // roughly while its first request is in flight
           CompletableFuture<Lease> attempt = client.lock(name).acquireAsync();
           LockSupport.parkNanos(pause * 300_000L);
           attempt.cancel(true);
@@ -222,7 +222,7 @@ public abstract class ReleaseRules extends RuleTest {
                   try {
                     client.lock(name).acquire().release();
                   } catch (InterruptedException e) {
-                    // as it has to be
+                    // as expected
                   }
                 }));
       }
@@ -236,19 +236,19 @@ public abstract class ReleaseRules extends RuleTest {
       thread.join(bound().toMillis());
       assertFalse(thread.isAlive(), "an interrupted thread did not return");
     }
-    assertReleased(held, "a held lock was freed by those who waited");
+    assertReleased(held, "waiters freed a held lock");
   }
 
   private static StoreView view(Server server) {
     return server
         .view()
         .orElseThrow(
-            () -> new NotTestedException("the harness has no view of what the store holds"));
+            () -> new NotTestedException("the harness has no view of the store's contents"));
   }
 
   /**
-   * No holder's or waiter's entry of the name is left, long before it would lapse by itself. The
-   * verdict is that of a look that began when the time was up, however long a look takes.
+   * Waits until no entry of a holder or waiter of the name is left, long before it would expire.
+   * The last poll begins after the limit, so a slow poll cannot fail the test too early.
    */
   private void awaitNothing(StoreView view, String name, String otherwise) {
     long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
@@ -295,7 +295,7 @@ public abstract class ReleaseRules extends RuleTest {
         () -> names + " names that were used and released keep " + heap + " bytes of heap");
     assertTrue(
         Integer.parseInt(answer[1]) <= UseManyNames.MORE_THREADS,
-        () -> "and " + answer[1] + " threads more than before");
+        () -> "and " + answer[1] + " more threads than before");
     Optional<StoreView> view = kit().server().view();
     if (view.isPresent()) {
       awaitNothing(view.get(), prefix, "names that were used and released left something");
@@ -341,7 +341,7 @@ public abstract class ReleaseRules extends RuleTest {
     Future<Lease> blocked = inThread(() -> closing.lock(busy).acquire());
     Future<Lease> localBlocked = inThread(() -> closing.lock(held).acquire());
     CompletableFuture<Lease> async = closing.lock(busy).acquireAsync();
-    never(Duration.ofMillis(200), blocked, "a held lock was had");
+    never(Duration.ofMillis(200), blocked, "a held lock was acquired");
 
     Future<Boolean> close =
         inThread(
@@ -363,7 +363,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertFalse(lease.isHeld(), "a lease is held after its client was closed");
     assertEquals(
         LossReason.CLOSED,
-        within(bound(), lease.lost(), "the holder was not told that its client was closed")
+        within(bound(), lease.lost(), "the holder was not notified that its client was closed")
             .reason());
     acquireWithin(bound(), other.lock(held), "closing the client did not release its lease")
         .release();
@@ -405,13 +405,13 @@ public abstract class ReleaseRules extends RuleTest {
                 + answer[1]);
     assertTrue(
         Integer.parseInt(answer[0]) <= UseManyNames.MORE_THREADS,
-        () -> "and " + answer[0] + " threads more than before");
+        () -> "and " + answer[0] + " more threads than before");
     if (view.isPresent()) {
       awaitNothing(view.get(), prefix, "leases that expired left something on the store");
     }
     if (!counted) {
       throw new NotTestedException(
-          "the JVM does not tell how many objects of a class it has; HotSpot does, with the module"
+          "the JVM does not count its objects by class; HotSpot does, with the module"
               + " jdk.management");
     }
   }

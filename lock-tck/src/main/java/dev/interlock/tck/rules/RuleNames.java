@@ -6,7 +6,7 @@ import java.lang.reflect.Method;
 import java.util.List;
 import org.junit.jupiter.api.DisplayNameGenerator;
 
-/** Shows the rules that a test is about in front of its name. */
+/** Puts the identifiers of a test's rules in front of its name. */
 final class RuleNames extends DisplayNameGenerator.Simple {
 
   @Override

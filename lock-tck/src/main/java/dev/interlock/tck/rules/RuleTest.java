@@ -53,10 +53,10 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What the tests of all rules share: clients, networks, processes and threads that end with the
- * test, and the ways to wait.
+ * Base of the rules' tests: provides clients, networks, processes and threads that end with the
+ * test, and methods that wait.
  *
- * <p>Every test uses names of its own, so that all can run at once on one server.
+ * <p>Every test uses new lock names, so that all tests can run at once on one server.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @DisplayNameGeneration(RuleNames.class)
@@ -72,7 +72,7 @@ public abstract class RuleTest {
   /**
    * For {@link dev.interlock.tck.LockTck}.
    *
-   * @param kit gives the run; called by each test
+   * @param kit supplies the run; called by each test
    */
   protected RuleTest(Supplier<Kit> kit) {
     this.kit = kit;
@@ -91,7 +91,7 @@ public abstract class RuleTest {
 
   @AfterEach
   void endEverything() throws Exception {
-    networks.forEach(Network::heal); // so that clients can say good-bye
+    networks.forEach(Network::heal); // so that clients can close their sessions
     threads.forEach(Thread::interrupt);
     Throwable failure = null;
     while (!resources.isEmpty()) {
@@ -110,11 +110,11 @@ public abstract class RuleTest {
       }
     }
     if (failure != null) {
-      throw new IllegalStateException("the test cannot be cleaned up after: " + failure, failure);
+      throw new IllegalStateException("cleaning up after the test failed: " + failure, failure);
     }
   }
 
-  // --- what is tested ---
+  // --- the backend under test ---
 
   final Kit kit() {
     return kit.get();
@@ -146,22 +146,22 @@ public abstract class RuleTest {
 
   // --- options ---
 
-  /** Leases that neither run out nor need renewal during a test. */
+  /** {@return options for leases that neither expire nor need renewal during a test} */
   final LockOptions lasting() {
     return options(timing().longTtl(), true);
   }
 
-  /** Leases that run out. */
+  /** {@return options for leases without renewal, which expire} */
   final LockOptions passing() {
     return options(timing().ttl(), false);
   }
 
-  /** Leases that are kept alive by renewal, and end soon without it. */
+  /** {@return options for leases that renewal keeps alive, and that end soon without it} */
   final LockOptions renewed() {
     return options(timing().renewedTtl(), true);
   }
 
-  /** Gives one lock a TTL of its own, and renewal. */
+  /** {@return a customizer that sets the TTL of one lock, and renewal} */
   static Consumer<LockOptions.Builder> renewed(Duration ttl) {
     return options -> options.ttl(ttl).autoRenew(true);
   }
@@ -192,7 +192,7 @@ public abstract class RuleTest {
     return closing(kit().open(uri, options));
   }
 
-  /** Closes it after the test, the last one first. */
+  /** Closes the resource after the test, in reverse order of the calls. */
   final <T extends AutoCloseable> T closing(T resource) {
     synchronized (resources) {
       resources.push(resource);
@@ -200,7 +200,7 @@ public abstract class RuleTest {
     return resource;
   }
 
-  /** Proxies in front of the shared server. */
+  /** {@return new proxies in front of the shared server} */
   final Network network() throws Exception {
     return network(kit().server());
   }
@@ -214,21 +214,20 @@ public abstract class RuleTest {
     return network;
   }
 
-  /** Clients that are sent through proxies have to stay behind them. */
+  /** Checks that clients cannot bypass the proxies. */
   private <T extends AutoCloseable> T throughProxies(Optional<T> way) throws Exception {
     if (way.isEmpty()) {
-      throw new NotTestedException(
-          "the URI has no host and port that a proxy could be put in front of");
+      throw new NotTestedException("the URI has no host and port for a proxy");
     }
     closing(way.get());
     if (!kit().staysBehindProxies()) {
       throw new NotTestedException(
-          "the servers lead clients past the kit's proxies, to the addresses that they know");
+          "the servers direct clients to their own addresses, past the kit's proxies");
     }
     return way.get();
   }
 
-  /** A way to the shared server on which commands of the Redis protocol can be refused. */
+  /** {@return proxies in front of the shared server that can refuse Redis commands} */
   final RedisErrors redisErrors() throws Exception {
     if (cannotHappen(Fault.PARTITION)) {
       throw new NotApplicableException(info().name() + " has no network");
@@ -236,7 +235,7 @@ public abstract class RuleTest {
     RedisErrors way = throughProxies(kit().redisErrors(kit().server().uri()));
     acquireNow(client(way.uri(), lasting()).lock(newName())).release();
     if (way.encrypted()) {
-      throw new NotTestedException("what is encrypted cannot be answered by the kit's proxies");
+      throw new NotTestedException("the kit's proxies cannot answer encrypted requests");
     }
     if (!way.speaksRedis()) {
       throw new NotApplicableException(info().name() + " does not speak the Redis protocol");
@@ -244,18 +243,18 @@ public abstract class RuleTest {
     return way;
   }
 
-  /** A server that nobody else uses. */
+  /** {@return a server that no other test uses} */
   final Server ownServer() throws Exception {
     if (cannotHappen(Fault.SERVER_STOPPED)) {
       throw new NotApplicableException(info().name() + " has no server process");
     }
     if (!kit().harness().startsServers()) {
-      throw new NotTestedException("the harness has no servers that the kit may stop");
+      throw new NotTestedException("the harness starts no servers that the kit may stop");
     }
     return closing(kit().harness().start());
   }
 
-  /** A server that nobody else uses, and whose processes may be stopped. */
+  /** {@return a server that no other test uses, and whose processes may be stopped} */
   final Server ownServerWithNodes() throws Exception {
     Server server = ownServer();
     if (server.nodes().isEmpty()) {
@@ -271,7 +270,7 @@ public abstract class RuleTest {
     return separateProcess(options);
   }
 
-  /** Loads whatever a client needs, so that no test waits for classes instead of for the store. */
+  /** Loads the classes that a client needs, so that no test measures class loading. */
   static final class WarmUp implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -288,7 +287,7 @@ public abstract class RuleTest {
     }
   }
 
-  /** Also for backends that share nothing between processes. */
+  /** Like {@link #process}, but also for backends that share nothing between processes. */
   final OtherProcess separateProcess(LockOptions options) throws Exception {
     OtherProcess process = anyProcess(kit().server().uri(), options, false);
     process.call(Duration.ofMinutes(1), WarmUp.class, newName());
@@ -299,7 +298,7 @@ public abstract class RuleTest {
       String uri, LockOptions options, boolean trace, String... jvmArguments) throws Exception {
     if (!OtherProcess.canMake(kit().harness())) {
       throw new NotTestedException(
-          "other processes cannot make the harness: it has to be a class with a constructor without"
+          "other processes cannot create the harness: it must be a class with a constructor without"
               + " parameters");
     }
     return closing(
@@ -310,7 +309,7 @@ public abstract class RuleTest {
 
   // --- threads ---
 
-  /** Runs something on a thread that is interrupted when the test ends. */
+  /** Runs work on a thread that is interrupted when the test ends. */
   final <T> Future<T> inThread(Callable<T> work) {
     return inThread(work, new CompletableFuture<>());
   }
@@ -337,7 +336,7 @@ public abstract class RuleTest {
 
   // --- waiting ---
 
-  /** The result, which must be there within the limit. */
+  /** {@return the future's result, which must be available within the limit} */
   final <T> T within(Duration limit, Future<T> future, String otherwise) throws Exception {
     try {
       return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
@@ -351,11 +350,11 @@ public abstract class RuleTest {
     }
   }
 
-  /** Waits for something that can only be seen by looking. */
+  /** Polls until the condition holds. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
     long end = System.nanoTime() + limit.toNanos();
     while (true) {
-      // The verdict is that of a look that began when the time was up, however long a look takes.
+      // The last poll begins after the limit, so a slow poll cannot fail the test too early.
       boolean last = System.nanoTime() - end > 0;
       if (holds(condition, last)) {
         return;
@@ -367,7 +366,7 @@ public abstract class RuleTest {
     }
   }
 
-  /** A store that is too busy to say so is asked again. */
+  /** {@return whether the condition holds; false if the store is too busy to answer} */
   private static boolean holds(BooleanSupplier condition, boolean last) {
     try {
       return condition.getAsBoolean();
@@ -379,12 +378,12 @@ public abstract class RuleTest {
     }
   }
 
-  /** Something that is asked of the store. */
+  /** A query of the store. */
   interface Question<T, E extends Exception> {
     T ask() throws E;
   }
 
-  /** What the store answers to a question. If it is too busy to do so, it is asked again. */
+  /** {@return the store's answer; the query is repeated while the store is too busy to answer} */
   final <T, E extends Exception> T answer(Question<T, E> question) throws E {
     long end = System.nanoTime() + bound().toNanos();
     while (true) {
@@ -400,45 +399,45 @@ public abstract class RuleTest {
     }
   }
 
-  /** Watches for as long as given that something does not happen. */
+  /** Fails if the event happens within the duration. */
   final void never(Duration duration, Future<?> event, String otherwise) throws Exception {
     try {
       Object happened = event.get(duration.toMillis(), TimeUnit.MILLISECONDS);
       fail(otherwise + ": " + happened);
     } catch (TimeoutException e) {
-      // as it has to be
+      // as expected
     }
   }
 
-  /** Lets a time pass in which nothing is expected to happen that could be waited for. */
+  /** Waits for a duration in which there is no event to wait for. */
   static void letPass(Duration duration) throws InterruptedException {
     TimeUnit.NANOSECONDS.sleep(duration.toNanos());
   }
 
-  /** Waits until the lease says by itself that its validity is over. */
+  /** Waits until the lease reports that its validity is over. */
   final void outlive(Lease lease) {
     eventually(lease.effectiveTtl().plus(bound()), () -> !lease.isHeld(), "the lease did not end");
   }
 
-  /** Waits until so many are in line, if the store shows its line. */
-  final void awaitInLine(LockClient observer, String name, int count) {
+  /** Waits until the queue has that many waiters, if the store shows its queue. */
+  final void awaitQueued(LockClient observer, String name, int count) {
     if (has(Capability.FIFO)) {
       eventually(
           bound().multipliedBy(2),
           () -> observer.inspect(name).waiters().size() >= count,
-          "a waiter was not shown in line");
+          "a waiter is not shown in the queue");
     }
   }
 
   // --- leases ---
 
-  /** Acquires a lock that must be free, or become so within the limit. */
+  /** Acquires a lock that must be free, or become free within the limit. */
   final Lease acquireWithin(Duration limit, DistributedLock lock, String otherwise)
       throws InterruptedException {
     return lock.tryAcquire(limit).orElseGet(() -> fail(otherwise + " within " + text(limit)));
   }
 
-  /** Renews a lease that must be held. A store that is too busy to answer is asked again. */
+  /** Renews a lease that must be held. Retries while the store is too busy to answer. */
   static void renewNow(Lease lease, Duration limit) throws InterruptedException {
     long end = System.nanoTime() + limit.toNanos();
     while (true) {
@@ -456,11 +455,11 @@ public abstract class RuleTest {
   }
 
   /**
-   * Acquires a lock that must be free at this moment. A store that is too busy to answer is asked
-   * again; what the attempt may have left there is in the way until it is undone.
+   * Acquires a lock that must be free now. Retries while the store is too busy to answer; until an
+   * attempt in doubt is undone, it may block the next one.
    */
   final Lease acquireNow(DistributedLock lock) {
-    return acquireNow(lock, "the lock is free, and an attempt came back empty");
+    return acquireNow(lock, "an attempt on a free lock returned empty");
   }
 
   final Lease acquireNow(DistributedLock lock, String otherwise) {
@@ -469,9 +468,9 @@ public abstract class RuleTest {
     while (true) {
       boolean last = System.nanoTime() - end > 0;
       try {
-        Optional<Lease> had = lock.tryAcquire();
-        if (had.isPresent()) {
-          return had.get();
+        Optional<Lease> acquired = lock.tryAcquire();
+        if (acquired.isPresent()) {
+          return acquired.get();
         }
         if (!inDoubt || last) {
           return fail(otherwise);
@@ -486,7 +485,7 @@ public abstract class RuleTest {
     }
   }
 
-  /** Acquires a lock that was released: at once, unless its release may be on its way yet. */
+  /** Acquires a released lock: at once, unless its release may still be in flight. */
   final Lease acquireAfter(ReleaseOutcome released, DistributedLock lock)
       throws InterruptedException {
     return acquireAfter(released, lock, "the lock is not free after its release");
@@ -500,8 +499,8 @@ public abstract class RuleTest {
   }
 
   /**
-   * Acquires a lock of a new name, and of another one after an attempt that is in doubt: nothing
-   * else of this client is on the way to the store that could be in anybody's way.
+   * Acquires a lock with a new name. After an attempt in doubt it tries another name, so that no
+   * request of this client in flight can interfere.
    */
   final Lease acquireUndoubted(LockClient client) {
     long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
@@ -510,7 +509,7 @@ public abstract class RuleTest {
         return client
             .lock(newName())
             .tryAcquire()
-            .orElseGet(() -> fail("an attempt on a name that nobody has used came back empty"));
+            .orElseGet(() -> fail("an attempt on an unused name returned empty"));
       } catch (LockUnavailableException e) {
         if (System.nanoTime() - end > 0) {
           throw e;
@@ -519,19 +518,21 @@ public abstract class RuleTest {
     }
   }
 
-  /** A timed attempt on a held lock ends without it; a busy store may not say that it is held. */
+  /**
+   * Checks that a timed attempt on a held lock failed, even if the store was too busy to answer.
+   */
   final void assertNotAcquired(Future<Optional<Lease>> attempt, Duration patience)
       throws Exception {
     try {
       assertTrue(
           within(patience.plus(bound()), attempt, "a timed attempt did not end").isEmpty(),
-          "a held lock was had");
+          "a held lock was acquired");
     } catch (LockUnavailableException e) {
-      // Its time was over before the store answered.
+      // the time was over before the store answered
     }
   }
 
-  /** An attempt of somebody else must not succeed. */
+  /** Checks that an attempt on a held lock does not succeed. */
   final void assertRefused(DistributedLock lock, String otherwise) {
     answer(lock::tryAcquire)
         .ifPresent(
@@ -541,36 +542,36 @@ public abstract class RuleTest {
             });
   }
 
-  /** The store held the lock for its lease until now. One that is too busy may not say so. */
+  /** Releases the lease, which the store must still have held. */
   static void assertReleased(Lease lease, String otherwise) {
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), otherwise);
   }
 
-  /** Whoever looks sees the lock free, if its release is known to have arrived at once. */
+  /** Checks that the lock is shown as free: at once, if the store confirmed its release. */
   final void assertSeenFree(LockClient observer, String name, ReleaseOutcome outcome) {
     if (outcome == ReleaseOutcome.RELEASED) {
       assertFalse(
           answer(() -> observer.inspect(name)).isHeld(),
-          () -> "seen as held after its release: " + name);
+          () -> "shown as held after its release: " + name);
     } else {
       eventually(
           bound(), () -> !observer.inspect(name).isHeld(), "the release did not arrive: " + name);
     }
   }
 
-  /** The lock is as if somebody had deleted it in the store. */
+  /** Deletes the lock in the store, without notice to its holder. */
   final void takeAway(String name) throws Exception {
     takeAway(client(), name);
   }
 
-  /** The same, by a client that is there already, while the lease that is to be hit has time. */
+  /** Like {@link #takeAway(String)}, with an open client, for leases with a short TTL. */
   final void takeAway(LockClient client, String name) throws Exception {
     if (!kit().server().delete(name)) {
       forceRelease(client, name, "forceRelease did not see the holder");
     }
   }
 
-  /** Takes a lock away that is held. Only the first answer can say so. */
+  /** Force-releases a held lock. A repeated request may find it free. */
   final void forceRelease(LockClient client, String name, String otherwise) {
     AtomicBoolean inDoubt = new AtomicBoolean();
     boolean seen =
@@ -582,10 +583,10 @@ public abstract class RuleTest {
     assertTrue(seen, otherwise);
   }
 
-  static void struck(Disturbance disturbance) throws InterruptedException {
+  static void assertStruck(Disturbance disturbance) throws InterruptedException {
     if (!disturbance.awaitHit(Duration.ofMillis(1))) {
       throw new NotTestedException(
-          "the fault did not strike: the client's requests do not pass the proxy");
+          "the fault had no effect: the client's requests do not pass the proxy");
     }
   }
 

@@ -29,19 +29,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * One kind of request after the other, one of whose answers does not arrive as the store gave it:
- * what may be said of it afterwards, and what must be left.
+ * Scenarios in which one answer of the store is lost or replaced by an error. Each checks what the
+ * client reports afterwards, and what is left on the store.
  */
 final class SpoiledAnswers {
-  /** How many of the answers to one call are spoiled, each in a run of its own. */
+  /** How many of the answers to one call are spoiled, each in a separate run. */
   static final int ANSWERS = 3;
 
   private static final Duration PATIENCE = Duration.ofMillis(300);
 
-  /** Within this a waiter's requests have followed the first one, if it sends more of them. */
-  private static final Duration MOST_OF_A_TALK = Duration.ofSeconds(1);
+  /** Within this time a waiter has sent its further requests, if it sends any. */
+  private static final Duration FURTHER_REQUESTS = Duration.ofSeconds(1);
 
-  /** For whatever would still say something wrong when all is over. */
+  /** Time for late false reports after the last scenario. */
   private static final Duration AFTERMATH = Duration.ofSeconds(1);
 
   private final RuleTest test;
@@ -53,7 +53,7 @@ final class SpoiledAnswers {
   private int earlier;
   private String name = "";
 
-  /** What is done while an answer is spoiled. */
+  /** The requests and checks around one spoiled answer. */
   interface Scenario {
     void play(SpoiledAnswers spoiled) throws Exception;
   }
@@ -66,8 +66,8 @@ final class SpoiledAnswers {
   }
 
   /**
-   * Plays a scenario once for each of the first answers to a call, with the same client throughout;
-   * on several ways to the store side by side.
+   * Plays a scenario once for each of the first answers to a call, with the same client throughout.
+   * Several proxies are used concurrently.
    */
   static void each(RuleTest test, List<Spoiler> ways, Scenario scenario) throws Exception {
     List<Future<Boolean>> plays = new ArrayList<>();
@@ -75,7 +75,8 @@ final class SpoiledAnswers {
       plays.add(test.inThread(() -> new SpoiledAnswers(test, way).playAll(scenario)));
     }
     for (Future<Boolean> play : plays) {
-      test.within(Duration.ofMinutes(4), play, "the lock did not work again after an answer");
+      test.within(
+          Duration.ofMinutes(4), play, "the lock did not work again after a spoiled answer");
     }
   }
 
@@ -94,23 +95,22 @@ final class SpoiledAnswers {
       assertFalse(
           lost.isDone(), () -> "lost() completed for a lease that was released: " + lost.join());
     }
-    assertEquals(
-        List.of(), List.copyOf(losses), "leases that nobody had lost were reported as lost");
+    assertEquals(List.of(), List.copyOf(losses), "leases that were not lost were reported as lost");
     return true;
   }
 
-  // --- what the scenarios are made of ---
+  // --- shared by the scenarios ---
 
-  /** What is left in doubt ends with this at the latest. */
+  /** {@return options whose TTL limits how long an attempt in doubt can block the lock} */
   private LockOptions options() {
     return test.options(test.timing().renewedTtl(), true);
   }
 
-  private Duration untilLapsed() {
+  private Duration untilExpired() {
     return test.timing().renewedTtl().multipliedBy(2).plus(test.bound());
   }
 
-  /** Behind the spoiler, connected, and with everything loaded. */
+  /** {@return a client behind the spoiler that is connected and has loaded its classes} */
   private LockClient open() {
     LockClient opened = test.client(spoiler.uri(), options());
     test.acquireNow(opened.lock(test.newName())).release();
@@ -127,49 +127,52 @@ final class SpoiledAnswers {
     return spoiler.spoil(earlier);
   }
 
-  /** The first answer is that to the call; whether there are more is up to the backend. */
-  private void struck(Spoil spoil) throws InterruptedException {
+  /** Checks that the first answer was spoiled; whether there are more depends on the backend. */
+  private void assertStruck(Spoil spoil) throws InterruptedException {
     if (earlier == 0 && !spoil.awaitHit(Duration.ofMillis(1))) {
-      throw new NotTestedException("the client's requests do not pass what spoils their answers");
+      throw new NotTestedException(
+          "the client's requests do not pass the proxy that spoils their answers");
     }
   }
 
   private void assertFreeInTime(Duration limit) throws InterruptedException {
-    test.acquireWithin(limit, other.lock(name), "nobody else got the lock").release();
+    test.acquireWithin(limit, other.lock(name), "no other client acquired the lock").release();
   }
 
   private void assertNobodyElse(String otherwise) {
     test.assertRefused(other.lock(name), otherwise);
   }
 
-  /** The lease is what it was before, and everything can be done with it. */
+  /** Checks that the lease is still held and fully usable. */
   private void assertWorks(Lease lease) throws Exception {
-    assertTrue(lease.isHeld(), "the lease is not held any more");
-    assertNobodyElse("somebody else got the lock of a lease that is held");
+    assertTrue(lease.isHeld(), "the lease is no longer held");
+    assertNobodyElse("another client acquired the lock of a lease that is held");
     RuleTest.renewNow(lease, test.bound());
     RuleTest.assertReleased(lease, "the lease was gone");
-    assertFreeInTime(untilLapsed());
+    assertFreeInTime(untilExpired());
   }
 
   // --- the scenarios ---
 
   void attempt() throws Exception {
-    Optional<Lease> had = Optional.empty();
+    Optional<Lease> acquired = Optional.empty();
     try (Spoil spoil = spoil()) {
       try {
-        had = client.lock(name).tryAcquire();
-        assertTrue(had.isPresent(), "a lock that nobody held was said to be held");
+        acquired = client.lock(name).tryAcquire();
+        assertTrue(acquired.isPresent(), "a free lock was reported as held");
       } catch (LockException e) {
-        // It is not known whether it was granted.
+        // unknown whether it was granted
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
-    if (had.isPresent()) {
-      assertWorks(had.get());
+    if (acquired.isPresent()) {
+      assertWorks(acquired.get());
     } else {
-      assertFreeInTime(untilLapsed());
+      assertFreeInTime(untilExpired());
     }
-    test.acquireWithin(untilLapsed(), client.lock(name), "the client itself got no lock").release();
+    test.acquireWithin(
+            untilExpired(), client.lock(name), "the client itself could not acquire the lock")
+        .release();
   }
 
   void attemptInVain() throws Exception {
@@ -178,29 +181,29 @@ final class SpoiledAnswers {
       try {
         assertTrue(client.lock(name).tryAcquire().isEmpty(), "a lock that is held was granted");
       } catch (LockException e) {
-        // It is not known that it is held.
+        // unknown whether it is held
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
-    RuleTest.assertReleased(held, "a lease was gone because somebody else had tried");
-    assertFreeInTime(untilLapsed());
+    RuleTest.assertReleased(held, "a lease was gone because another client had tried");
+    assertFreeInTime(untilExpired());
   }
 
   void waiting() throws Exception {
     Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter;
     try (Spoil spoil = spoil()) {
-      waiter = client.lock(name).tryAcquireAsync(untilLapsed().multipliedBy(2));
-      boolean unused = spoil.awaitHit(earlier == 0 ? test.bound().dividedBy(2) : MOST_OF_A_TALK);
+      waiter = client.lock(name).tryAcquireAsync(untilExpired().multipliedBy(2));
+      boolean unused = spoil.awaitHit(earlier == 0 ? test.bound().dividedBy(2) : FURTHER_REQUESTS);
       assertFalse(waiter.isDone() && granted(waiter), "a lock that is held was granted");
-      RuleTest.assertReleased(held, "a lease was gone because somebody else was waiting");
-      struck(spoil);
+      RuleTest.assertReleased(held, "a lease was gone because another client was waiting");
+      assertStruck(spoil);
     }
     try {
-      Optional<Lease> lease = test.within(untilLapsed(), waiter, "the waiter was not served");
+      Optional<Lease> lease = test.within(untilExpired(), waiter, "the waiter was not served");
       assertWorks(lease.orElseGet(() -> fail("the waiter gave up before its time")));
     } catch (LockException e) {
-      assertFreeInTime(untilLapsed()); // what a person has to put right ends a wait at once
+      assertFreeInTime(untilExpired()); // a permanent failure ends a wait at once
     }
   }
 
@@ -212,15 +215,15 @@ final class SpoiledAnswers {
     Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
     try (Spoil spoil = spoil()) {
       try {
-        Optional<Lease> had = client.lock(name).tryAcquire(PATIENCE);
-        assertTrue(had.isEmpty(), "a lock that is held was granted");
+        Optional<Lease> acquired = client.lock(name).tryAcquire(PATIENCE);
+        assertTrue(acquired.isEmpty(), "a lock that is held was granted");
       } catch (LockException e) {
-        // It is not known that it is held.
+        // unknown whether it is held
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
-    RuleTest.assertReleased(held, "a lease was gone because somebody else had waited");
-    assertFreeInTime(untilLapsed());
+    RuleTest.assertReleased(held, "a lease was gone because another client had waited");
+    assertFreeInTime(untilExpired());
   }
 
   void renewal() throws Exception {
@@ -229,11 +232,11 @@ final class SpoiledAnswers {
       try {
         lease.renew();
       } catch (LeaseLostException e) {
-        fail("a lease that nobody had taken away was said to be lost: " + e.getMessage(), e);
+        fail("a lease that was not taken away was reported as lost: " + e.getMessage(), e);
       } catch (LockException e) {
-        // It goes on with the validity that it had.
+        // the lease keeps its previous validity
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
     assertWorks(lease);
   }
@@ -244,13 +247,13 @@ final class SpoiledAnswers {
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     try (Spoil spoil = spoil()) {
       boolean unused = spoil.awaitHit(lease.effectiveTtl().dividedBy(2));
-      struck(spoil);
+      assertStruck(spoil);
     }
     try {
       LeaseLostException loss = lost.get(500, TimeUnit.MILLISECONDS);
       boolean ranOut = loss.reason() == LossReason.EXPIRED && System.nanoTime() - validUntil >= 0;
-      assertTrue(ranOut, () -> "a lease that nobody had taken away was lost: " + loss.getMessage());
-      losses.clear(); // the machine stood still
+      assertTrue(ranOut, () -> "a lease that was not taken away was lost: " + loss.getMessage());
+      losses.clear(); // the machine stalled
     } catch (TimeoutException e) {
       assertWorks(lease);
     }
@@ -262,10 +265,9 @@ final class SpoiledAnswers {
     ReleaseOutcome outcome;
     try (Spoil spoil = spoil()) {
       outcome = lease.release();
-      struck(spoil);
+      assertStruck(spoil);
     }
-    assertNotEquals(
-        ReleaseOutcome.ALREADY_LOST, outcome, "what was said of a lease that was held until now");
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
     assertFalse(lease.isHeld(), "held after its release");
     assertFreeInTime(test.lasting().ttl().dividedBy(2));
     assertEquals(outcome, lease.release(), "a repeated release says something else");
@@ -277,13 +279,13 @@ final class SpoiledAnswers {
     Lease lease = test.acquireNow(closed.lock(name));
     try (Spoil spoil = spoil()) {
       closed.close();
-      struck(spoil);
+      assertStruck(spoil);
     }
     LeaseLostException loss =
         test.within(
-            test.bound(), lease.lost(), "the holder was not told that its client is closed");
+            test.bound(), lease.lost(), "the holder was not notified that its client was closed");
     assertEquals(LossReason.CLOSED, loss.reason());
-    assertFreeInTime(untilLapsed());
+    assertFreeInTime(untilExpired());
   }
 
   void inspection() throws Exception {
@@ -292,15 +294,16 @@ final class SpoiledAnswers {
       try (Spoil spoil = spoil()) {
         try {
           boolean seen = client.inspect(name).isHeld();
-          assertEquals(held, seen, "whether the lock was held when it was inspected");
+          assertEquals(held, seen, "whether inspection showed the lock as held");
         } catch (LockException e) {
-          // It is not known.
+          // unknown
         }
-        struck(spoil);
+        assertStruck(spoil);
       }
       if (held) {
-        RuleTest.assertReleased(lease, "a lease was gone because it was looked at");
-        test.eventually(untilLapsed(), () -> !other.inspect(name).isHeld(), "it is still held");
+        RuleTest.assertReleased(lease, "a lease was gone because its lock was inspected");
+        test.eventually(
+            untilExpired(), () -> !other.inspect(name).isHeld(), "the lock is still held");
       }
     }
     test.answer(() -> client.inspect(name));
@@ -312,19 +315,20 @@ final class SpoiledAnswers {
     try (Spoil spoil = spoil()) {
       try {
         freed = client.forceRelease(name);
-        assertTrue(freed, "a lock that was held was said to be free");
+        assertTrue(freed, "a held lock was reported as free");
       } catch (LockException e) {
-        // The lock may be gone or not.
+        // unknown whether the lock was freed
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
     if (!freed) {
       var unused = test.answer(() -> client.forceRelease(name));
     }
     LockClient third = test.client(options());
-    Lease next = test.acquireWithin(test.bound(), third.lock(name), "not free after it was forced");
+    Lease next =
+        test.acquireWithin(test.bound(), third.lock(name), "not free after its forced release");
     forced.release();
-    assertTrue(next.isHeld(), "the release of a lease that was forced touched its successor");
+    assertTrue(next.isHeld(), "the release of a force-released lease touched its successor");
     next.release();
   }
 
@@ -335,20 +339,21 @@ final class SpoiledAnswers {
     Lease revoked = test.acquireNow(other.lock(name));
     try (Spoil spoil = spoil()) {
       try {
-        assertTrue(client.revoke(name), "a lock that was held was said to be free");
+        assertTrue(client.revoke(name), "a held lock was reported as free");
       } catch (LockException e) {
         var unused = test.answer(() -> client.revoke(name));
       }
-      struck(spoil);
+      assertStruck(spoil);
     }
     LockClient third = test.client(options());
     Lease next =
-        test.acquireWithin(untilLapsed(), third.lock(name), "not free after it was revoked");
-    assertFalse(revoked.isHeld(), "the successor was let in while the lease was still valid");
+        test.acquireWithin(untilExpired(), third.lock(name), "not free after it was revoked");
+    assertFalse(
+        revoked.isHeld(), "the successor acquired the lock while the lease was still valid");
     next.release();
   }
 
-  /** Every answer is spoiled for a while. */
+  /** All answers are spoiled for a while. */
   void aWhile() throws Exception {
     if (earlier > 0) {
       return;
@@ -360,7 +365,7 @@ final class SpoiledAnswers {
     String third = test.newName();
     Lease others = test.acquireNow(other.lock(third, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter =
-        client.lock(third).tryAcquireAsync(untilLapsed().multipliedBy(2));
+        client.lock(third).tryAcquireAsync(untilExpired().multipliedBy(2));
     ReleaseOutcome outcome;
     try (Spoil spoil = spoil()) {
       outcome = given.release();
@@ -368,27 +373,27 @@ final class SpoiledAnswers {
         try {
           assertTrue(client.lock(each).tryAcquire().isEmpty(), "granted without the store");
         } catch (LockException e) {
-          // as it has to be
+          // as expected
         }
       }
       RuleTest.letPass(PATIENCE);
       assertTrue(held.isHeld(), "a lease was lost before its validity was over");
-      struck(spoil);
+      assertStruck(spoil);
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
-    RuleTest.assertReleased(others, "a lease was gone because somebody else was waiting");
+    RuleTest.assertReleased(others, "a lease was gone because another client was waiting");
     try {
-      test.within(untilLapsed(), waiter, "the waiter was not served").ifPresent(Lease::release);
+      test.within(untilExpired(), waiter, "the waiter was not served").ifPresent(Lease::release);
     } catch (LockException e) {
-      // What a person has to put right ends a wait at once.
+      // a permanent failure ends a wait at once
     }
     test.acquireWithin(
             test.lasting().ttl().dividedBy(2),
             other.lock(second),
-            "a release that was refused was not made up for")
+            "a refused release was not completed")
         .release();
     RuleTest.renewNow(held, test.bound());
     RuleTest.assertReleased(held, "the lease was gone");
-    assertFreeInTime(untilLapsed());
+    assertFreeInTime(untilExpired());
   }
 }

@@ -8,15 +8,15 @@ import java.time.Duration;
 import java.util.function.IntFunction;
 
 /**
- * What stands between a client and the store, and spoils an answer when it is told to.
+ * A proxy between a client and the store that can spoil an answer.
  *
  * @param uri where the client connects to
- * @param how what becomes of the answer, as failures describe it
- * @param spoils begins to spoil one answer, after the given number of others has passed
+ * @param how what happens to the answer, for failure messages
+ * @param spoils starts to spoil one answer, after the given number of earlier ones has passed
  */
 record Spoiler(String uri, String how, IntFunction<Spoil> spoils) {
 
-  /** Cuts the connection instead of letting the answer pass. */
+  /** {@return a proxy that cuts the connection instead of passing the answer} */
   static Spoiler losing(Network network) {
     return new Spoiler(
         network.uri(),
@@ -27,7 +27,7 @@ record Spoiler(String uri, String how, IntFunction<Spoil> spoils) {
         });
   }
 
-  /** Answers by an error, and does not let the request pass. */
+  /** {@return a proxy that answers with an error and does not forward the request} */
   static Spoiler refusing(RedisErrors way, RedisError error, int count) {
     return new Spoiler(
         way.uri(),
@@ -38,15 +38,15 @@ record Spoiler(String uri, String how, IntFunction<Spoil> spoils) {
         });
   }
 
-  /** Spoils one answer, on every way to the store, after so many others have passed. */
+  /** Spoils one answer on every proxy, after the given number of earlier ones has passed. */
   Spoil spoil(int earlier) {
     return spoils.apply(earlier);
   }
 
-  /** An answer that is to be spoiled; closed when it need not be any more. */
+  /** A pending spoiled answer; closing it ends the fault. */
   record Spoil(Hit hit, Runnable end) implements AutoCloseable {
 
-    /** Waits until the answer was spoiled, and returns whether that was in time. */
+    /** Waits until the answer was spoiled, and returns whether that happened in time. */
     interface Hit {
       boolean await(Duration limit) throws InterruptedException;
     }

@@ -43,8 +43,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
- * A while of random faults against clients that lock and release. Only faults that exclusion
- * survives according to the failure model are used, and only those that strike are counted.
+ * Injects random faults for a while, against clients that lock and release. It uses only faults
+ * that exclusion survives according to the failure model, and counts only those that take effect.
  */
 final class Storm {
   private static final int CLIENTS = 3;
@@ -96,7 +96,7 @@ final class Storm {
     this.kinds = kinds();
   }
 
-  /** What can be struck. */
+  /** The targets of faults. */
   private enum Kind {
     NETWORK,
     RESET,
@@ -105,7 +105,7 @@ final class Storm {
     CALLER
   }
 
-  /** What can be done here; what is in the list twice is done twice as often. */
+  /** {@return the possible targets; one that is listed twice is chosen twice as often} */
   private List<Kind> kinds() {
     List<Kind> can = new ArrayList<>(List.of(Kind.CALLER));
     if (!networks.isEmpty()) {
@@ -130,14 +130,14 @@ final class Storm {
     return survives(Fault.PARTITION) && survives(Fault.CONNECTION_LOST);
   }
 
-  /** Locks and releases until it is told to stop. */
+  /** Locks and releases until the storm is over. */
   private void work(DistributedLock lock, LeaseRecorder recorder, Random own) throws Exception {
     while (!over.get()) {
       try {
         long requestedAt = System.nanoTime();
-        Optional<Lease> had = lock.tryAcquire(Duration.ofMillis(500 + own.nextInt(1_000)));
-        if (had.isPresent()) {
-          use(had.get(), recorder.granted(had.get(), requestedAt), own);
+        Optional<Lease> acquired = lock.tryAcquire(Duration.ofMillis(500 + own.nextInt(1_000)));
+        if (acquired.isPresent()) {
+          use(acquired.get(), recorder.granted(acquired.get(), requestedAt), own);
         }
       } catch (LockException e) {
         TimeUnit.MILLISECONDS.sleep(10); // the store is out of reach
@@ -148,13 +148,12 @@ final class Storm {
   private void use(Lease lease, LeaseRecorder.Recorded recorded, Random own) throws Exception {
     int kind = own.nextInt(10);
     if (kind == 0) {
-      // Held for a while, as long as it is held.
       for (int i = 0; i < 20 && lease.isHeld() && !over.get(); i++) {
         recorded.extend(lease);
         TimeUnit.MILLISECONDS.sleep(50);
       }
       if (!lease.isHeld()) {
-        assertTold(lease);
+        assertLossReported(lease);
       }
     } else {
       TimeUnit.MICROSECONDS.sleep(own.nextInt(2_000));
@@ -163,15 +162,15 @@ final class Storm {
     lease.release();
   }
 
-  private void assertTold(Lease lease) throws Exception {
+  private void assertLossReported(Lease lease) throws Exception {
     try {
       lease.lost().get(test.bound().toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException | ExecutionException e) {
-      throw new AssertionError("a lease ended in the storm, and its loss was not told", e);
+      throw new AssertionError("a lease ended in the storm, and its loss was not reported", e);
     }
   }
 
-  /** Locks and releases in another process until it is killed or told to stop by a file. */
+  /** Locks and releases in another process until its time is over or it is killed. */
   static final class LockInAStorm implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -184,12 +183,12 @@ final class Storm {
         while (System.nanoTime() - end < 0) {
           try {
             long requestedAt = System.nanoTime();
-            Optional<Lease> had = lock.tryAcquire(Duration.ofMillis(500));
-            if (had.isPresent()) {
-              LeaseRecorder.Recorded recorded = recorder.granted(had.get(), requestedAt);
+            Optional<Lease> acquired = lock.tryAcquire(Duration.ofMillis(500));
+            if (acquired.isPresent()) {
+              LeaseRecorder.Recorded recorded = recorder.granted(acquired.get(), requestedAt);
               TimeUnit.MILLISECONDS.sleep(1);
               recorded.ends();
-              had.get().release();
+              acquired.get().release();
             }
           } catch (LockException e) {
             TimeUnit.MILLISECONDS.sleep(10);
@@ -200,7 +199,7 @@ final class Storm {
     }
   }
 
-  void rage(Duration duration) throws Exception {
+  void run(Duration duration) throws Exception {
     boolean fenced = test.has(Capability.FENCING);
     for (int c = 0; c < CLIENTS; c++) {
       LeaseRecorder recorder = new LeaseRecorder("client-" + c, fenced, history::add);
@@ -234,11 +233,11 @@ final class Storm {
       fail("in the storm: " + failure.get() + System.lineSeparator() + this, failure.get());
     }
     if (struck.isEmpty()) {
-      throw new NotTestedException("no fault could be made to strike");
+      throw new NotTestedException("no fault took effect");
     }
   }
 
-  /** One fault, for a while. */
+  /** Injects one fault for a while. */
   private void strike(Duration left) throws Exception {
     Duration lasting = Duration.ofMillis(200 + random.nextInt(1_500));
     switch (kinds.get(random.nextInt(kinds.size()))) {
@@ -302,7 +301,7 @@ final class Storm {
     }
   }
 
-  /** No fault of the store's: callers that change their minds. */
+  /** Cancels attempts of callers; this is not a fault of the store. */
   private void abandonAttempts() throws InterruptedException {
     for (int i = 0; i < 10; i++) {
       CompletableFuture<Lease> attempt =

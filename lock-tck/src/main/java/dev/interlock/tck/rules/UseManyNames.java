@@ -13,7 +13,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** Uses many names and answers how much heap and how many threads there are more afterwards. */
+/**
+ * Uses many names, and returns how much more heap and how many more threads are in use afterwards.
+ */
 final class UseManyNames implements RemoteTask {
   private static final int THREADS = 16;
   static final int MORE_THREADS = 10;
@@ -52,7 +54,9 @@ final class UseManyNames implements RemoteTask {
     assertTrue(executor.awaitTermination(1, TimeUnit.MINUTES), "the threads do not end");
   }
 
-  /** How many there are, once those have ended that a client keeps for a while in case of need. */
+  /**
+   * {@return the number of threads, once the idle ones that a client keeps for a while have ended}
+   */
   static int threadsAtRest(int most) throws InterruptedException {
     long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
     int threads = Thread.getAllStackTraces().size();
@@ -63,7 +67,7 @@ final class UseManyNames implements RemoteTask {
     return threads;
   }
 
-  /** The least of several measurements, since collections run when they like. */
+  /** {@return the least of several measurements, since garbage collection is not deterministic} */
   private static long usedHeap() throws InterruptedException {
     long least = Long.MAX_VALUE;
     for (int i = 0; i < 5; i++) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Specimen.mutant("expiry ignored")
  *     .fault("The store never ends a lease by itself.")
  *     .harness(ExpiryIgnored::new)
- *     .refusedBy("LEASE-01", "the store did not let go after the TTL")
+ *     .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
  *     .refusedBy("WAIT-05", "did not get the lock after the TTL")
  *     .build();
  * }</pre>

@@ -66,7 +66,7 @@ final class LeaseMutants {
         Specimen.mutant("thread per lease")
             .fault("Every lease starts a thread of its own.")
             .harness(ThreadPerLease::new)
-            .refusedBy("LEASE-08", "threads more than one")
+            .refusedBy("LEASE-08", "more threads than one lease")
             .build(),
         Specimen.mutant("expired lease remembered")
             .fault("The client notes every lease that it gives out until that is released.")
@@ -93,20 +93,20 @@ final class LeaseMutants {
         Specimen.mutant("loss never signalled")
             .fault("The loss of a lease is told to nobody.")
             .harness(() -> MemoryMutant.ofLease(NeverSignalled::new))
-            .refusedBy("LOSS-01", "the end of a lease without renewal was not told")
-            .refusedBy("LOSS-04", "the loss of a lease was not told")
+            .refusedBy("LOSS-01", "the end of a lease without renewal was not reported")
+            .refusedBy("LOSS-04", "the loss of a lease was not reported")
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
-            .refusedBy("LEASE-10", "the loss was not told")
+            .refusedBy("LEASE-10", "the loss was not reported")
             .build(),
         Specimen.mutant("loss signalled twice")
             .fault("A loss is told by two sources, 300 ms apart.")
             .harness(() -> MemoryMutant.ofLease(SignalledTwice::new))
-            .refusedBy("LOSS-01", "the loss was told")
+            .refusedBy("LOSS-01", "the loss was reported")
             .build(),
         Specimen.mutant("loss signalled on release")
             .fault("The end of a lease is told as its loss, also when it was released.")
             .harness(() -> MemoryMutant.ofLease(SignalledOnRelease::new))
-            .refusedBy("LOSS-03", "a release was told as")
+            .refusedBy("LOSS-03", "a release was reported as")
             .refusedBy("LEASE-05", "something followed the release")
             .build(),
         Specimen.mutant("one thread for all listeners")
@@ -165,7 +165,7 @@ final class LeaseMutants {
                                     : outcome;
                               }
                             }))
-            .refusedBy("REL-01", "a release that the store was not asked for said RELEASED")
+            .refusedBy("REL-01", "a release without a request to the store returned RELEASED")
             .build());
   }
 

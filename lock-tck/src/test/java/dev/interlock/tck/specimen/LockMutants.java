@@ -158,8 +158,8 @@ final class LockMutants {
             .harness(() -> MemoryMutant.ofClient(InspectionFromMemory::new))
             .refusedBy("ADMIN-01", "not held while a lease was")
             .refusedBy("API-03", "not seen")
-            .refusedBy("FAIR-01", "a waiter was not shown in line")
-            .refusedBy("FAIR-02", "a waiter was not shown in line")
+            .refusedBy("FAIR-01", "a waiter is not shown in the queue")
+            .refusedBy("FAIR-02", "a waiter is not shown in the queue")
             .build(),
         Specimen.mutant("close that leaves everything behind")
             .fault("Closing a client ends neither its leases nor its waits.")

@@ -36,7 +36,7 @@ final class ProviderMutants {
             .harness(Spinning::new)
             .onlyRules(
                 "a waiter that spins takes the processors from whatever else is run", "API-06")
-            .refusedBySince(21, "API-06", "what became of a virtual thread")
+            .refusedBySince(21, "API-06", "a virtual thread beside")
             .build());
   }
 

@@ -42,7 +42,7 @@ final class SetMutants {
                               }
                             }))
             .refusedBy("MULTI-01", "expected")
-            .refusedBy("MULTI-02", "was let go while the second was waited for")
+            .refusedBy("MULTI-02", "was freed while the set waited for the second")
             .refusedBy("MULTI-03", "IllegalArgumentException")
             .build());
   }
