@@ -17,8 +17,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules that every backend is held to. They are read from {@code docs/contract.md} of the
- * project, which is part of the kit's jar, so that the document and the kit cannot disagree.
+ * The rules that every backend must keep. They are read from the project's {@code
+ * docs/contract.md}, which is part of the kit's jar, so that the document and the kit cannot
+ * disagree.
  */
 public final class Contract {
   private static final String DOCUMENT = "contract.md";
@@ -101,7 +102,7 @@ public final class Contract {
             required(id, fields, "check"),
             capability == null ? null : required(id, fields, "without"));
     if (rules.put(id, rule) != null) {
-      throw new IllegalArgumentException("rule " + id + " stands there twice");
+      throw new IllegalArgumentException("rule " + id + " occurs twice");
     }
   }
 
@@ -123,11 +124,11 @@ public final class Contract {
   }
 
   /**
-   * Returns the identifiers that patterns stand for.
+   * Returns the identifiers that match the patterns.
    *
    * @param patterns identifiers in any case, with {@code *} for any characters
    * @return every identifier once
-   * @throws IllegalArgumentException if a pattern stands for none; the message lists what there is
+   * @throws IllegalArgumentException if a pattern matches none; the message lists all identifiers
    */
   public List<String> matching(List<String> patterns) {
     Set<String> matching = new LinkedHashSet<>();
@@ -138,7 +139,10 @@ public final class Contract {
       List<String> found = rules.keySet().stream().filter(id -> ids.matcher(id).matches()).toList();
       if (found.isEmpty()) {
         throw new IllegalArgumentException(
-            "no rule is called " + pattern + "; there are " + String.join(", ", rules.keySet()));
+            "no rule is called "
+                + pattern
+                + "; the rules are "
+                + String.join(", ", rules.keySet()));
       }
       matching.addAll(found);
     }

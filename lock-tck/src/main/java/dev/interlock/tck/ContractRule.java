@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
  * @param id the identifier, such as {@code EXCL-01}; it never changes
  * @param title the rule in one line
  * @param capability the capability that the rule is about, or null if it binds every backend
- * @param statement what has to hold
+ * @param statement what must hold
  * @param why what goes wrong otherwise
- * @param test how the kit finds out
+ * @param test how the kit tests it
  * @param check where to look when the test fails
- * @param without what a backend without the capability owes instead, or null if the rule binds all
+ * @param without what a backend without the capability must do instead, or null if the rule binds
+ *     all
  */
 public record ContractRule(
     String id,

@@ -9,24 +9,24 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One run of the kit, started by a program instead of by JUnit: the same tests as those of {@link
- * LockTck}, side by side, with their results as data.
+ * One run of the kit, started by a program instead of by JUnit. It runs the same tests as {@link
+ * LockTck}, concurrently, and returns their results as data.
  *
  * <pre>{@code
  * ContractRun run = ContractRun.of(harness, List.of("EXCL-*", "WAIT-03"), progress);
  * run.rules().forEach(rule -> System.out.println(rule.rule().id() + " " + rule.outcome()));
  * }</pre>
  *
- * @param rules what came of each rule that was asked for, in the order of the contract
- * @param tests what came of each test, in the order in which they ended
+ * @param rules the result of each requested rule, in the order of the contract
+ * @param tests the result of each test, in the order in which they ended
  */
 public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
 
   /**
-   * What came of a run.
+   * Holds the results of a run.
    *
-   * @param rules what came of each rule that was asked for
-   * @param tests what came of each test
+   * @param rules the result of each requested rule
+   * @param tests the result of each test
    */
   public ContractRun {
     rules = List.copyOf(rules);
@@ -34,12 +34,12 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
   }
 
   /**
-   * Runs the tests of some rules, and waits for their end.
+   * Runs the tests of some rules, and waits until they have ended.
    *
-   * @param harness how to get at the backend
+   * @param harness gives access to the backend
    * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
-   * @param progress takes a line for every test that ends
-   * @return what came of them
+   * @param progress receives a line for every test that ends
+   * @return the results
    * @throws IllegalArgumentException if there is no such rule
    */
   public static ContractRun of(Harness harness, List<String> rules, PrintWriter progress) {
@@ -47,13 +47,14 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
   }
 
   /**
-   * Runs the tests of some rules but those that also test certain others, and waits for their end.
+   * Runs the tests of some rules, except those that also test certain others, and waits until they
+   * have ended.
    *
-   * @param harness how to get at the backend
+   * @param harness gives access to the backend
    * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
    * @param except no test that names one of these rules is run; identifiers or patterns
-   * @param progress takes a line for every test that ends
-   * @return what came of them
+   * @param progress receives a line for every test that ends
+   * @return the results
    * @throws IllegalArgumentException if there is no such rule
    */
   public static ContractRun of(

@@ -8,7 +8,8 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * How the kit gets at a backend. For a store that runs somewhere {@code Harness.at(uri)} is enough:
+ * Gives the kit access to a backend. For a store that already runs, {@code Harness.at(uri)} is
+ * enough:
  *
  * <pre>{@code
  * class MyStoreTest extends LockTck {
@@ -19,31 +20,30 @@ import java.time.Duration;
  * }
  * }</pre>
  *
- * <p>The kit puts proxies of its own between clients and store, as long as the URI has the form
- * {@code scheme://host:port,…}, and starts other JVMs that open the same URI. What is missing then
- * is power over the server: a harness that {@linkplain #startsServers() starts servers} gives the
- * kit {@linkplain Server#nodes() nodes} to stop and a {@linkplain Server#view() view} of what they
- * hold.
+ * <p>The kit puts its own proxies between clients and store, if the URI has the form {@code
+ * scheme://host:port,…}, and starts other JVMs that open the same URI. It cannot stop that store. A
+ * harness that {@linkplain #startsServers() starts servers} gives the kit {@linkplain
+ * Server#nodes() nodes} to stop and a {@linkplain Server#view() view} of their contents.
  *
- * <p>A harness that overrides {@link #open} is made again in other JVMs, and therefore has to be a
- * class with a public constructor without parameters, or else rules that need another process are
- * not tested.
+ * <p>Other JVMs create a harness that overrides {@link #open} again. It must therefore be a class
+ * with a public constructor without parameters; otherwise rules that need another process are not
+ * tested.
  */
 @FunctionalInterface
 public interface Harness {
 
   /**
-   * Starts a server, or names the one that is there. The kit closes what it gets.
+   * Starts a server, or returns one that already runs. The kit closes it.
    *
    * @return the server
-   * @throws Exception if it cannot be had; the run then fails
+   * @throws Exception if there is no server; the run then fails
    */
   Server start() throws Exception;
 
   /**
-   * Returns whether every {@link #start()} gives another server, which the kit may stop, kill and
-   * restart. If not, {@link #start()} is called once, and rules that need a server of their own are
-   * not tested.
+   * Returns whether every {@link #start()} returns another server, which the kit may stop, kill and
+   * restart. If not, the kit calls {@link #start()} once, and does not test rules that need a
+   * separate server.
    *
    * @return false by default
    */
@@ -63,7 +63,7 @@ public interface Harness {
   }
 
   /**
-   * Opens a client that goes by other clocks than the JVM's.
+   * Opens a client that uses other clocks than the JVM's.
    *
    * @param uri a server's URI
    * @param options the client's options
@@ -76,12 +76,12 @@ public interface Harness {
 
   /**
    * Returns how long the kit tolerates delays beyond what the backend declares; see {@link Timing}.
-   * On a machine that others use as well it may be made longer for a whole build: it decides when a
-   * test gives up waiting. A slack above 4 s also lengthens the TTLs of leases that must be kept
-   * alive by renewal, up to 6 s.
+   * On a shared machine it may be made longer for a whole build: it decides when a test gives up
+   * waiting. A slack above 4 s also lengthens the TTLs of leases that renewal must keep alive, up
+   * to 6 s.
    *
-   * @return what the system property {@code interlock.tck.slack} says, in whole seconds, for
-   *     example {@code -Dinterlock.tck.slack=10}; 2 s without it
+   * @return the system property {@code interlock.tck.slack}, in whole seconds, for example {@code
+   *     -Dinterlock.tck.slack=10}; 2 s without it
    * @throws IllegalArgumentException if the property is anything else
    */
   default Duration slack() {
@@ -108,9 +108,9 @@ public interface Harness {
   }
 
   /**
-   * A harness for a store that runs already, and over which the kit has no power.
+   * Returns a harness for a store that already runs, and that the kit cannot stop.
    *
-   * @param uri where it is
+   * @param uri the store's URI
    * @return the harness
    */
   static Harness at(String uri) {

@@ -9,12 +9,12 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
-/** The contract for a harness that is at hand; what {@link ContractRun} runs. */
+/** The contract for a given harness; {@link ContractRun} runs it. */
 @ExtendWith(HarnessTck.FromConfiguration.class)
 final class HarnessTck extends LockTck {
   private static final String KEY = "interlock.tck.harness";
 
-  /** JUnit's configuration parameters are text, so a harness goes by a key. */
+  /** JUnit's configuration parameters are text, so they name a harness by its key here. */
   private static final Map<String, Harness> HARNESSES = new ConcurrentHashMap<>();
 
   private final Harness harness;
@@ -28,7 +28,7 @@ final class HarnessTck extends LockTck {
     return harness;
   }
 
-  /** A harness that tests can find for as long as this is open. */
+  /** Makes a harness available to tests until it is closed. */
   static final class Offer implements AutoCloseable {
     private final String key = UUID.randomUUID().toString();
 
@@ -46,7 +46,7 @@ final class HarnessTck extends LockTck {
     }
   }
 
-  /** Gives the harness to the constructor. */
+  /** Passes the harness to the constructor. */
   static final class FromConfiguration implements ParameterResolver {
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

@@ -22,8 +22,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of the kit against one backend: the server that most tests share, what the backend
- * declares, and the durations that follow from it. Thread-safe.
+ * One run of the kit against one backend: the server that most tests share, the backend's
+ * declarations, and the durations for it. Thread-safe.
  */
 public final class Kit implements AutoCloseable {
   private static final int MOST_TRIES = 10;
@@ -48,11 +48,11 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Starts the server, and opens a client to see that it is there.
+   * Starts the server, and opens a client to check that it can be reached.
    *
    * @param harness the harness
    * @return the run
-   * @throws Exception if the server cannot be started, or no client opened
+   * @throws Exception if the server cannot be started, or no client can be opened
    */
   public static Kit start(Harness harness) throws Exception {
     Server server = harness.start();
@@ -64,54 +64,34 @@ public final class Kit implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the harness.
-   *
-   * @return the harness
-   */
+  /** {@return the harness} */
   public Harness harness() {
     return harness;
   }
 
-  /**
-   * Returns the server that the tests share.
-   *
-   * @return the server
-   */
+  /** {@return the server that the tests share} */
   public Server server() {
     return server;
   }
 
-  /**
-   * Returns what the backend declares.
-   *
-   * @return its description
-   */
+  /** {@return what the backend declares} */
   public BackendInfo info() {
     return info;
   }
 
-  /**
-   * Returns where the store is.
-   *
-   * @return the endpoint, without any password
-   */
+  /** {@return where the store is} */
   public String endpoint() {
     return endpoint;
   }
 
-  /**
-   * Returns the durations that the tests use.
-   *
-   * @return the durations
-   */
+  /** {@return the durations that the tests use} */
   public Timing timing() {
     return timing;
   }
 
   /**
-   * Makes a lock name that no other test and no other run uses, out of letters, digits and hyphens.
-   * None is the beginning of another one.
+   * Returns a lock name of letters, digits and hyphens that no other test and no other run uses. No
+   * such name is a prefix of another.
    *
    * @return a new name
    */
@@ -120,11 +100,11 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Opens a client of a store that can be reached. One that is too busy to answer within the
-   * request time-out, or whose driver is still being loaded, is asked again, a few times.
+   * Opens a client of a reachable store. Retries a few times if the store is too busy to answer
+   * within the request time-out, or its driver is still being loaded.
    *
    * @param uri the store's URI
-   * @param options how the client is to behave
+   * @param options the client's options
    * @return the client
    * @throws LockException as the backend says
    */
@@ -133,11 +113,11 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Opens a client that goes by other clocks than the JVM's, as {@link #open(String, LockOptions)}
-   * does.
+   * Opens a client that uses other clocks than the JVM's, with the same retries as {@link
+   * #open(String, LockOptions)}.
    *
    * @param uri the store's URI
-   * @param options how the client is to behave
+   * @param options the client's options
    * @param time the clocks
    * @return the client
    * @throws LockException as the backend says
@@ -170,10 +150,10 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Puts proxies in front of a server that can answer commands of the Redis protocol by errors.
+   * Puts proxies in front of a server that can answer commands of the Redis protocol with errors.
    *
    * @param uri the server's URI
-   * @return the way through them, or empty if the URI has no addresses
+   * @return the proxies, or empty if the URI has no addresses
    * @throws IOException if a proxy cannot listen
    */
   public Optional<RedisErrors> redisErrors(String uri) throws IOException {
@@ -181,11 +161,11 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Finds out, once, whether clients that are sent through proxies stay behind them. They do not
-   * where servers tell clients to go elsewhere, as the members of a cluster do.
+   * Tests, once, whether clients that are sent through proxies stay behind them. They do not if
+   * servers redirect clients, as the members of a cluster do.
    *
-   * @return false if a client got a lock although all proxies were cut
-   * @throws Exception if it cannot be found out
+   * @return false if a client acquired a lock although all proxies were cut
+   * @throws Exception if the test fails
    */
   public synchronized boolean staysBehindProxies() throws Exception {
     if (staysBehindProxies == null) {
@@ -205,7 +185,7 @@ public final class Kit implements AutoCloseable {
         LockClient client = open(network.uri(), options)) {
       network.cut();
       try {
-        // However wrong the backend is: nothing is granted without asking the store.
+        // even a wrong backend grants nothing without a request to the store
         Optional<Lease> lease = client.lock(newName()).tryAcquire();
         lease.ifPresent(Lease::release);
         return lease.isEmpty();
@@ -217,9 +197,7 @@ public final class Kit implements AutoCloseable {
     }
   }
 
-  /**
-   * The port of addresses without one, as the provider's own example shows it; 0 if it does not.
-   */
+  /** {@return the default port, from the example of the scheme's provider, or 0 if it has none} */
   private static int defaultPort(String uri) {
     int colon = uri.indexOf(':');
     String scheme = colon < 0 ? "" : uri.substring(0, colon).toLowerCase(Locale.ROOT);

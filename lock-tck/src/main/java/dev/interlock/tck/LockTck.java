@@ -12,8 +12,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * The whole contract as a JUnit 5 test class. Extend it, say where your store is, and run it like
- * any other test:
+ * The whole contract as a JUnit 5 test class. Extend it, name your store, and run it like any other
+ * test:
  *
  * <pre>{@code
  * class MyStoreTest extends LockTck {
@@ -24,16 +24,16 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * }
  * }</pre>
  *
- * <p>There is one nested class per section of the {@linkplain Contract contract}. Tests run side by
- * side, since most of them wait most of the time: the kit's {@code junit-platform.properties}
- * switches JUnit's parallel execution on for classes that ask for it. A project with a file of that
- * name of its own has to set {@code junit.jupiter.execution.parallel.enabled} in it, or else a run
- * takes as long as all its waits together.
+ * <p>There is one nested class per section of the {@linkplain Contract contract}. Tests run
+ * concurrently, since most of them wait most of the time: the kit's {@code
+ * junit-platform.properties} enables JUnit's parallel execution for classes that request it. A
+ * project with its own file of that name must set {@code junit.jupiter.execution.parallel.enabled}
+ * in it; otherwise a run takes as long as all its waits together.
  *
  * <p>The message of a failure says which rule is broken and where to look.
  *
- * <p>What cannot be tested with the harness given is shown as aborted, with the reason. A report by
- * rule is written if {@link ReportListener#FOLDER} says where: {@code
+ * <p>Tests that are impossible with the given harness are aborted, with the reason. A report by
+ * rule is written if {@link ReportListener#FOLDER} names a folder: {@code
  * -Dinterlock.tck.report=target/tck}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -50,7 +50,7 @@ public abstract class LockTck {
   protected LockTck() {}
 
   /**
-   * Says how the kit gets at the backend. Called once.
+   * Returns the harness that gives the kit access to the backend. Called once.
    *
    * @return the harness
    * @throws Exception if there is none; all tests then fail
@@ -73,7 +73,7 @@ public abstract class LockTck {
     return kit;
   }
 
-  /** Hands out, once, the kit that a run of a class has used; null if none could be started. */
+  /** Removes and returns the kit of a class's run; null if none was started. */
   static @Nullable Kit takeKitOf(Class<?> tested) {
     return KITS.remove(tested);
   }

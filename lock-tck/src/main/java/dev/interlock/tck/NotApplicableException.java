@@ -2,14 +2,14 @@ package dev.interlock.tck;
 
 import org.opentest4j.TestAbortedException;
 
-/** A test is about something that the backend does not have. */
+/** Thrown by a test of a feature that the backend does not have. */
 public final class NotApplicableException extends TestAbortedException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says what the backend does not have.
+   * Aborts the test.
    *
-   * @param reason what it does not have, and where it says so
+   * @param reason what the backend does not have, and where it declares so
    */
   public NotApplicableException(String reason) {
     super(reason);

@@ -2,14 +2,14 @@ package dev.interlock.tck;
 
 import org.opentest4j.TestAbortedException;
 
-/** A test could not be carried out here, though what it is about exists. */
+/** Thrown by a test that applies to the backend, but cannot run in this environment. */
 public final class NotTestedException extends TestAbortedException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says what was missing.
+   * Aborts the test.
    *
-   * @param reason what was missing, and how it could be had
+   * @param reason what is missing, and how to provide it
    */
   public NotTestedException(String reason) {
     super(reason);

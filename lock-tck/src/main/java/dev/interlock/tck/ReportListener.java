@@ -18,9 +18,9 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Writes a report for each subclass of {@link LockTck} that was run, by whatever runs JUnit tests.
- * JUnit finds it by itself; it does nothing unless the configuration parameter or system property
- * {@link #FOLDER} names a folder, in which each class gets one of its own, by its name.
+ * Writes a report for each subclass of {@link LockTck} that JUnit ran. JUnit finds it through the
+ * service loader. It does nothing unless the configuration parameter or system property {@link
+ * #FOLDER} names a folder; each class gets a folder with its name there.
  */
 public final class ReportListener implements TestExecutionListener {
   /** The name of the parameter, {@value}. */
@@ -73,7 +73,7 @@ public final class ReportListener implements TestExecutionListener {
     Kit kit = LockTck.takeKitOf(tested);
     Path top = folder;
     if (kit == null || top == null) {
-      return; // no test could begin: JUnit says why
+      return; // no test could begin; JUnit reports why
     }
     Contract contract = Contract.load();
     List<String> all = contract.rules().stream().map(ContractRule::id).toList();
@@ -93,7 +93,7 @@ public final class ReportListener implements TestExecutionListener {
     }
   }
 
-  /** The class of the kit that a test belongs to; empty if there is none, or nothing to write. */
+  /** {@return the kit's class that a test belongs to; empty if none, or if no report is wanted} */
   private Optional<TestIdentifier> kitRun(TestIdentifier test) {
     TestPlan of = plan;
     if (of == null || folder == null) {
@@ -106,7 +106,9 @@ public final class ReportListener implements TestExecutionListener {
     return at;
   }
 
-  /** What runs a harness that is at hand writes its own report, if any. */
+  /**
+   * {@return the subclass of the kit; empty for {@link HarnessTck}, whose caller writes reports}
+   */
   private static Optional<Class<?>> kitClass(TestIdentifier test) {
     return test.getSource()
         .filter(ClassSource.class::isInstance)

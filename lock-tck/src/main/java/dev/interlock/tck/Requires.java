@@ -8,25 +8,17 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Says that a test is about backends that declare a capability, or about those that do not. For
- * every rule that asks for a capability there is a test of either kind, so that nothing is left
- * untested by declaring less.
+ * Restricts a test to backends that declare a capability, or to those that do not. Every rule that
+ * requires a capability has a test of either kind, so that a backend cannot avoid tests by
+ * declaring less.
  */
 @Documented
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Requires {
-  /**
-   * The capability.
-   *
-   * @return the capability
-   */
+  /** {@return the capability} */
   Capability value();
 
-  /**
-   * Whether the test is about backends <em>without</em> the capability.
-   *
-   * @return true if the capability must be absent
-   */
+  /** {@return whether the test is for backends <em>without</em> the capability} */
   boolean absent() default false;
 }

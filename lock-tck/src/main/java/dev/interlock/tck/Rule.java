@@ -7,17 +7,13 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Names the rules of the {@linkplain Contract contract} that a test tests. A rule holds if all its
- * tests pass.
+ * Names the rules of the {@linkplain Contract contract} that a test tests. A backend keeps a rule
+ * if all its tests pass.
  */
 @Documented
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Rule {
-  /**
-   * The rules' identifiers, such as {@code EXCL-01}.
-   *
-   * @return at least one identifier
-   */
+  /** {@return the rules' identifiers, such as {@code EXCL-01}; at least one} */
   String[] value();
 }

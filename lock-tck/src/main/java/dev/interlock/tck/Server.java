@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A store that runs. What the kit cannot do with it (look into it, stop it) it reports as not
+ * A running store. If the kit cannot inspect or stop it, it reports the rules that need this as not
  * tested.
  */
 public interface Server extends AutoCloseable {
 
   /**
-   * Returns where the store is, as {@link dev.interlock.LockClient#open(String)} takes it.
+   * Returns the store's URI, for {@link dev.interlock.LockClient#open(String)}.
    *
    * @return the URI
    */
@@ -19,14 +19,14 @@ public interface Server extends AutoCloseable {
   /**
    * Returns the processes that the store consists of, if the kit may stop and kill them.
    *
-   * @return the nodes; empty if the server must be left alone
+   * @return the nodes; empty if the kit must not touch the server
    */
   default List<ServerNode> nodes() {
     return List.of();
   }
 
   /**
-   * Returns a look at what the store holds.
+   * Returns a view of the store's contents.
    *
    * @return the view, or empty if there is none
    */
@@ -35,10 +35,10 @@ public interface Server extends AutoCloseable {
   }
 
   /**
-   * Returns the permissions that lock clients have here, if the kit may take them away for a while.
-   * It does so on a server of which it is the only user.
+   * Returns the permissions of lock clients, if the kit may take them away for a while. The kit
+   * does so only on a server that it does not share.
    *
-   * @return the permissions, or empty if they must be left alone, or there are none
+   * @return the permissions, or empty if there are none or the kit must not touch them
    * @throws Exception if they cannot be set up
    */
   default Optional<Permissions> permissions() throws Exception {
@@ -46,19 +46,18 @@ public interface Server extends AutoCloseable {
   }
 
   /**
-   * Takes a lock out of the store behind its holder's back, as a person with the store's own tools
-   * would.
+   * Deletes a lock in the store without notice to its holder, as with the store's own tools.
    *
    * @param name the lock's name
-   * @return false if there is no such way; {@link dev.interlock.LockClient#forceRelease} is used
-   *     then
+   * @return false if this is not supported; the kit then uses {@link
+   *     dev.interlock.LockClient#forceRelease}
    * @throws Exception if it fails
    */
   default boolean delete(String name) throws Exception {
     return false;
   }
 
-  /** Stops the server for good, if it was started for the kit. */
+  /** Stops the server permanently, if it was started for the kit. */
   @Override
   default void close() {}
 }

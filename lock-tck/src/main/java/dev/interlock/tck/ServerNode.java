@@ -1,6 +1,6 @@
 package dev.interlock.tck;
 
-/** One process of a {@link Server}. Each method returns when its effect can be seen. */
+/** One process of a {@link Server}. Each method returns when its effect is visible. */
 public interface ServerNode {
 
   /**
@@ -11,33 +11,32 @@ public interface ServerNode {
   void pause() throws Exception;
 
   /**
-   * Lets a paused process go on.
+   * Continues a paused process.
    *
    * @throws Exception if it cannot be continued
    */
   void resume() throws Exception;
 
   /**
-   * Ends the process at once, as SIGKILL does. What it had confirmed is kept as far as the store
-   * keeps it.
+   * Kills the process, as SIGKILL does. Confirmed writes survive as far as the store persists them.
    *
    * @throws Exception if it cannot be killed
    */
   void kill() throws Exception;
 
   /**
-   * Starts a killed process again, at the same address and with its data, and waits until it
-   * serves.
+   * Starts a killed process again, at the same address and with its data, and waits until it is
+   * ready.
    *
    * @throws Exception if it does not start
    */
   void restart() throws Exception;
 
   /**
-   * Returns whether this node leads at the moment.
+   * Returns whether this node is the leader.
    *
    * @return true if it does; always false where nodes have no leader
-   * @throws Exception if the node cannot be asked
+   * @throws Exception if the node cannot be queried
    */
   default boolean isLeader() throws Exception {
     return false;

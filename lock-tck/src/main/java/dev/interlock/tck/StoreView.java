@@ -2,33 +2,33 @@ package dev.interlock.tck;
 
 import java.util.List;
 
-/** A look into the store past the lock client, to find residue. */
+/** Reads the store directly, without the lock client, to find residue. */
 public interface StoreView {
 
   /**
-   * Returns what locks have put on the store and is there at this moment.
+   * Returns what locks have left on the store at this moment.
    *
    * @return one entry for each key, node, server-side lease, watch and subscription
-   * @throws Exception if the store cannot be asked
+   * @throws Exception if the store cannot be read
    */
   List<Entry> entries() throws Exception;
 
-  /** What an entry is there for. */
+  /** The purpose of an entry. */
   enum Kind {
-    /** A held lock, or what belongs to its holder. */
+    /** A held lock, or an entry of its holder. */
     HOLDER,
-    /** What belongs to somebody who waits: a place in line, a watch, a subscription. */
+    /** An entry of a waiter: a queue entry, a watch, a subscription. */
     WAITER,
-    /** What fencing tokens are made from. */
+    /** The source of fencing tokens. */
     FENCE
   }
 
   /**
-   * One thing on the store.
+   * One entry on the store.
    *
-   * @param kind what it is there for
-   * @param description what it is, for people; contains the lock's name where it belongs to one
-   * @param expires whether the store removes it by itself some time
+   * @param kind its purpose
+   * @param description a description for people; contains the lock's name if it belongs to one
+   * @param expires whether it expires
    */
   record Entry(Kind kind, String description, boolean expires) {}
 }

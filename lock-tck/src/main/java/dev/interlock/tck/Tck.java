@@ -22,14 +22,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Runs the contract against a URI, and says what came out: what {@code interlock tck} does.
+ * Runs the contract against a URI, and prints the results, as {@code interlock tck} does.
  *
  * <pre>{@code
  * int exit = new Tck("mystore://localhost:1234", out, err).rules(List.of("EXCL-*")).run();
  * }</pre>
  *
- * <p>The provider is found by {@link java.util.ServiceLoader}, on the class path and in whatever
- * {@link #classPath} adds. The tests are those of {@link LockTck}.
+ * <p>{@link java.util.ServiceLoader} finds the provider, on the class path and in what {@link
+ * #classPath} adds. The tests are those of {@link LockTck}.
  */
 public final class Tck {
   /** Exit code: nothing failed. The verdict says whether everything was tested. */
@@ -38,7 +38,7 @@ public final class Tck {
   /** Exit code: at least one rule failed. */
   public static final int FAILED = 1;
 
-  /** Exit code: there was nothing to run, or no way to run it. */
+  /** Exit code: there was nothing to run, or the run was impossible. */
   public static final int COULD_NOT_RUN = 2;
 
   private static final String SERVICES = "META-INF/services/" + LockProvider.class.getName();
@@ -53,9 +53,9 @@ public final class Tck {
   /**
    * Prepares a run of all rules.
    *
-   * @param uri where the store is
-   * @param out takes progress and results
-   * @param err takes the one line that says why the run is impossible
+   * @param uri the store's URI
+   * @param out receives progress and results
+   * @param err receives one line with the reason if the run is impossible
    */
   public Tck(String uri, PrintWriter out, PrintWriter err) {
     this.uri = uri;
@@ -64,7 +64,7 @@ public final class Tck {
   }
 
   /**
-   * Adds jars, or folders of classes, in which the provider may be.
+   * Adds jars, or folders of classes, to search for the provider.
    *
    * @param entries the files
    * @return this
@@ -88,7 +88,7 @@ public final class Tck {
   /**
    * Writes {@code report.md}, {@code report.json} and JUnit's own {@code TEST-junit-jupiter.xml}.
    *
-   * @param where the folder, made if it is not there
+   * @param where the folder, created if it does not exist
    * @return this
    */
   public Tck report(Path where) {
@@ -96,7 +96,7 @@ public final class Tck {
     return this;
   }
 
-  /** A reason not to run, for people. */
+  /** A run is impossible; the message is for people. */
   private static final class Impossible extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -142,7 +142,7 @@ public final class Tck {
               + String.join(", ", classPath.stream().map(Path::toString).toList())
               + ": a file "
               + SERVICES
-              + " has to name the class that implements LockProvider");
+              + " must name the class that implements LockProvider");
     }
     return loader;
   }
@@ -169,7 +169,7 @@ public final class Tck {
       throw new Impossible("the backend cannot be opened; its provider failed: " + e);
     }
     if (folder.isPresent()) {
-      Files.createDirectories(folder.get()); // before the minutes, not after them
+      Files.createDirectories(folder.get()); // fails before the run, not after it
     }
     out.println("Testing " + backend.name() + " at " + endpoint + ": " + asked.size() + " rules");
     out.flush();

@@ -22,7 +22,7 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.reporting.legacy.xml.LegacyXmlReportGeneratingListener;
 
-/** Runs the tests of some rules on the JUnit platform, side by side, and shows progress. */
+/** Runs the tests of some rules on the JUnit platform, concurrently, and shows progress. */
 final class TckLauncher {
   private static final String PARALLEL = "junit.jupiter.execution.parallel.";
 
@@ -36,12 +36,12 @@ final class TckLauncher {
   }
 
   /**
-   * Runs the tests and waits for their end.
+   * Runs the tests and waits until they have ended.
    *
    * @param tests the test class
    * @param parameters JUnit configuration parameters that it needs
    * @param rules which rules' tests to run
-   * @param except tests that name one of these rules are not run all the same
+   * @param except tests that name one of these rules are not run
    */
   void run(
       Class<? extends LockTck> tests,
@@ -102,7 +102,7 @@ final class TckLauncher {
 
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
-      throw new IllegalStateException("a test of the kit is switched off: " + test + ", " + reason);
+      throw new IllegalStateException("a test of the kit is disabled: " + test + ", " + reason);
     }
 
     private synchronized void show(TestResult result) {

@@ -16,12 +16,12 @@ import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestIdentifier;
 
-/** Collects how the tests of the kit end, as JUnit tells it. May be told by any thread. */
+/** Collects the results of the kit's tests as JUnit reports them. Thread-safe. */
 final class TestResults {
   private final Map<String, Long> started = new ConcurrentHashMap<>();
   private final List<TestResult> results = new ArrayList<>();
 
-  /** Returns the rules that a test tests. */
+  /** {@return the rules that a test tests} */
   static List<String> rulesOf(Method test) {
     Rule rule = test.getAnnotation(Rule.class);
     return rule == null ? List.of() : List.of(rule.value());
@@ -31,7 +31,7 @@ final class TestResults {
     started.put(test.getUniqueId(), System.nanoTime());
   }
 
-  /** Takes the end of a test or container; returns what is made of it, if it says anything. */
+  /** Records the end of a test or container, and returns its result, if it has one. */
   Optional<TestResult> finished(TestIdentifier test, TestExecutionResult result) {
     Optional<MethodSource> source =
         test.getSource().filter(MethodSource.class::isInstance).map(MethodSource.class::cast);
@@ -44,7 +44,7 @@ final class TestResults {
     return Optional.empty();
   }
 
-  /** All results so far. */
+  /** {@return all results so far} */
   synchronized List<TestResult> all() {
     return List.copyOf(results);
   }
@@ -69,7 +69,7 @@ final class TestResults {
         took);
   }
 
-  /** A failure outside of any test, such as of the cleaning up, concerns every rule that ran. */
+  /** A failure outside any test, for example of the clean-up, concerns every rule that ran. */
   private TestResult ofContainer(TestIdentifier container, TestExecutionResult result) {
     Throwable cause = result.getThrowable().map(BrokenRule::observed).orElse(null);
     List<String> rules = all().stream().flatMap(test -> test.rules().stream()).distinct().toList();

@@ -4,13 +4,12 @@ import dev.interlock.BackendInfo;
 import java.time.Duration;
 
 /**
- * The durations that the tests use, scaled to what the backend declares. Nothing in the kit depends
- * on how fast anything is, as long as it is done within the bound.
+ * The durations that the tests use, scaled to what the backend declares. No test depends on speed,
+ * as long as everything is done within the bound.
  *
- * @param ttl the TTL of leases that are expected to run out
- * @param renewedTtl the TTL of leases that must be kept alive by renewal, which a busy machine must
- *     not lose
- * @param longTtl the TTL of leases that neither run out nor need renewal during a test
+ * @param ttl the TTL of leases that are expected to expire
+ * @param renewedTtl the TTL of leases that renewal must keep alive, even on a busy machine
+ * @param longTtl the TTL of leases that neither expire nor need renewal during a test
  * @param requestTimeout the clients' request time-out
  * @param bound by how much anything may be late
  */
@@ -21,7 +20,7 @@ public record Timing(
   private static final Duration SHORTEST_TTL = Duration.ofMillis(1_500);
   private static final Duration SHORTEST_RENEWED_TTL = Duration.ofSeconds(4);
 
-  /** A lease that is renewed every third of it outlives a pause of more than three seconds. */
+  /** A lease with this TTL, renewed at each third, survives a pause of more than three seconds. */
   private static final Duration PATIENT_RENEWED_TTL = Duration.ofSeconds(6);
 
   private static final Duration SHORTEST_LONG_TTL = Duration.ofSeconds(60);
@@ -46,7 +45,7 @@ public record Timing(
             shorter(slack, PATIENT_RENEWED_TTL),
             ttl,
             info.granularity().multipliedBy(4)),
-        // Or what should have been released would lapse by itself before a test gives up.
+        // otherwise a lock that was not released would expire before a test gives up
         longest(SHORTEST_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
         bound);
@@ -56,7 +55,7 @@ public record Timing(
     String seconds = System.getProperty(SLACK, "2");
     if (!seconds.matches("[1-9][0-9]{0,3}")) {
       throw new IllegalArgumentException(
-          "-D" + SLACK + "=" + seconds + ": it has to be a whole number of seconds from 1 to 9999");
+          "-D" + SLACK + "=" + seconds + ": must be a whole number of seconds from 1 to 9999");
     }
     return Duration.ofSeconds(Long.parseLong(seconds));
   }

@@ -2,7 +2,7 @@
  * The compatibility kit: the lock contract as tests that any backend can run.
  *
  * <p>{@link dev.interlock.tck.LockTck} is the class to extend, {@link dev.interlock.tck.Harness}
- * says how the kit gets at a store, and {@link dev.interlock.tck.Contract} is the list of rules.
+ * gives the kit access to a store, and {@link dev.interlock.tck.Contract} is the list of rules.
  */
 @NullMarked
 package dev.interlock.tck;

@@ -9,8 +9,8 @@ import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a fault does to the traffic. Called on the proxy's thread only, so an implementation may
- * keep state without locks.
+ * What a fault does to the traffic. Only the proxy's thread calls it, so an implementation may keep
+ * state without locks.
  */
 interface Behaviour {
   /** The fate of one chunk, or of the end of a stream. The later constant wins over the earlier. */
@@ -21,47 +21,47 @@ interface Behaviour {
     CUT
   }
 
-  /** Decides on a chunk that {@code link} received; the buffer is only to be looked at. */
+  /** Decides on a chunk that {@code link} received. Must not change the buffer. */
   default Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
     return Fate.FORWARD;
   }
 
-  /** Whether the end of a stream, or its reset, stays unknown to the other side. */
+  /** {@return whether the end of a stream, or its reset, is hidden from the other side} */
   default boolean hidesEnd(Link link, Direction direction) {
     return false;
   }
 
-  /** How many bytes of the chunk that got the fate {@link Fate#CUT} are still to be forwarded. */
+  /** {@return how many bytes of a chunk with the fate {@link Fate#CUT} are still forwarded} */
   default int bytesBeforeCut() {
     return 0;
   }
 
-  /** By how much a chunk of this direction is late. */
+  /** {@return the delay of a chunk in this direction} */
   default long delayNanos(Direction direction) {
     return 0;
   }
 
-  /** Whether nothing leaves the proxy in this direction. */
+  /** {@return whether nothing leaves the proxy in this direction} */
   default boolean holds(Link link, Direction direction) {
     return false;
   }
 
-  /** Whether the proxy does not listen. */
+  /** {@return whether the proxy refuses connections} */
   default boolean refuses() {
     return false;
   }
 
-  /** Where new connections lead instead of to the server; null if they lead there. */
+  /** {@return where new connections lead instead of to the server; null for the server} */
   default @Nullable InetSocketAddress destination() {
     return null;
   }
 
-  /** Whether the fault has struck for the last time and can be forgotten. */
+  /** {@return whether the fault has struck for the last time} */
   default boolean spent() {
     return false;
   }
 
-  /** Does not listen. */
+  /** Refuses connections. */
   record Refuse() implements Behaviour {
     @Override
     public boolean refuses() {
@@ -69,7 +69,7 @@ interface Behaviour {
     }
   }
 
-  /** Leads elsewhere. */
+  /** Redirects connections. */
   record Lead(InetSocketAddress elsewhere) implements Behaviour {
     @Override
     public InetSocketAddress destination() {
@@ -77,7 +77,7 @@ interface Behaviour {
     }
   }
 
-  /** Swallows one direction. */
+  /** Drops one direction. */
   record BlackHole(Direction swallowed) implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
@@ -90,7 +90,7 @@ interface Behaviour {
     }
   }
 
-  /** Swallows both directions. */
+  /** Drops both directions. */
   record Partition() implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
@@ -103,7 +103,7 @@ interface Behaviour {
     }
   }
 
-  /** Keeps what one direction carries until the fault ends. */
+  /** Holds the bytes of one direction until the fault ends. */
   record Hold(Direction held) implements Behaviour {
     @Override
     public boolean holds(Link link, Direction direction) {
@@ -111,7 +111,7 @@ interface Behaviour {
     }
   }
 
-  /** Does to some connections what another fault does to all. */
+  /** Applies another behaviour to some connections only. */
   record Among(Set<Link> links, Behaviour fault) implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
@@ -129,7 +129,7 @@ interface Behaviour {
     }
   }
 
-  /** Makes one direction late. */
+  /** Delays one direction. */
   record Delay(Direction delayed, long nanos) implements Behaviour {
     @Override
     public long delayNanos(Direction direction) {
@@ -174,7 +174,7 @@ interface Behaviour {
     }
   }
 
-  /** Cuts every connection that carries a request, which goes no further. */
+  /** Cuts every connection that carries a request, and does not forward the request. */
   record HangUp() implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
@@ -211,7 +211,7 @@ interface Behaviour {
     }
   }
 
-  /** Swallows every reply on a connection, from the moment it carried a request with a pattern. */
+  /** Drops every reply on a connection once it has carried a request with a pattern. */
   final class LoseReplies implements Behaviour {
     private final byte[] pattern;
     private final Map<Link, Match> matches = new WeakHashMap<>();

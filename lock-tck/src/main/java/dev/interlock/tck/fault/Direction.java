@@ -1,6 +1,6 @@
 package dev.interlock.tck.fault;
 
-/** One of the two ways in which bytes travel through a {@link FaultProxy}. */
+/** A direction in which bytes pass a {@link FaultProxy}. */
 public enum Direction {
   /** Requests: what the client sends. */
   CLIENT_TO_SERVER,

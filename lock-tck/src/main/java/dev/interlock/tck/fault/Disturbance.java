@@ -4,23 +4,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A fault of a whole {@link Network}: the same on the way to every node. Closing it ends it.
+ * A fault of a whole {@link Network}: the same fault on every proxy. Closing it ends the fault.
  *
- * @param faults the fault on each way
+ * @param faults the fault of each proxy
  */
 public record Disturbance(List<NetworkFault> faults) implements AutoCloseable {
 
-  /**
-   * Returns how many times the fault has struck, on all ways together.
-   *
-   * @return the number of strikes
-   */
+  /** {@return how many times the fault has struck, on all proxies together} */
   public long hits() {
     return faults.stream().mapToLong(NetworkFault::hits).sum();
   }
 
   /**
-   * Waits until the fault has struck on any way.
+   * Waits until the fault has struck on any proxy.
    *
    * @param timeout how long to wait at most
    * @return whether it struck in time

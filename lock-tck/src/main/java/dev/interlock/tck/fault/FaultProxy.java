@@ -37,10 +37,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A TCP proxy between clients and one server that can be told to misbehave as networks do. It
- * listens on a port of its own on the loopback address and forwards every connection to the server.
- * When a method that starts or ends a fault returns, the fault is in force, or has ended, for every
- * byte that the proxy reads from then on.
+ * A TCP proxy between clients and one server that injects network faults. It listens on a free port
+ * of the loopback address and forwards every connection to the server. When a method that starts or
+ * ends a fault returns, the fault is active, or has ended, for every byte that the proxy reads from
+ * then on.
  *
  * <pre>{@code
  * try (FaultProxy proxy = FaultProxy.to("127.0.0.1", 6379);
@@ -52,14 +52,15 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Faults of different kinds can be in force together: a cut wins over swallowing, swallowing
- * over delay, and delays add up. Each is ended by closing it, all of them by {@link #heal()}.
+ * <p>Faults of different kinds can be active together: a cut takes precedence over dropping,
+ * dropping over delay, and delays add up. Close a fault to end it, or call {@link #heal()} to end
+ * all.
  *
- * <p>What cannot be had in user space: a partition of a real network also loses the packets that
- * open a connection, whereas here a new connection is accepted and then hears nothing.
+ * <p>One limit of user space: a partition of a real network also loses the packets that open a
+ * connection, but here a new connection is accepted and then receives nothing.
  *
  * <p>One daemon thread serves all connections; without traffic it sleeps. All methods may be called
- * from any thread, and wait for that thread only.
+ * from any thread, and wait only for that thread.
  */
 public final class FaultProxy implements AutoCloseable {
   private static final int BACKLOG = 1024;
@@ -79,14 +80,14 @@ public final class FaultProxy implements AutoCloseable {
   private final AtomicLong accepted = new AtomicLong();
   private volatile int open;
 
-  /** Something to be done on the proxy's thread, and its result. */
+  /** Work for the proxy's thread, and its result. */
   private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {}
 
   private FaultProxy(InetSocketAddress upstream) throws IOException {
     this.upstream = upstream;
     this.selector = Selector.open();
-    // Bound, but never listening: while the listener is closed, the port stays ours, and whoever
-    // connects is refused. Linux lets a second socket listen on it since both may reuse it.
+    // Bound, but never listening: while the listener is closed, this socket keeps the port, and
+    // connections are refused. Linux lets a second socket listen on it since both may reuse it.
     this.portKeeper = new Socket();
     portKeeper.setReuseAddress(true);
     portKeeper.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
@@ -98,8 +99,8 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Starts a proxy in front of a server. The server need not be there yet; clients that connect
-   * while it is not are reset.
+   * Starts a proxy in front of a server. The server need not run yet; until it does, connections of
+   * clients are reset.
    *
    * @param host the server's host
    * @param port the server's port
@@ -116,12 +117,12 @@ public final class FaultProxy implements AutoCloseable {
     return proxy;
   }
 
-  /** {@return the address that clients are to connect to} */
+  /** {@return the address for clients to connect to} */
   public InetSocketAddress address() {
     return address;
   }
 
-  /** {@return the local port that clients are to connect to} */
+  /** {@return the local port for clients to connect to} */
   public int port() {
     return address.getPort();
   }
@@ -131,7 +132,7 @@ public final class FaultProxy implements AutoCloseable {
     return upstream;
   }
 
-  /** {@return what has passed up to now} */
+  /** {@return the traffic up to now} */
   public Traffic traffic() {
     return new Traffic(
         accepted.get(),
@@ -143,7 +144,7 @@ public final class FaultProxy implements AutoCloseable {
   /**
    * Closes all connections, and refuses new ones until the fault ends.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault cut() {
     NetworkFault fault = new NetworkFault(this, "cut", new Behaviour.Refuse());
@@ -151,9 +152,9 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Refuses new connections until the fault ends; those that are open go on.
+   * Refuses new connections until the fault ends; open ones continue.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault refuse() {
     return begin(new NetworkFault(this, "refuse", new Behaviour.Refuse()), () -> {});
@@ -175,12 +176,12 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Swallows all bytes of one direction, and the end of a stream too, so that a side that closes or
-   * dies is not missed by the other. Connections stay, new ones are accepted. When the fault ends,
-   * connections that lost something are reset.
+   * Drops all bytes of one direction, and the end of a stream too, so that one side does not notice
+   * when the other closes or dies. Connections stay open, and new ones are accepted. When the fault
+   * ends, connections that lost something are reset.
    *
-   * @param direction which bytes are swallowed
-   * @return the fault, in force
+   * @param direction which bytes are dropped
+   * @return the active fault
    */
   public NetworkFault blackHole(Direction direction) {
     return begin(
@@ -189,9 +190,9 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Swallows both directions: {@link #blackHole} twice.
+   * Drops both directions: {@link #blackHole} twice.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault partition() {
     return begin(new NetworkFault(this, "partition", new Behaviour.Partition()), () -> {});
@@ -202,7 +203,7 @@ public final class FaultProxy implements AutoCloseable {
    * partition that TCP survives, after which old requests arrive late.
    *
    * @param direction which bytes are held back
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault hold(Direction direction) {
     return begin(
@@ -210,12 +211,12 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Does to the connections that are open now what {@link #hold} does to all; connections that are
-   * opened later pass. A client that gives up on a connection and opens another one is overtaken by
-   * its own past when the fault ends.
+   * Does to the connections that are open now what {@link #hold} does to all; later connections
+   * work. If a client gives up such a connection and opens another one, its old requests arrive
+   * when the fault ends.
    *
    * @param direction which bytes are held back
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault holdOpenConnections(Direction direction) {
     return beginAmongOpen(
@@ -223,23 +224,23 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Does to the connections that are open now what {@link #partition} does to all; connections that
-   * are opened later pass. So behave connections whose entry a firewall or a load balancer has
-   * forgotten.
+   * Does to the connections that are open now what {@link #partition} does to all; later
+   * connections work. Connections behave like this when a firewall or a load balancer has forgotten
+   * them.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault silenceOpenConnections() {
     return beginAmongOpen("silence of open connections", new Behaviour.Partition());
   }
 
   /**
-   * Makes one direction late, its order unchanged and its throughput nearly so. When the fault
-   * ends, what is under way is delivered at once.
+   * Delays one direction, with its order unchanged and its throughput nearly so. When the fault
+   * ends, delayed bytes are delivered at once.
    *
-   * @param direction which bytes are late
+   * @param direction which bytes are delayed
    * @param latency by how much, positive
-   * @return the fault, in force
+   * @return the active fault
    * @throws IllegalArgumentException if the latency is not positive
    */
   public NetworkFault delay(Direction direction, Duration latency) {
@@ -255,11 +256,11 @@ public final class FaultProxy implements AutoCloseable {
   /**
    * Lets a number of bytes pass in one direction, counted over all connections from now on, and
    * then closes the connection that carries the next byte. That byte and those behind it are
-   * swallowed. Strikes once; after that the proxy works again.
+   * dropped. Strikes once; after that the proxy works again.
    *
    * @param direction which bytes are counted
    * @param bytes how many of them pass, zero or more
-   * @return the fault, in force
+   * @return the active fault
    * @throws IllegalArgumentException if the number is negative
    */
   public NetworkFault dropAfter(Direction direction, long bytes) {
@@ -272,12 +273,12 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Swallows what the server sends on each connection that, from now on, carries a request with the
-   * given text in it (as UTF-8): the server does what it was asked to, and its client never hears
-   * of it. Other connections go on. When the fault ends, the connections hit are reset.
+   * Drops what the server sends on each connection that, from now on, carries a request with the
+   * given text in it (as UTF-8): the server executes the request, but its client never gets the
+   * answer. Other connections work. When the fault ends, the affected connections are reset.
    *
    * @param requestText what to look for in the requests, at least one character
-   * @return the fault, in force
+   * @return the active fault
    * @throws IllegalArgumentException if the text is empty
    */
   public NetworkFault loseReplies(String requestText) {
@@ -291,13 +292,13 @@ public final class FaultProxy implements AutoCloseable {
 
   /**
    * Lets a number of answers pass, and closes the connection that carries the next one before its
-   * first byte: the server has done what it was asked to, or may yet do it, and its client knows
-   * that it will not hear of it. An answer is what the server sends first after its client has sent
-   * something on the same connection, counted over all connections from now on; what a server sends
-   * unasked passes. Strikes once; after that the proxy works again.
+   * first byte: the server has executed the request, or may yet do so, and its client knows that
+   * the answer will not come. An answer is what the server sends first after its client has sent
+   * something on the same connection, counted over all connections from now on; notifications pass.
+   * Strikes once; after that the proxy works again.
    *
    * @param earlier how many answers pass before, zero or more
-   * @return the fault, in force
+   * @return the active fault
    * @throws IllegalArgumentException if the number is negative
    */
   public NetworkFault loseAnswer(int earlier) {
@@ -309,23 +310,22 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Takes connections, and closes each as soon as its client says something, which goes no further:
-   * so behaves an address behind which there is no server for the moment. A client that speaks TLS
-   * sees its handshake end.
+   * Accepts connections, and closes each as soon as its client sends something, which is not
+   * forwarded. An address behaves like this when it has no server behind it at the moment. A client
+   * that uses TLS sees its handshake fail.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault hangUp() {
     return begin(new NetworkFault(this, "hang up", new Behaviour.HangUp()), () -> {});
   }
 
   /**
-   * Resets all connections, and leads new ones to another server: so behaves an address that a load
-   * balancer, or somebody who needs one, has given to another machine. When the fault ends, the
-   * connections that were led there are reset.
+   * Resets all connections, and redirects new ones to another server, as when an address has been
+   * given to another machine. When the fault ends, the redirected connections are reset.
    *
    * @param elsewhere the other server's address
-   * @return the fault, in force
+   * @return the active fault
    */
   public NetworkFault leadTo(InetSocketAddress elsewhere) {
     NetworkFault fault =
@@ -362,7 +362,7 @@ public final class FaultProxy implements AutoCloseable {
     }
   }
 
-  /** Says where the proxy listens and what it stands in front of. */
+  /** {@return the addresses of the proxy and of its server} */
   @Override
   public String toString() {
     return "fault proxy " + address + " -> " + upstream;
@@ -409,8 +409,8 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * A fault has ended: what it delayed goes out, and streams with a hole are reset, as are those
-   * that led elsewhere.
+   * Called when a fault has ended: sends what it delayed, and resets streams with a gap, and those
+   * that were redirected.
    */
   private void afterFault() {
     long now = System.nanoTime();
@@ -447,7 +447,7 @@ public final class FaultProxy implements AutoCloseable {
         long now = System.nanoTime();
         links.forEach(link -> link.pump(now));
         if (links.removeIf(Link::closed) || !answers.isEmpty()) {
-          // A closed channel's socket lives on until the selector has let go of it.
+          // the socket of a closed channel stays open until its key is deregistered
           selector.selectNow();
         }
         open = links.size();
@@ -506,7 +506,7 @@ public final class FaultProxy implements AutoCloseable {
     link.connect(destination, !destination.equals(upstream));
   }
 
-  /** Runs what was ordered and returns the answers, to be given when the sockets have followed. */
+  /** Runs the orders, and returns the answers to give when the selector has taken effect. */
   private List<Runnable> obey() {
     List<Runnable> answers = new ArrayList<>();
     for (Order<?> order = orders.poll(); order != null; order = orders.poll()) {
@@ -530,7 +530,7 @@ public final class FaultProxy implements AutoCloseable {
         if (listener != null) {
           listener.close();
           listener = null;
-          selector.selectNow(); // lets go of it
+          selector.selectNow(); // deregisters it
           awaitRefusal();
         }
       } else if (listener == null) {
@@ -542,8 +542,8 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * A process that is being started has a copy of the listener, until it closes the descriptors
-   * that it inherited. For that moment connections are not refused.
+   * Waits until connections are refused. A process that is being started holds a copy of the
+   * listener until it closes its inherited descriptors.
    */
   private void awaitRefusal() throws IOException {
     long start = System.nanoTime();
@@ -553,16 +553,16 @@ public final class FaultProxy implements AutoCloseable {
       } catch (ConnectException e) {
         return;
       } catch (SocketTimeoutException e) {
-        // Nobody accepts it, and there is no room to wait in; not yet a refusal.
+        // not accepted, and the backlog is full; not yet a refusal
       } catch (SocketException e) {
-        // Reset: it was waiting for the copy when that was closed; the next one is refused.
+        // reset: it was in the copy's backlog when that was closed; the next one is refused
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
     }
     throw new IOException("connections to the closed port are not refused");
   }
 
-  /** Likewise, a process that was being started may keep the port in use for a moment. */
+  /** Listens again. A process that is being started may keep the port in use for a moment. */
   private void listenAgain() throws IOException {
     long start = System.nanoTime();
     while (true) {

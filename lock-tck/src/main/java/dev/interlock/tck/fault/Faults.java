@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The faults in force on one proxy, taken together, and the count of what passed. Changed on the
- * proxy's thread only; the counts may be read from any thread.
+ * All active faults of one proxy, and its traffic counters. Only the proxy's thread changes them;
+ * any thread may read the counters.
  */
 final class Faults {
   private final List<NetworkFault> active = new ArrayList<>();
@@ -51,7 +51,7 @@ final class Faults {
     return active.stream().anyMatch(fault -> fault.behaviour().refuses());
   }
 
-  /** Where a connection is to lead; a fault that leads it elsewhere has struck. */
+  /** {@return the destination of a new connection; a fault that redirects it counts as a strike} */
   InetSocketAddress lead(InetSocketAddress server) {
     InetSocketAddress destination = server;
     for (NetworkFault fault : active) {
@@ -64,7 +64,7 @@ final class Faults {
     return destination;
   }
 
-  /** The worst fate that any fault has for the chunk. */
+  /** {@return the worst fate that any fault decides for the chunk} */
   Behaviour.Fate judge(Link link, Direction direction, ByteBuffer chunk) {
     Behaviour.Fate worst = Behaviour.Fate.FORWARD;
     bytesBeforeCut = chunk.remaining();
@@ -86,12 +86,12 @@ final class Faults {
     return worst;
   }
 
-  /** What of the chunk judged last goes through before its connection is cut. */
+  /** {@return how many bytes of the last judged chunk pass before its connection is cut} */
   int bytesBeforeCut() {
     return bytesBeforeCut;
   }
 
-  /** Whether one side's end, by close or by reset, stays unknown to the other. */
+  /** {@return whether a close or reset of one side is hidden from the other} */
   boolean hideEnd(Link link, Direction direction) {
     boolean hidden = false;
     for (NetworkFault fault : active) {

@@ -9,8 +9,8 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 
 /**
- * One connection of a client and the one to the server that stands behind it. Used on the proxy's
- * thread only.
+ * A client's connection to the proxy, and the proxy's connection to the server for it. Only the
+ * proxy's thread uses it.
  */
 final class Link {
   private final Faults faults;
@@ -39,17 +39,17 @@ final class Link {
     return closed;
   }
 
-  /** Whether the link must not go on when its faults have ended. */
+  /** {@return whether the link lost bytes, and so must be reset when its faults end} */
   boolean lossy() {
     return up.lossy() || down.lossy();
   }
 
-  /** Whether it leads to another server than it should. */
+  /** {@return whether a fault redirected the link to another server} */
   boolean misled() {
     return misled;
   }
 
-  /** Begins to connect to the server; a server that refuses resets the client. */
+  /** Starts to connect to the server. If the server refuses, the client's connection is reset. */
   void connect(SocketAddress address, boolean elsewhere) {
     misled = elsewhere;
     try {
@@ -61,7 +61,7 @@ final class Link {
     }
   }
 
-  /** Does what the selector says can be done. */
+  /** Connects and reads as far as the selected key is ready. */
   void ready(SelectionKey key, ByteBuffer scratch, long now) {
     if (closed || !key.isValid()) {
       return;
@@ -70,7 +70,7 @@ final class Link {
       try {
         connected = server.finishConnect();
       } catch (IOException e) {
-        reset(); // the server refuses: the client, whose connection stands, learns it by a reset
+        reset(); // the server refuses, but the client is connected already
         return;
       }
     }
@@ -84,7 +84,7 @@ final class Link {
     }
   }
 
-  /** Writes what is due and tells the selector what to wait for. */
+  /** Writes what is due, and updates the selector's interests. */
   void pump(long now) {
     if (closed || !connected) {
       return;
@@ -138,7 +138,7 @@ final class Link {
       pipe.sourceLostUnseen();
       opposite.sinkLostUnseen();
     } else if (pipe.holdsBytes()) {
-      // What was on its way before the reset still arrives, however late.
+      // bytes sent before the reset still arrive, however late
       pipe.cutAfterTheRest();
       opposite.sinkGone();
     } else {
@@ -148,7 +148,7 @@ final class Link {
     closeQuietly(pipe == up ? client : server);
   }
 
-  /** Closes both connections as a program does that has nothing more to say. */
+  /** Closes both connections in the normal way. */
   void close() {
     closed = true;
     closeQuietly(client);
@@ -162,7 +162,7 @@ final class Link {
       try {
         channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       } catch (IOException e) {
-        // Gone already: nothing is left to be reset.
+        // closed already
       }
       closeQuietly(channel);
     }
@@ -172,7 +172,7 @@ final class Link {
     try {
       channel.close();
     } catch (IOException e) {
-      // A socket whose close fails is closed none the less.
+      // the socket is closed even if close fails
     }
   }
 }

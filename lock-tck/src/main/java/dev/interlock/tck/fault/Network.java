@@ -8,9 +8,9 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The way from clients to a store: a {@link FaultProxy} in front of every address of its URI, and a
- * URI that leads through them. A store whose servers tell clients other addresses than those in the
- * URI is reached past the proxies; {@link #traffic()} shows whether anything passes.
+ * A {@link FaultProxy} in front of every address of a store's URI, and a URI that leads through the
+ * proxies. If the servers tell clients other addresses than those in the URI, clients bypass the
+ * proxies; {@link #traffic()} shows whether anything passes.
  */
 public final class Network implements AutoCloseable {
   private final String uri;
@@ -48,11 +48,7 @@ public final class Network implements AutoCloseable {
     return Optional.of(new Network(parsed.get().withAddresses(local), proxies));
   }
 
-  /**
-   * Returns the URI that leads to the store through the proxies.
-   *
-   * @return the URI
-   */
+  /** {@return the URI that leads to the store through the proxies} */
   public String uri() {
     return uri;
   }
@@ -67,19 +63,19 @@ public final class Network implements AutoCloseable {
   }
 
   /**
-   * Starts a fault on every way.
+   * Starts a fault on every proxy.
    *
-   * @param fault starts it on one way, such as {@code FaultProxy::partition}
-   * @return the fault, in force
+   * @param fault starts it on one proxy, such as {@code FaultProxy::partition}
+   * @return the active fault
    */
   public Disturbance everywhere(Function<FaultProxy, NetworkFault> fault) {
     return new Disturbance(proxies.stream().map(fault).toList());
   }
 
   /**
-   * Lets all connections to all nodes fall silent, as {@link FaultProxy#partition} does.
+   * Silences all connections to all nodes, as {@link FaultProxy#partition} does.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public Disturbance partition() {
     return everywhere(FaultProxy::partition);
@@ -88,18 +84,18 @@ public final class Network implements AutoCloseable {
   /**
    * Closes all connections to all nodes and refuses new ones.
    *
-   * @return the fault, in force
+   * @return the active fault
    */
   public Disturbance cut() {
     return everywhere(FaultProxy::cut);
   }
 
   /**
-   * Makes one direction late.
+   * Delays one direction.
    *
    * @param direction which
    * @param latency by how much
-   * @return the fault, in force
+   * @return the active fault
    */
   public Disturbance delay(Direction direction, Duration latency) {
     return everywhere(proxy -> proxy.delay(direction, latency));
@@ -119,11 +115,7 @@ public final class Network implements AutoCloseable {
     proxies.forEach(FaultProxy::heal);
   }
 
-  /**
-   * Returns what has passed, on all ways together.
-   *
-   * @return the sum of the proxies' traffic
-   */
+  /** {@return the traffic of all proxies together} */
   public Traffic traffic() {
     Traffic sum = new Traffic(0, 0, new Traffic.Flow(0, 0, 0), new Traffic.Flow(0, 0, 0));
     for (FaultProxy proxy : proxies) {

@@ -7,9 +7,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One fault in force on a {@link FaultProxy}. It counts what it did, so that a test can tell a
- * fault that happened from one that was only asked for; {@link #close()} ends it and leaves other
- * faults of the same proxy in force.
+ * One active fault of a {@link FaultProxy}. It counts its strikes, so that a test can distinguish a
+ * fault that took effect from one that was only requested. {@link #close()} ends this fault; other
+ * faults of the same proxy stay active.
  *
  * <pre>{@code
  * try (NetworkFault silence = proxy.blackHole(SERVER_TO_CLIENT)) {
@@ -35,8 +35,9 @@ public final class NetworkFault implements AutoCloseable {
   }
 
   /**
-   * Returns how many times this fault has struck: a chunk swallowed, held back or delayed, a
-   * connection closed by it. Connections refused by the operating system leave no trace here.
+   * Returns how many times this fault has struck. A strike is a chunk that it dropped, held back or
+   * delayed, or a connection that it closed. Connections that the operating system refuses are not
+   * counted.
    *
    * @return the number of strikes
    */
@@ -85,17 +86,17 @@ public final class NetworkFault implements AutoCloseable {
   }
 
   /**
-   * Ends the fault. When this returns, traffic passes again as far as other faults allow; bytes
-   * that were held back or delayed are on their way in their order, and connections that lost bytes
-   * have been reset, since a stream with a hole in it would be a fault that no network can produce.
-   * Does nothing when the fault has ended before.
+   * Ends the fault. When this returns, traffic passes again as far as other faults allow. Bytes
+   * that were held back or delayed are sent in their order. Connections that lost bytes have been
+   * reset, since no network produces a stream with a gap. Does nothing if the fault has already
+   * ended.
    */
   @Override
   public void close() {
     proxy.end(this);
   }
 
-  /** Says what the fault does and how often it struck. */
+  /** {@return what the fault does and how often it struck} */
   @Override
   public String toString() {
     return description + " (struck " + hits() + "x)";

@@ -6,9 +6,11 @@ import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** One direction of a {@link Link}: what was read from one socket and is to go to the other. */
+/** One direction of a {@link Link}: bytes read from one socket, to be written to the other. */
 final class Pipe {
-  /** More than this is left in the socket, so that a hold pushes back as a full window would. */
+  /**
+   * Beyond this the socket is not read, so that a hold exerts back-pressure as a full window does.
+   */
   private static final int MOST_QUEUED = 8 << 20;
 
   private final Faults faults;
@@ -55,17 +57,17 @@ final class Pipe {
     return !sourceEnded && queued < MOST_QUEUED;
   }
 
-  /** Whether something is due and the sink did not take it. */
+  /** {@return whether something is due that the sink did not accept} */
   boolean wantsToWrite() {
     return sinkFull;
   }
 
-  /** Whether the other side has been told that this direction ended. */
+  /** {@return whether the end of this direction was passed to the other side} */
   boolean finished() {
     return finished;
   }
 
-  /** Whether bytes, or the end, of this direction were kept from the other side for good. */
+  /** {@return whether bytes, or the end, of this direction were dropped} */
   boolean lossy() {
     return lossy;
   }
@@ -74,7 +76,9 @@ final class Pipe {
     return sourceEnded;
   }
 
-  /** How long until something here becomes due; {@code Long.MAX_VALUE} if time changes nothing. */
+  /**
+   * {@return how long until something becomes due; {@code Long.MAX_VALUE} if nothing is delayed}
+   */
   long dueIn(long now) {
     Segment head = queue.peek();
     if (head == null || sinkFull || faults.hold(link, direction)) {
@@ -89,7 +93,7 @@ final class Pipe {
     queue.forEach(segment -> segment.due = Math.min(segment.due, latest));
   }
 
-  /** Reads what is there. Throws when the source was reset. */
+  /** Reads what is available. Throws if the source was reset. */
   void fill(ByteBuffer scratch, long now) throws IOException {
     scratch.clear();
     int read = source.read(scratch);
@@ -136,7 +140,7 @@ final class Pipe {
     return faults.delayNanos(direction);
   }
 
-  /** Writes what is due, as far as the sink takes it. Throws when the sink was reset. */
+  /** Writes what is due, as far as the sink accepts it. Throws if the sink was reset. */
   void flush(long now) throws IOException {
     sinkFull = false;
     while (dueIn(now) == 0) {
@@ -165,18 +169,18 @@ final class Pipe {
     }
   }
 
-  /** Whether something that was received has not been forwarded yet. */
+  /** {@return whether received bytes have not been forwarded yet} */
   boolean holdsBytes() {
     return queued > 0;
   }
 
-  /** The source was reset: nothing follows what is here. */
+  /** The source was reset: nothing follows the bytes held here. */
   void cutAfterTheRest() {
     sourceEnded = true;
     queue.add(new Segment(Segment.Kind.CUT, ByteBuffer.allocate(0), queue.getLast().due));
   }
 
-  /** Nobody is there any more to whom anything could be forwarded. */
+  /** The sink is gone: nothing more can be forwarded. */
   void sinkGone() {
     sinkGone = true;
     sinkFull = false;
@@ -184,13 +188,13 @@ final class Pipe {
     queued = 0;
   }
 
-  /** The source is gone and the other side shall not know. */
+  /** The source is gone, and the other side must not notice. */
   void sourceLostUnseen() {
     sourceEnded = true;
     lossy = true;
   }
 
-  /** The sink is gone, and the source shall not know: what comes is thrown away. */
+  /** The sink is gone, and the source must not notice: incoming bytes are dropped. */
   void sinkLostUnseen() {
     sinkGone();
     lossy = true;

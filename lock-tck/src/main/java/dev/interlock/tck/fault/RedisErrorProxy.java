@@ -19,13 +19,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A proxy in front of one Redis server that answers commands by errors and does not pass them on,
- * as the server would. All other commands of the same connection are executed, and requests and
- * replies stay in step: an error waits until what was asked before has been answered.
+ * A proxy in front of one Redis server that answers commands with errors, as the server would, and
+ * does not forward them. All other commands of the same connection are executed. Requests and
+ * replies stay in step: an error waits until the earlier requests have been answered.
  *
- * <p>An error for {@code EXEC} ends the transaction on the server, too, as it would there. Left
- * alone are the other commands within a transaction, and a connection on which how many replies
- * there will be cannot be known. What is not of the Redis protocol passes as it is.
+ * <p>An error for {@code EXEC} also ends the transaction on the server, as a real one would. The
+ * proxy gives no errors for other commands in a transaction, nor on a connection whose number of
+ * replies is unpredictable. It forwards other protocols unchanged.
  */
 final class RedisErrorProxy implements AutoCloseable {
   private static final int CONNECT_MILLIS = 5_000;
@@ -34,7 +34,7 @@ final class RedisErrorProxy implements AutoCloseable {
       Set.of(
           "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE");
 
-  /** Those in version 2 of the protocol, which has no pushes. */
+  /** The notifications of version 2 of the protocol, which has no pushes. */
   private static final Set<String> MESSAGES = Set.of("MESSAGE", "PMESSAGE", "SMESSAGE");
 
   private static final RespFrame DISCARD = RespFrame.command("DISCARD");
@@ -56,12 +56,12 @@ final class RedisErrorProxy implements AutoCloseable {
     return new InetSocketAddress(InetAddress.getLoopbackAddress(), listener.getLocalPort());
   }
 
-  /** Whether a client has sent something, and it was of the Redis protocol. */
+  /** {@return whether a client has sent a request of the Redis protocol} */
   boolean speaksRedis() {
     return speaksRedis;
   }
 
-  /** Whether a client has begun to speak TLS. */
+  /** {@return whether a client has started a TLS handshake} */
   boolean encrypted() {
     return encrypted;
   }
@@ -87,7 +87,7 @@ final class RedisErrorProxy implements AutoCloseable {
         sockets.add(client);
         start("requests", () -> serve(client));
       } catch (IOException e) {
-        // Closed, or a client that has left already.
+        // closed, or the client has disconnected already
       }
     }
   }
@@ -101,11 +101,11 @@ final class RedisErrorProxy implements AutoCloseable {
       server.connect(upstream, CONNECT_MILLIS);
       new Conversation(client, server).carryRequests();
     } catch (IOException e) {
-      // One of the two has closed the connection; so the other one's is closed as well.
+      // one side closed its connection, so the other one is closed as well
     }
   }
 
-  /** One connection. Replies are written by whoever has the monitor. */
+  /** One connection. Replies are written under the monitor. */
   private final class Conversation {
     private final Socket client;
     private final Socket server;
@@ -114,13 +114,13 @@ final class RedisErrorProxy implements AutoCloseable {
     private final OutputStream toClient;
     private final OutputStream toServer;
 
-    /** What is to come next. */
+    /** The replies to come, in order. */
     private final Deque<Due> due = new ArrayDeque<>();
 
     private boolean subscribed;
     private boolean inTransaction;
 
-    /** Whether nothing more becomes due; what is due already still comes. */
+    /** Whether the connection gets no further errors; those that are due still come. */
     private boolean leftAlone;
 
     Conversation(Socket client, Socket server) throws IOException {
@@ -152,7 +152,7 @@ final class RedisErrorProxy implements AutoCloseable {
       }
     }
 
-    /** What the server is sent for a request; null if nothing. */
+    /** {@return what to send to the server for a request; null if nothing} */
     private synchronized @Nullable RespFrame toSend(RespFrame request) throws IOException {
       String command = request.command();
       boolean exec = command.equals("EXEC");
@@ -162,14 +162,14 @@ final class RedisErrorProxy implements AutoCloseable {
         expected = request.words().size() - 1;
       }
       leftAlone |= expected == 0 || command.equals("MONITOR") || isClientReply(request);
-      // Where there is a subscription, the reply to EXEC is no single one.
+      // with a subscription in it, EXEC has more than one reply
       leftAlone |= inTransaction && CONFIRMED_EACH.contains(command);
       if (!leftAlone && !inTransaction) {
         for (RedisErrors.Answers answers : active) {
           if (answers.isNext()) {
             String error = answers.error().answerTo(request.words().get(0), address());
             due.add(new Due(exec ? 1 : 0, error));
-            sayWhatIsDue();
+            sendDueErrors();
             return exec ? DISCARD : null;
           }
         }
@@ -199,24 +199,24 @@ final class RedisErrorProxy implements AutoCloseable {
     }
 
     private synchronized void pass(RespFrame reply) throws IOException {
-      Due next = isUnasked(reply) ? null : due.poll();
+      Due next = isNotification(reply) ? null : due.poll();
       if (next == null || next.error == null) {
         reply.writeTo(toClient);
       }
       if (next != null) {
-        // A refusal is of the whole command.
+        // an error answers the whole command
         due.addFirst(new Due(reply.isError() ? 0 : next.replies - 1, next.error));
-        sayWhatIsDue();
+        sendDueErrors();
       }
     }
 
-    private boolean isUnasked(RespFrame reply) {
+    private boolean isNotification(RespFrame reply) {
       return reply.isPush()
           ? !CONFIRMED_EACH.contains(reply.command())
           : subscribed && reply.isArray() && MESSAGES.contains(reply.command());
     }
 
-    private void sayWhatIsDue() throws IOException {
+    private void sendDueErrors() throws IOException {
       while (!due.isEmpty() && due.peek().replies == 0) {
         String error = due.remove().error;
         if (error != null) {
@@ -229,7 +229,7 @@ final class RedisErrorProxy implements AutoCloseable {
       try {
         from.transferTo(to);
       } catch (IOException e) {
-        // The other side is told below.
+        // the other side is closed below
       }
       closeBoth();
     }
@@ -240,14 +240,14 @@ final class RedisErrorProxy implements AutoCloseable {
     }
   }
 
-  /** A number of replies from the server, or an error of ours in their place. */
+  /** A number of replies from the server, or an error in their place. */
   private record Due(int replies, @Nullable String error) {}
 
   private static void close(AutoCloseable resource) {
     try {
       resource.close();
     } catch (Exception e) {
-      // A socket whose close fails is closed none the less.
+      // the socket is closed even if close fails
     }
   }
 

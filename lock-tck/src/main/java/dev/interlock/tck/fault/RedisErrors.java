@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The way from clients to a store whose servers speak the Redis protocol, on which commands are
- * answered by errors and not executed:
+ * Proxies between clients and a store of the Redis protocol that answer commands with errors,
+ * without executing them:
  *
  * <pre>{@code
  * try (RedisErrors way = RedisErrors.inFrontOf("redis://127.0.0.1:6379", 6379).orElseThrow();
@@ -34,12 +34,12 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /**
-   * Puts a proxy in front of every address of a store. One that does not speak the Redis protocol,
-   * or speaks it through TLS, is served as well, but gives no errors.
+   * Puts a proxy in front of every address of a store. A store that does not speak the Redis
+   * protocol, or speaks it through TLS, can be used through the proxies, but gets no errors.
    *
    * @param uri where the store is
    * @param defaultPort the port of an address without one, or 0 if there is no such port
-   * @return the way, or empty if the URI has no addresses
+   * @return the proxies, or empty if the URI has no addresses
    * @throws IOException if a proxy cannot listen
    */
   public static Optional<RedisErrors> inFrontOf(String uri, int defaultPort) throws IOException {
@@ -63,17 +63,13 @@ public final class RedisErrors implements AutoCloseable {
     return Optional.of(new RedisErrors(parsed.get().withAddresses(local), proxies));
   }
 
-  /**
-   * Returns the URI that leads to the store.
-   *
-   * @return the URI
-   */
+  /** {@return the URI that leads to the store} */
   public String uri() {
     return uri;
   }
 
   /**
-   * Returns whether clients have sent something by this way, and it was of the Redis protocol.
+   * Returns whether clients have sent requests of the Redis protocol through these proxies.
    *
    * @return false also if nothing has been sent yet
    */
@@ -82,7 +78,7 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /**
-   * Returns whether clients speak TLS on this way, so that nothing can be read or answered here.
+   * Returns whether clients use TLS, so that the proxies can read and answer nothing.
    *
    * @return false also if nothing has been sent yet
    */
@@ -91,13 +87,13 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /**
-   * Answers some commands on the way to each server by an error, counted over all of its
-   * connections from now on.
+   * Answers some commands to each server with an error, counted over all connections to that server
+   * from now on.
    *
    * @param error the answer
-   * @param earlier how many commands are executed before the first that is not, zero or more
-   * @param count how many commands are answered by the error, at least one
-   * @return the fault, in force until that many were answered or it is closed
+   * @param earlier how many commands are executed before the first error, zero or more
+   * @param count how many commands get the error, at least one
+   * @return the fault, active until that many were answered or it is closed
    */
   public Spoiled answer(RedisError error, int earlier, int count) {
     Spoiled spoiled = new Spoiled();
@@ -115,7 +111,7 @@ public final class RedisErrors implements AutoCloseable {
     proxies.forEach(RedisErrorProxy::close);
   }
 
-  /** Commands that are answered by errors, on all ways. */
+  /** An active fault that answers commands with errors, on all proxies. */
   public static final class Spoiled implements AutoCloseable {
     private final CountDownLatch struck = new CountDownLatch(1);
     private final List<Runnable> parts = new ArrayList<>();
@@ -123,24 +119,24 @@ public final class RedisErrors implements AutoCloseable {
     private Spoiled() {}
 
     /**
-     * Waits until a command was answered by the error.
+     * Waits until a command was answered with the error.
      *
      * @param limit how long to wait at most
-     * @return whether one was in time
+     * @return whether that happened in time
      * @throws InterruptedException if the thread is interrupted while it waits
      */
     public boolean awaitHit(Duration limit) throws InterruptedException {
       return struck.await(limit.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** From now on commands are executed again. */
+    /** Ends the fault: commands are executed again. */
     @Override
     public void close() {
       parts.forEach(Runnable::run);
     }
   }
 
-  /** Those on one way. */
+  /** The errors of one proxy. */
   static final class Answers {
     private final RedisError error;
     private final int first;
@@ -159,7 +155,7 @@ public final class RedisErrors implements AutoCloseable {
       return error;
     }
 
-    /** Counts a command, and tells whether it is one of them. */
+    /** Counts a command, and returns whether to answer it with the error. */
     boolean isNext() {
       int number = seen.getAndIncrement() - first;
       boolean next = number >= 0 && number < count;

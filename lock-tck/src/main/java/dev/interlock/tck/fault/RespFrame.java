@@ -23,7 +23,7 @@ final class RespFrame {
     this.words = words;
   }
 
-  /** The request that is a command without arguments. */
+  /** {@return the request of a command without arguments} */
   static RespFrame command(String command) {
     String frame = "*1\r\n$" + command.length() + "\r\n" + command + "\r\n";
     return new RespFrame(frame.getBytes(UTF_8), List.of(command));
@@ -34,12 +34,14 @@ final class RespFrame {
     out.write(bytes);
   }
 
-  /** The texts at its top level: of a request, the command and its arguments. */
+  /** {@return the texts at the top level: of a request, the command and its arguments} */
   List<String> words() {
     return words;
   }
 
-  /** The command of a request, or the kind of a push, in upper case; empty if there is none. */
+  /**
+   * {@return the command of a request, or the kind of a push, in upper case, or an empty string}
+   */
   String command() {
     return words.isEmpty() ? "" : words.get(0).toUpperCase(Locale.ROOT);
   }
@@ -52,16 +54,16 @@ final class RespFrame {
     return bytes[0] == '-' || bytes[0] == '!';
   }
 
-  /** Whether it stands apart from the replies, which only version 3 of the protocol can say. */
+  /** {@return whether this is a push, which only version 3 of the protocol has} */
   boolean isPush() {
     return bytes[0] == '>';
   }
 
   /**
-   * Reads the next one. Attributes are part of the reply that they precede.
+   * Reads the next frame. Attributes are part of the reply that they precede.
    *
-   * @throws EOFException if there is no other one
-   * @throws IOException if it is not of this protocol
+   * @throws EOFException if the stream has ended
+   * @throws IOException if the bytes are not of this protocol
    */
   static RespFrame read(InputStream in) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -94,7 +96,7 @@ final class RespFrame {
         elements(in, bytes, words, depth + 1, 2 * length(line));
         copy(in, bytes, words, depth);
       }
-      default -> throw new IOException("not of the Redis protocol: " + (int) type);
+      default -> throw new IOException("not the Redis protocol: " + (int) type);
     }
   }
 

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * A URI taken apart around its addresses, everything else left as it is: {@code
+ * A URI split around its addresses, with everything else unchanged: {@code
  * scheme://user:password@host:port,host:port/path?query}.
  */
 final class StoreUri {
@@ -29,7 +29,7 @@ final class StoreUri {
     this.after = after;
   }
 
-  /** Empty if the URI has no addresses, or one without a port and there is no default. */
+  /** {@return empty if the URI has no addresses, or one has no port and there is no default} */
   static Optional<StoreUri> parse(String uri, int defaultPort) {
     int slashes = uri.indexOf("://");
     if (slashes < 0) {

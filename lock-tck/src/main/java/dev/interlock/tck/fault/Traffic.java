@@ -1,11 +1,11 @@
 package dev.interlock.tck.fault;
 
 /**
- * What has passed a {@link FaultProxy} up to one moment. All figures but {@code open} only grow;
- * the difference of two snapshots says what happened between them.
+ * A snapshot of a {@link FaultProxy}'s traffic counters. All except {@code open} only grow, so the
+ * difference of two snapshots is the traffic between them.
  *
- * @param accepted connections taken from clients since the proxy was started
- * @param open connections that the proxy keeps at this moment
+ * @param accepted connections accepted from clients since the proxy was started
+ * @param open connections that are open now
  * @param toServer what clients sent
  * @param toClient what the server sent
  */
@@ -37,10 +37,10 @@ public record Traffic(long accepted, int open, Flow toServer, Flow toClient) {
   /**
    * The bytes of one direction.
    *
-   * @param chunks reads that the proxy made; a client that writes one request at a time and waits
-   *     for its reply makes one chunk per request, as long as the request fits into a segment
+   * @param chunks reads of the proxy; a client that writes one request at a time and waits for its
+   *     reply makes one chunk per request, if the request fits into a segment
    * @param received bytes that arrived at the proxy
-   * @param forwarded bytes that left it; the rest was swallowed, or is held back
+   * @param forwarded bytes that left it; the rest was dropped, or is held back
    */
   public record Flow(long chunks, long received, long forwarded) {
     /**

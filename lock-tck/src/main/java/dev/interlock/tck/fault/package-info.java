@@ -1,6 +1,6 @@
 /**
- * Faults between a client and its server: a TCP proxy that cuts, resets, swallows, holds back and
- * delays what travels through it, and proves that it did.
+ * Faults between a client and its server: a TCP proxy that cuts and resets connections, and drops,
+ * holds back and delays bytes. It counts each fault that takes effect.
  */
 @NullMarked
 package dev.interlock.tck.fault;

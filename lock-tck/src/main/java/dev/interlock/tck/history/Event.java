@@ -3,25 +3,21 @@ package dev.interlock.tck.history;
 import java.util.StringJoiner;
 
 /**
- * Something that happened to one lease, as its holder saw it.
+ * An event of one lease, as its holder saw it.
  *
  * <p>Times are those of {@link System#nanoTime()}. On Linux that is {@code CLOCK_MONOTONIC}, which
  * all processes of a machine share (since the boot, so that it neither overflows nor is negative);
  * events of several JVMs on one Linux machine can therefore be compared. On other systems a history
  * must not span processes.
  *
- * <p>For a violation that is found to be a real one, a recorder must never claim a lease for longer
- * than it was had: a grant is timed <em>after</em> the acquisition returned, the end of validity is
- * read as a time taken <em>before</em> plus the validity that was left, and a release is timed
- * <em>before</em> it is called.
+ * <p>A violation is real only if no lease is recorded as held for longer than it was. Therefore a
+ * recorder takes the time of a grant <em>after</em> the acquisition returned, computes the end of
+ * validity as a time taken <em>before</em> reading the remaining validity plus that validity, and
+ * takes the time of a release <em>before</em> calling it.
  */
 public sealed interface Event {
 
-  /**
-   * Returns the identity of the lease, unique in the history, such as {@code worker-2/17}.
-   *
-   * @return the lease's identity
-   */
+  /** {@return the identity of the lease, unique in the history, such as {@code worker-2/17}} */
   String lease();
 
   /** {@return when the event was recorded} */
@@ -33,9 +29,9 @@ public sealed interface Event {
    * @param lease the lease's identity
    * @param name the lock's name
    * @param token the fencing token, or 0 if the backend has none
-   * @param holder who has it: process, client and thread, for people
-   * @param requestedAt before the acquisition was called
-   * @param at after it had returned
+   * @param holder the process, client and thread, for people
+   * @param requestedAt a time before the acquisition was called
+   * @param at a time after it had returned
    * @param validUntil until when the lease is certainly held unless it is renewed
    */
   record Granted(
@@ -54,7 +50,7 @@ public sealed interface Event {
   }
 
   /**
-   * A lease was found to be valid for longer than was known.
+   * The validity of a lease was extended.
    *
    * @param lease the lease's identity
    * @param at when this was recorded
@@ -63,19 +59,15 @@ public sealed interface Event {
   record Extended(String lease, long at, long validUntil) implements Event {}
 
   /**
-   * The holder stopped to rely on the lease, whatever its validity: it is about to release it, or
-   * has been told that it is lost.
+   * The holder stopped relying on the lease, whatever its validity: it is about to release the
+   * lease, or has received its loss.
    *
    * @param lease the lease's identity
-   * @param at before the release was called, or after the loss was told
+   * @param at a time before the release was called, or after the loss was reported
    */
   record Ended(String lease, long at) implements Event {}
 
-  /**
-   * Returns the event as one line without its end; {@link #decode} reads it.
-   *
-   * @return the line
-   */
+  /** {@return the event as one line without its terminator; {@link #decode} reads it} */
   default String encode() {
     StringJoiner line = new StringJoiner("\t");
     if (this instanceof Granted e) {
@@ -93,7 +85,7 @@ public sealed interface Event {
   /**
    * Reads a line that {@link #encode} made.
    *
-   * @param line the line, without its end
+   * @param line the line, without its terminator
    * @return the event
    * @throws IllegalArgumentException if the line is not of that form
    */

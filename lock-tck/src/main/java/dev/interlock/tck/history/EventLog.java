@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A file of {@link Event}s, one per line, written by one process and read by another. Every event
- * has left the process when {@link #record} returns, so that a process that is killed takes none
- * with it but the one that it was writing.
+ * has left the process when {@link #record} returns, so a killed process loses at most the event
+ * that it was writing.
  *
  * <p>May be used from any thread.
  */
@@ -27,9 +27,9 @@ public final class EventLog implements Closeable {
   }
 
   /**
-   * Starts a new log.
+   * Creates a log.
    *
-   * @param file where to; replaced if it exists
+   * @param file its file; replaced if it exists
    * @return the log
    * @throws IOException if the file cannot be written
    */
@@ -48,16 +48,16 @@ public final class EventLog implements Closeable {
   }
 
   /**
-   * Appends a line that is not of an event, for logs of other kinds.
+   * Appends a line that is not an event, for logs of other kinds.
    *
-   * @param line the line, without its end
+   * @param line the line, without its terminator
    * @throws UncheckedIOException if it cannot be written
    */
   public void append(String line) {
     byte[] bytes = (line + "\n").getBytes(UTF_8);
     lock.lock();
     try {
-      out.write(bytes); // unbuffered: one write of the operating system's
+      out.write(bytes); // unbuffered: one write call of the operating system
     } catch (IOException e) {
       throw new UncheckedIOException("cannot record " + line, e);
     } finally {
@@ -66,8 +66,8 @@ public final class EventLog implements Closeable {
   }
 
   /**
-   * Reads what a process has recorded so far. A last line without an end was being written when its
-   * process died, and is left out.
+   * Reads what a process has recorded so far. Omits a last line without terminator, which was being
+   * written when its process died.
    *
    * @param file the log
    * @return the events in the order in which they were recorded
@@ -79,7 +79,7 @@ public final class EventLog implements Closeable {
   }
 
   /**
-   * Reads the lines that were recorded so far, but for a last one without an end.
+   * Reads the lines that were recorded so far, except a last one without terminator.
    *
    * @param file the log
    * @return the lines in the order in which they were recorded

@@ -13,26 +13,26 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether the leases of a history excluded each other, and whether their tokens are unique
+ * Checks whether the leases of a history excluded each other, and whether their tokens are unique
  * and rise. Takes O(n log n) time for n events.
  *
  * <p>A lease is held from its grant until the latest end of validity that was recorded for it, or
- * until it was ended, whichever is first. Three things are found per name, and of each the pair of
- * leases whose grants are closest together:
+ * until it was ended, whichever is first. The checker finds three kinds of violations per name, and
+ * of each kind the pair of leases whose grants are closest together:
  *
  * <ul>
  *   <li>{@link Kind#OVERLAP}: two leases were held at one moment.
- *   <li>{@link Kind#TOKEN_REPEATED}: two leases have one token.
+ *   <li>{@link Kind#TOKEN_REPEATED}: two leases have the same token.
  *   <li>{@link Kind#TOKEN_WENT_BACK}: a lease has a lower token than another that had been granted
  *       before this one was requested; or, where no leases of the name overlapped, than another
  *       that was granted before it. (Without overlap the order in which leases were held is the
  *       order in which the store granted them, even if their requests crossed.)
  * </ul>
  *
- * <p>Leases with the token 0 have none, and are only looked at for overlaps.
+ * <p>Leases with the token 0 have no token, and are only checked for overlaps.
  */
 public final class HistoryChecker {
-  /** A turn has room for so many tokens; see {@link dev.interlock.spi.Grant#token()}. */
+  /** The number of tokens in one turn; see {@link dev.interlock.spi.Grant#token()}. */
   private static final long TOKENS_PER_TURN = 64;
 
   private final boolean withinFailureModel;
@@ -42,7 +42,7 @@ public final class HistoryChecker {
   }
 
   /**
-   * A checker for histories whose faults are all within the backend's failure model.
+   * Returns a checker for histories whose faults are all within the backend's failure model.
    *
    * @return a checker
    */
@@ -51,10 +51,10 @@ public final class HistoryChecker {
   }
 
   /**
-   * A checker for histories in which exclusion may have been broken by faults that the backend does
-   * not promise to survive. Overlaps are still found, for the caller to count. Since a process that
-   * has not yet noticed may go on handing its acquisition over among its own threads, all leases of
-   * such a turn count as granted when the store granted it.
+   * Returns a checker for histories with faults that the backend does not promise to survive, which
+   * may have broken exclusion. Overlaps are still found, for the caller to count. A process that
+   * has not yet noticed its loss may continue to hand off its acquisition among its threads, so all
+   * leases of such a turn count as granted when the store granted the turn.
    *
    * @return a checker
    */
@@ -74,10 +74,10 @@ public final class HistoryChecker {
   }
 
   /**
-   * Looks at a history.
+   * Checks a history.
    *
    * @param events all events of all processes, in any order
-   * @return for each name and kind of violation the shortest, by name; empty if all is well
+   * @return for each name and kind of violation the shortest, by name; empty if there is none
    * @throws IllegalArgumentException if an event belongs to no lease, or two leases have one
    *     identity
    */

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Texts as one line between a test and its workers. */
+/** Encodes texts as one line, for messages between a test and its workers. */
 final class Message {
   private Message() {}
 

@@ -26,8 +26,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A JVM on the same class path as this one, with a lock client of its own, that does what it is
- * told and can be stopped, continued and killed.
+ * Another JVM on the same class path, with its own lock client. It runs tasks for a test, and can
+ * be stopped, continued and killed.
  *
  * <pre>{@code
  * try (OtherProcess other = OtherProcess.start(settings)) {
@@ -36,12 +36,12 @@ import java.util.concurrent.TimeoutException;
  * }
  * }</pre>
  *
- * <p>One task at a time. Closing kills it.
+ * <p>It runs one task at a time. Closing kills it.
  */
 public final class OtherProcess implements AutoCloseable {
   private static final Duration START = Duration.ofMinutes(1);
 
-  /** JVMs that start all at once take the processors from the tests that are running. */
+  /** Limits JVMs that start at once, since they take processor time from running tests. */
   private static final Semaphore STARTING = new Semaphore(2);
 
   private final Process process;
@@ -57,12 +57,12 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * What the other JVM shall be.
+   * The settings of the other JVM.
    *
-   * @param harness opens its client; has to be a class that the other JVM can make, see {@link
+   * @param harness opens its client; must be a class that the other JVM can create, see {@link
    *     #canMake}, or {@link Harness#at}
-   * @param uri where the store is
-   * @param options its client's options; TTL, request time-out and auto-renewal are passed on
+   * @param uri the store's URI
+   * @param options its client's options, of which TTL, request time-out and auto-renewal are used
    * @param jvmArguments further arguments for the JVM
    * @param trace whether it logs everything
    */
@@ -71,7 +71,7 @@ public final class OtherProcess implements AutoCloseable {
 
   /**
    * Returns whether another JVM can open clients as the harness does: by the URI alone, or by
-   * making the harness again.
+   * creating the harness again.
    *
    * @param harness the harness
    * @return whether it can
@@ -103,11 +103,11 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a JVM and waits until it takes tasks.
+   * Starts a JVM and waits until it accepts tasks.
    *
-   * @param settings what it shall be
+   * @param settings its settings
    * @return the process
-   * @throws IOException if it does not start; the message has what it said
+   * @throws IOException if it does not start; the message has its output
    * @throws InterruptedException if the thread is interrupted
    */
   public static OtherProcess start(Settings settings) throws IOException, InterruptedException {
@@ -140,7 +140,7 @@ public final class OtherProcess implements AutoCloseable {
     }
   }
 
-  /** The class path of this JVM, and what a class loader of the thread's adds to it. */
+  /** {@return the class path of this JVM, and what the thread's class loader adds to it} */
   private static String classPath() {
     List<String> entries = new ArrayList<>();
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
@@ -160,12 +160,12 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Runs a task and waits for its answer.
+   * Runs a task and waits for its result.
    *
    * @param limit how long to wait
    * @param task the class of the task
-   * @param arguments what it is given
-   * @return its answer
+   * @param arguments its arguments
+   * @return its result
    * @throws IOException if the process has died, did not answer in time, or the task failed; the
    *     message says what happened there
    * @throws InterruptedException if the thread is interrupted
@@ -180,7 +180,7 @@ public final class OtherProcess implements AutoCloseable {
    * Starts a task without waiting for it; {@link #answer} does that.
    *
    * @param task the class of the task
-   * @param arguments what it is given
+   * @param arguments its arguments
    * @throws IOException if the process has died
    */
   public void order(Class<? extends RemoteTask> task, String... arguments) throws IOException {
@@ -192,10 +192,10 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Waits for the answer to a task that was started.
+   * Waits for the result of a task that was started.
    *
    * @param limit how long to wait
-   * @return its answer
+   * @return its result
    * @throws IOException if the process has died, did not answer in time, or the task failed
    * @throws InterruptedException if the thread is interrupted
    */
@@ -224,12 +224,17 @@ public final class OtherProcess implements AutoCloseable {
       text = line.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
       throw new IOException(
-          "process " + process.pid() + " did not answer within " + limit + "; it said: " + log());
+          "process "
+              + process.pid()
+              + " did not answer within "
+              + limit
+              + "; its output: "
+              + log());
     } catch (ExecutionException e) {
       throw new IOException("cannot read from process " + process.pid(), e.getCause());
     }
     if (text.isEmpty()) {
-      throw new IOException("process " + process.pid() + " has died; it said: " + log());
+      throw new IOException("process " + process.pid() + " has died; its output: " + log());
     }
     List<String> answer = Message.decode(text);
     if (answer.get(0).equals("failed")) {
@@ -249,7 +254,7 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Lets it go on (SIGCONT).
+   * Continues it (SIGCONT).
    *
    * @throws IOException if it cannot be continued
    * @throws InterruptedException if the thread is interrupted
@@ -263,11 +268,7 @@ public final class OtherProcess implements AutoCloseable {
     ProcessSignals.kill(process.toHandle());
   }
 
-  /**
-   * Returns everything that it has logged and printed.
-   *
-   * @return the text
-   */
+  /** {@return everything that it has logged and printed} */
   public String log() {
     try {
       return Files.readString(log);
@@ -282,7 +283,7 @@ public final class OtherProcess implements AutoCloseable {
     try {
       Files.deleteIfExists(log);
     } catch (IOException e) {
-      // A file in the folder for temporary ones stays behind.
+      // a temporary file is left behind
     }
   }
 }

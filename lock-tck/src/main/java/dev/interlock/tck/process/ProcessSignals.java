@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Stops, continues and kills processes by their number, and waits until the operating system shows
- * that it happened. For Linux, whose {@code /proc} tells; elsewhere everything but kill throws
- * {@link UnsupportedOperationException}.
+ * Stops, continues and kills processes, and waits until the operating system shows the effect. It
+ * reads Linux's {@code /proc}; elsewhere everything except kill throws {@link
+ * UnsupportedOperationException}.
  */
 public final class ProcessSignals {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -30,7 +30,7 @@ public final class ProcessSignals {
   /**
    * Stops a process (SIGSTOP).
    *
-   * @param process what to stop
+   * @param process the process
    * @throws IOException if it cannot be stopped
    * @throws InterruptedException if the thread is interrupted
    */
@@ -40,9 +40,9 @@ public final class ProcessSignals {
   }
 
   /**
-   * Lets a stopped process go on (SIGCONT).
+   * Continues a stopped process (SIGCONT).
    *
-   * @param process what to continue
+   * @param process the process
    * @throws IOException if it cannot be continued
    * @throws InterruptedException if the thread is interrupted
    */
@@ -54,7 +54,7 @@ public final class ProcessSignals {
   /**
    * Kills a process (SIGKILL), stopped or not, and waits for its end. Does nothing if it has ended.
    *
-   * @param process what to kill
+   * @param process the process
    */
   public static void kill(ProcessHandle process) {
     process.destroyForcibly();
@@ -66,7 +66,7 @@ public final class ProcessSignals {
     if (!supported()) {
       throw new UnsupportedOperationException("processes can be stopped on Linux only");
     }
-    // The shell's own: a program of that name is missing from minimal systems.
+    // the shell's built-in kill: minimal systems lack the program
     Process kill =
         new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
             .redirectErrorStream(true)
@@ -78,14 +78,14 @@ public final class ProcessSignals {
     }
   }
 
-  /** Every thread of the process has to show the state, not only its first one. */
+  /** Waits until every thread of the process shows the state, not only the first one. */
   private static void awaitStopped(ProcessHandle process, boolean stopped)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (!allStopped(process.pid(), stopped)) {
       if (System.nanoTime() - end > 0) {
         throw new IOException(
-            "process " + process.pid() + " did not " + (stopped ? "stop" : "go on"));
+            "process " + process.pid() + " did not " + (stopped ? "stop" : "continue"));
       }
       if (Thread.interrupted()) {
         throw new InterruptedException();
@@ -108,10 +108,10 @@ public final class ProcessSignals {
   private static boolean isStopped(Path stat) throws IOException {
     try {
       String line = Files.readString(stat);
-      // The state follows the name, which stands in parentheses and may contain any character.
+      // the state follows the name, which is in parentheses and may contain any character
       return line.charAt(line.lastIndexOf(')') + 2) == 'T';
     } catch (IOException e) {
-      // A thread that ends between two of these steps: none of the file, or none of its contents.
+      // the thread ended between two steps: its file is gone or empty
       if (Files.exists(stat)) {
         throw e;
       }

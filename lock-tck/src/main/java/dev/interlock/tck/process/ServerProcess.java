@@ -13,14 +13,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
 /**
- * A server that consists of one process listening on one port of this machine, started by a
- * command; enough of a harness for most stores.
+ * A server that consists of one process, started by a command, that listens on one port of this
+ * machine. This is enough to test most stores.
  *
  * <pre>{@code
  * new ServerProcess("mystore://127.0.0.1:%d", port -> List.of("mystored", "--port", "" + port));
  * }</pre>
  *
- * <p>It is up when its port takes connections. Its output is thrown away.
+ * <p>It is ready when its port accepts connections. Its output is discarded.
  */
 public final class ServerProcess implements Server, ServerNode {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -34,7 +34,7 @@ public final class ServerProcess implements Server, ServerNode {
    * Starts the process on a free port and waits until it listens.
    *
    * @param uriPattern the URI, with {@code %d} in place of the port
-   * @param command makes the command line for a port
+   * @param command returns the command line for a port
    * @throws IOException if the process cannot be started, or ends, or does not listen in time
    * @throws InterruptedException if the thread is interrupted
    */
@@ -69,18 +69,14 @@ public final class ServerProcess implements Server, ServerNode {
   private boolean listens() {
     try (Socket socket = new Socket()) {
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1_000);
-      // Where nobody listens a connection may have got this very port, and be one to itself.
+      // without a listener, a connection may get this port as its own and connect to itself
       return socket.getLocalPort() != port;
     } catch (IOException e) {
       return false;
     }
   }
 
-  /**
-   * Returns the port that the server listens on.
-   *
-   * @return the port
-   */
+  /** {@return the port that the server listens on} */
   public int port() {
     return port;
   }

@@ -16,7 +16,7 @@ import org.slf4j.spi.SLF4JServiceProvider;
 
 /**
  * Logging of the other JVMs: to standard error, which the test can read, whatever logging library
- * is on the class path. Warnings and errors only, or everything when a test wants to see it.
+ * is on the class path. It logs warnings and errors, or everything if a test requests it.
  */
 final class StderrLogger extends LegacyAbstractLogger {
   /** System property: whether everything is logged. */
@@ -30,7 +30,7 @@ final class StderrLogger extends LegacyAbstractLogger {
     this.name = name;
   }
 
-  /** Drivers that log through the JDK's own logging say everything too. */
+  /** Also logs everything from drivers that use the JDK's logging. */
   static void traceJavaLogging() {
     java.util.logging.Logger root = java.util.logging.Logger.getLogger("");
     root.setLevel(Level.ALL);
@@ -85,7 +85,7 @@ final class StderrLogger extends LegacyAbstractLogger {
     }
   }
 
-  /** Found by name, through the property {@code slf4j.provider}; so it has to be public. */
+  /** Public because slf4j finds it by name, through the property {@code slf4j.provider}. */
   public static final class Provider implements SLF4JServiceProvider {
     private final IMarkerFactory markers = new BasicMarkerFactory();
     private final MDCAdapter context = new BasicMDCAdapter();

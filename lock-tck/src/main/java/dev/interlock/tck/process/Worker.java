@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The main class of the other JVMs: reads tasks from its input, runs them one after the other, and
- * answers on its output. Ends when its input does, so that no worker outlives its test.
+ * writes their results to its output. It ends when its input ends, so that no worker outlives its
+ * test.
  */
 public final class Worker {
   private final Harness harness;
@@ -33,11 +34,7 @@ public final class Worker {
     this.options = options;
   }
 
-  /**
-   * Returns the worker's client, opened when it is first asked for.
-   *
-   * @return the one client
-   */
+  /** {@return the worker's client, which the first call opens} */
   public synchronized LockClient client() {
     if (client == null) {
       client = harness.open(uri, options);
@@ -48,18 +45,14 @@ public final class Worker {
   /**
    * Opens another client.
    *
-   * @param otherUri where the store is
+   * @param otherUri the store's URI
    * @return a new client
    */
   public LockClient open(String otherUri) {
     return harness.open(otherUri, options);
   }
 
-  /**
-   * Returns the options of the worker's client.
-   *
-   * @return the options
-   */
+  /** {@return the options of the worker's client} */
   public LockOptions options() {
     return options;
   }
@@ -67,7 +60,7 @@ public final class Worker {
   /**
    * Keeps a lease for later tasks.
    *
-   * @param key under which name
+   * @param key its key
    * @param lease the lease
    */
   public void keep(String key, Lease lease) {
@@ -75,9 +68,9 @@ public final class Worker {
   }
 
   /**
-   * Returns a lease that was kept.
+   * Returns a kept lease.
    *
-   * @param key under which name
+   * @param key its key
    * @return the lease
    */
   public Lease lease(String key) {
@@ -122,14 +115,14 @@ public final class Worker {
         e.printStackTrace();
       }
     }
-    // Nobody is left to answer to. What this process held is let go as by a crash.
+    // the test has ended; this process ends without releasing its locks, as in a crash
     Runtime.getRuntime().halt(0);
   }
 
   /**
-   * Lets Control-C, which a terminal sends to the whole group of processes, end this one's test
-   * first. Java has no standard API for signals; every JDK has this one, of which javac warns in a
-   * way that cannot be silenced.
+   * Ignores Control-C, which a terminal sends to the whole process group, so that the test ends
+   * first. Java has no standard API for signals. Every JDK has this one; it is called by reflection
+   * because javac's warning about it cannot be suppressed.
    */
   private static void ignoreInterrupts() {
     try {
@@ -142,7 +135,7 @@ public final class Worker {
               signal.getConstructor(String.class).newInstance("INT"),
               handler.getField("SIG_IGN").get(null));
     } catch (ReflectiveOperationException | IllegalArgumentException e) {
-      // A JVM without such signals is not interrupted by them either.
+      // this JVM has no such signals
     }
   }
 

@@ -17,14 +17,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a run found out about a backend.
+ * The results of a run against a backend.
  *
  * @param backend what the backend declares
- * @param endpoint where the store was, without any password
+ * @param endpoint the store's endpoint, without any password
  * @param started when the run began
  * @param took how long it took
  * @param java the version of the JVM
- * @param rules the rules that were asked for, in the order of the contract
+ * @param rules the requested rules, in the order of the contract
  * @param tests all tests, in the order in which they ended
  */
 public record Report(
@@ -36,10 +36,10 @@ public record Report(
     List<RuleResult> rules,
     List<TestResult> tests) {
 
-  /** The name of the file for people. */
+  /** The name of the Markdown file. */
   public static final String MARKDOWN = "report.md";
 
-  /** What a run says as a whole. */
+  /** The result of a run as a whole. */
   public enum Verdict {
     /** Every rule passed, or does not apply. */
     PASSED,
@@ -55,9 +55,9 @@ public record Report(
    * Sorts the results of tests by rule.
    *
    * @param contract the contract
-   * @param asked the identifiers of the rules that were asked for
+   * @param asked the identifiers of the requested rules
    * @param tests the results
-   * @return one result for each rule that was asked for
+   * @return one result for each requested rule
    */
   public static List<RuleResult> byRule(
       Contract contract, List<String> asked, List<TestResult> tests) {
@@ -86,11 +86,7 @@ public record Report(
     return counts;
   }
 
-  /**
-   * Returns what the run says as a whole.
-   *
-   * @return the verdict
-   */
+  /** {@return the result of the run as a whole} */
   public Verdict verdict() {
     Map<Outcome, Integer> counts = counts();
     if (counts.getOrDefault(Outcome.FAILED, 0) > 0) {
@@ -105,11 +101,7 @@ public record Report(
         : Verdict.PASSED;
   }
 
-  /**
-   * Returns the verdict with its figures.
-   *
-   * @return one line
-   */
+  /** {@return the verdict with its figures} */
   public String summary() {
     Map<Outcome, Integer> counts = counts();
     StringBuilder line =
@@ -134,7 +126,7 @@ public record Report(
   /**
    * Writes {@code report.md} and {@code report.json}.
    *
-   * @param folder where; made if it is not there
+   * @param folder the folder, created if it does not exist
    * @throws IOException if they cannot be written
    */
   public void writeTo(Path folder) throws IOException {

@@ -6,24 +6,24 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What the tests of one rule say together.
+ * The results of the tests of one rule.
  *
  * @param rule the rule
  * @param tests its tests that were run, in the order in which they ended
  */
 public record RuleResult(ContractRule rule, List<TestResult> tests) {
 
-  /** What is known about a rule after a run. */
+  /** The outcome of a rule after a run. */
   public enum Outcome {
-    /** All tests passed, apart from those about what the backend does not have. */
+    /** All tests passed, except those of features that the backend does not have. */
     PASSED("passed"),
     /** At least one test failed. */
     FAILED("FAILED"),
-    /** No test failed, and some could not be carried out. */
+    /** No test failed, and some could not run. */
     PARTLY_TESTED("partly tested"),
-    /** No test could be carried out. */
+    /** No test could run. */
     NOT_TESTED("not tested"),
-    /** The backend has nothing that the rule is about. */
+    /** The backend does not have the rule's subject. */
     NOT_APPLICABLE("does not apply");
 
     private final String words;
@@ -32,18 +32,14 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
       this.words = words;
     }
 
-    /**
-     * Returns the outcome for people.
-     *
-     * @return one or two words
-     */
+    /** {@return the outcome for people} */
     public String words() {
       return words;
     }
   }
 
   /**
-   * Returns what is known about the rule. Never passed unless a test was carried out.
+   * Returns the outcome of the rule. It is passed only if a test ran.
    *
    * @return the outcome
    */
@@ -64,7 +60,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
   }
 
   /**
-   * Returns why the outcome is no plain pass.
+   * Returns why the rule did not simply pass.
    *
    * @return one line; empty for a pass
    */

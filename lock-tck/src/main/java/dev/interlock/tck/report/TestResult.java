@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * How one test ended.
  *
  * @param test class and method, such as {@code ExclusionRules.threadsNeverLoseAnIncrement}
- * @param title the name that people read
+ * @param title the name for people
  * @param rules the rules that it tests
  * @param status how it ended
  * @param reason why, if it did not pass
@@ -26,13 +26,13 @@ public record TestResult(
 
   /** How a test can end. */
   public enum Status {
-    /** What it tests holds. */
+    /** The test passed. */
     PASSED,
-    /** What it tests does not hold. */
+    /** The test failed. */
     FAILED,
-    /** Something was missing that the test needs. */
+    /** The test lacks something that it needs. */
     NOT_TESTED,
-    /** The backend does not have what the test is about. */
+    /** The backend does not have the feature under test. */
     NOT_APPLICABLE
   }
 }

@@ -1,4 +1,4 @@
-/** What a run of the kit found, and how it is written down. */
+/** The results of a run of the kit, and the forms in which they are written. */
 @NullMarked
 package dev.interlock.tck.report;
 

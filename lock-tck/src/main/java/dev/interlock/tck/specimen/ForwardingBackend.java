@@ -15,8 +15,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes every call on to another backend. Waiters of a subclass look again and again, whatever the
- * other backend has: only {@link ForwardingQueue} passes a line on.
+ * Forwards every call to another backend. Waiters of a subclass always poll: only {@link
+ * ForwardingQueue} forwards the queue of the other backend.
  */
 public abstract class ForwardingBackend implements LockBackend {
   private final LockBackend right;
@@ -24,7 +24,7 @@ public abstract class ForwardingBackend implements LockBackend {
   /**
    * For subclasses.
    *
-   * @param right the backend that does it right
+   * @param right the right backend
    */
   protected ForwardingBackend(LockBackend right) {
     this.right = right;

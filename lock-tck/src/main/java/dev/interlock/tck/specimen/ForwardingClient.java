@@ -15,14 +15,14 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** Passes every call on to another client. */
+/** Forwards every call to another client. */
 public abstract class ForwardingClient implements LockClient {
   private final LockClient right;
 
   /**
    * For subclasses.
    *
-   * @param right the client that does it right
+   * @param right the right client
    */
   protected ForwardingClient(LockClient right) {
     this.right = right;

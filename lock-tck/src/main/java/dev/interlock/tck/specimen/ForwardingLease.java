@@ -11,14 +11,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Passes every call on to another lease. */
+/** Forwards every call to another lease. */
 public abstract class ForwardingLease implements Lease {
   private final Lease right;
 
   /**
    * For subclasses.
    *
-   * @param right the lease that does it right
+   * @param right the right lease
    */
   protected ForwardingLease(Lease right) {
     this.right = right;

@@ -7,14 +7,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
 
-/** Passes every call on to another lock. */
+/** Forwards every call to another lock. */
 public abstract class ForwardingLock implements DistributedLock {
   private final DistributedLock right;
 
   /**
    * For subclasses.
    *
-   * @param right the lock that does it right
+   * @param right the right lock
    */
   protected ForwardingLock(DistributedLock right) {
     this.right = right;

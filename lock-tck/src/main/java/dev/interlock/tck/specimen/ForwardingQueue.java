@@ -4,14 +4,14 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
 
-/** Passes every call on to another backend, and its line with it. */
+/** Forwards every call to another backend, including its queue. */
 public abstract class ForwardingQueue extends ForwardingBackend implements QueueingBackend {
   private final QueueingBackend right;
 
   /**
    * For subclasses.
    *
-   * @param right the backend that does it right
+   * @param right the right backend
    */
   protected ForwardingQueue(QueueingBackend right) {
     super(right);

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * Specimen.mutant("expiry ignored")
- *     .fault("The store never ends a lease by itself.")
+ *     .fault("The store never expires a lease.")
  *     .harness(ExpiryIgnored::new)
  *     .refusedBy("LEASE-01", "the store did not free the lock after the TTL")
  *     .refusedBy("WAIT-05", "did not get the lock after the TTL")
@@ -36,7 +36,7 @@ public final class Specimen {
   private final Map<String, Refusal> refusals;
 
   /**
-   * That a rule refuses a specimen.
+   * The refusal of a specimen by a rule.
    *
    * @param message what the message of the failure must contain
    * @param sinceJava the oldest Java on which the rule can be tested
@@ -58,37 +58,33 @@ public final class Specimen {
   }
 
   /**
-   * Describes a lock that has been published, or is in use.
+   * Starts the description of a lock that has been published, or is in use.
    *
-   * @param name what it is called, in a few words
-   * @param source where it is from
-   * @return its description, to be completed
+   * @param name its name, in a few words
+   * @param source where it was published
+   * @return a builder
    */
   public static Builder fromLiterature(String name, String source) {
     return new Builder(name, source);
   }
 
   /**
-   * Describes a right lock with one fault put into it.
+   * Starts the description of a right lock with one fault in it.
    *
-   * @param name what it is called, in a few words
-   * @return its description, to be completed
+   * @param name its name, in a few words
+   * @return a builder
    */
   public static Builder mutant(String name) {
     return new Builder(name, "mutant");
   }
 
-  /**
-   * Returns what it is called.
-   *
-   * @return a few words
-   */
+  /** {@return its name} */
   public String name() {
     return name;
   }
 
   /**
-   * Returns where it is from.
+   * Returns its source.
    *
    * @return a publication, or {@code mutant}
    */
@@ -96,28 +92,20 @@ public final class Specimen {
     return source;
   }
 
-  /**
-   * Returns what is wrong with it.
-   *
-   * @return one or two sentences
-   */
+  /** {@return what is wrong with it} */
   public String fault() {
     return fault;
   }
 
-  /**
-   * Returns the rules that must refuse it.
-   *
-   * @return their identifiers
-   */
+  /** {@return the rules that must refuse it} */
   public List<String> refusedBy() {
     return List.copyOf(refusals.keySet());
   }
 
   /**
-   * Makes the wrong lock.
+   * Creates the wrong lock.
    *
-   * @return a harness of its own for each call
+   * @return a new harness for each call
    */
   public Harness harness() {
     return harness.get();
@@ -161,7 +149,7 @@ public final class Specimen {
     }
 
     /**
-     * Says what is wrong with it.
+     * Sets what is wrong with it.
      *
      * @param sentences one or two sentences
      * @return this
@@ -172,9 +160,9 @@ public final class Specimen {
     }
 
     /**
-     * Says how the kit gets at it.
+     * Sets the harness.
      *
-     * @param supplier makes a harness for one run
+     * @param supplier creates a harness for one run
      * @return this
      */
     public Builder harness(Supplier<? extends Harness> supplier) {
@@ -183,7 +171,7 @@ public final class Specimen {
     }
 
     /**
-     * Runs only some rules, because the others would show nothing, or something else each time.
+     * Runs only some rules, because the others would find nothing, or different results each time.
      *
      * @param reason why the others are left out
      * @param patterns identifiers of rules, with {@code *} for any characters
@@ -196,7 +184,7 @@ public final class Specimen {
     }
 
     /**
-     * Leaves some rules out, because they would show something else each time.
+     * Leaves some rules out, because they would give different results each time.
      *
      * @param reason why they are left out
      * @param patterns identifiers of rules, with {@code *} for any characters; tests that also test
@@ -210,7 +198,7 @@ public final class Specimen {
     }
 
     /**
-     * Says that a rule refuses it.
+     * Names a rule that refuses it.
      *
      * @param rule the rule's identifier
      * @param message what the failure's message must contain
@@ -221,7 +209,7 @@ public final class Specimen {
     }
 
     /**
-     * Says that a rule refuses it, where the rule can be tested.
+     * Names a rule that refuses it, on Java versions that can test the rule.
      *
      * @param java the oldest Java on which the rule can be tested
      * @param rule the rule's identifier

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What the kit said of one specimen. */
+/** The kit's results for one specimen. */
 public final class SpecimenRun {
-  /** The most runs of a rule that has not refused a specimen in the expected words. */
+  /** The maximum number of runs of a rule that does not refuse a specimen in the expected words. */
   private static final int MOST_RUNS = 3;
 
   private final Specimen specimen;
@@ -56,13 +56,13 @@ public final class SpecimenRun {
    * Runs the kit on a specimen: the rules that must refuse it or, with the system property {@code
    * interlock.specimens.whole}, all that the specimen's description does not leave out.
    *
-   * <p>Some locks are wrong only when two things meet, which a busy machine may keep apart, and a
+   * <p>Some locks fail only when two events coincide, which may not happen on a busy machine, and a
    * stall can make a rule fail for another reason. So a rule that has not refused the specimen in
-   * the expected words is run again, up to twice. A rule that cannot see the fault never says those
-   * words, however often it is run.
+   * the expected words runs again, up to twice. A rule that cannot detect the fault never fails
+   * with those words, however often it runs.
    *
    * @param specimen the wrong lock
-   * @return what came of it
+   * @return the results
    */
   public static SpecimenRun of(Specimen specimen) {
     SpecimenRun result = new SpecimenRun(specimen);
@@ -75,7 +75,7 @@ public final class SpecimenRun {
     return result;
   }
 
-  /** The rules that have not refused it in the expected words yet. */
+  /** {@return the rules that have not refused it in the expected words yet} */
   private List<String> missed() {
     return specimen.refusals().entrySet().stream()
         .filter(each -> Runtime.version().feature() >= each.getValue().sinceJava())
@@ -137,7 +137,7 @@ public final class SpecimenRun {
   }
 
   /**
-   * Fails unless the kit said what the specimen's description says.
+   * Fails unless the kit's results match the specimen's description.
    *
    * @throws AssertionError with every difference
    */

@@ -17,9 +17,9 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Wrong locks as a JUnit 5 test class: each is refused by the rules that it names, and says why;
- * with the system property {@code interlock.specimens.whole}, by exactly these. Extend it and list
- * them:
+ * Tests wrong locks as a JUnit 5 test class: the rules that each specimen names must refuse it with
+ * the expected words, and with the system property {@code interlock.specimens.whole}, no other rule
+ * may. Extend it and list the specimens:
  *
  * <pre>{@code
  * class MySpecimensTest extends SpecimenSuite {
@@ -40,23 +40,23 @@ public abstract class SpecimenSuite {
   protected SpecimenSuite() {}
 
   /**
-   * Lists the wrong locks.
+   * Returns the wrong locks.
    *
    * @return the specimens, in the order of the document
    */
   protected abstract List<Specimen> specimens();
 
   /**
-   * Says where the table of the specimens is kept.
+   * Returns the table of the specimens.
    *
-   * @return the table in a document that must agree with {@link #specimens}; empty by default
+   * @return the part of a document that must agree with {@link #specimens}; empty by default
    */
   protected Optional<SpecimenTable> table() {
     return Optional.empty();
   }
 
   /**
-   * Says how many specimens run at once.
+   * Returns how many specimens run at once.
    *
    * @return 4 by default
    */
@@ -64,7 +64,7 @@ public abstract class SpecimenSuite {
     return 4;
   }
 
-  // The kit limits each of its own tests; these are the waits for many of them.
+  // the kit limits each of its tests; this limits many of them
   @TestFactory
   @Timeout(value = 15, unit = TimeUnit.MINUTES)
   Stream<DynamicTest> isRefusedByExactlyTheRulesThatItNames() {

@@ -17,9 +17,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The table specimen × rule in a document: generated from the code, and checked by the build.
+ * The table of specimens and rules in a document, generated from the code and checked by the build.
  *
- * <p>Several modules may share one document. Each has a part of its own, between two comments:
+ * <p>Several modules may share one document. Each has its own part, between two comments:
  *
  * <pre>{@code
  * <!-- specimens: my-module -->
@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
  * <!-- end of specimens: my-module -->
  * }</pre>
  *
- * <p>A build with {@code -Dinterlock.specimens.write} writes the part anew.
+ * <p>A build with {@code -Dinterlock.specimens.write} writes the part again.
  */
 public final class SpecimenTable {
   /** System property: write the document instead of checking it. */
@@ -39,10 +39,10 @@ public final class SpecimenTable {
   private final String part;
 
   /**
-   * Names a part of a document.
+   * Refers to a part of a document.
    *
    * @param document the file
-   * @param part what the part is called
+   * @param part the name of the part
    */
   public SpecimenTable(Path document, String part) {
     this.document = document;
@@ -53,9 +53,9 @@ public final class SpecimenTable {
    * Compares the document with the specimens, or writes it if the system property {@code
    * interlock.specimens.write} is set.
    *
-   * @param specimens what has to be in the document's part
+   * @param specimens the expected contents of the part
    * @throws IOException if the document cannot be read or written
-   * @throws AssertionError if they differ; the message says what to do
+   * @throws AssertionError if they differ; the message says how to update the document
    */
   public void check(List<Specimen> specimens) throws IOException {
     String text = Files.readString(document, UTF_8);
@@ -73,9 +73,9 @@ public final class SpecimenTable {
           document
               + ": the part \""
               + part
-              + "\" is not what the code says; run its tests with -D"
+              + "\" does not match the code; run its tests with -D"
               + WRITE
-              + " to write it anew");
+              + " to write it again");
     }
     Files.writeString(
         document, text.substring(0, matcher.start(1)) + expected + text.substring(matcher.end(1)));

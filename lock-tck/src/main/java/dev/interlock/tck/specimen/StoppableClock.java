@@ -4,24 +4,24 @@ import dev.interlock.spi.TimeSource;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A clock that a specimen makes stand still while it waits for an answer. A client with it counts
- * from the answer what should be counted from the request.
+ * A clock that a specimen stops while it waits for an answer. A client with this clock counts
+ * validity from the answer instead of from the request.
  */
 public final class StoppableClock implements TimeSource {
   private final TimeSource right;
   private final AtomicLong stopped = new AtomicLong();
 
   /**
-   * Makes a clock that goes right until it is stopped.
+   * Creates a clock that is right until it is stopped.
    *
-   * @param right the right time
+   * @param right the right clock
    */
   public StoppableClock(TimeSource right) {
     this.right = right;
   }
 
   /**
-   * Takes back what has passed since a moment.
+   * Sets the clock back to a moment.
    *
    * @param nanos the moment, by the right clock's {@link TimeSource#nanoTime()}
    */
