@@ -18,7 +18,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
 class ReportListenerTest {
   @TempDir Path folder;
 
-  /** As in an IDE. */
+  /** Runs JUnit as an IDE does. */
   static final class SampleTest extends LockTck {
     @Override
     protected Harness harness() {
@@ -51,7 +51,7 @@ class ReportListenerTest {
     String report = Files.readString(folder.resolve("SampleTest/report.md"));
     assertTrue(report.startsWith("# Lock contract: memory"), report);
     assertTrue(report.contains("| EXCL-02 Different names are different locks | passed |"), report);
-    // What was left out is not shown as green.
+    // rules that were not run are not shown as passed
     assertTrue(report.contains("**PARTIAL"), report);
     assertTrue(report.matches("(?s).*\\| FENCE-01 [^|]*\\| not tested \\|.*"), report);
     assertTrue(Files.exists(folder.resolve("SampleTest/report.json")));

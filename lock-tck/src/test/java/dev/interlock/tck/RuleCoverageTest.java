@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
-/** The contract and the kit say the same. */
+/** The contract and the kit agree. */
 class RuleCoverageTest {
   private final Contract contract = Contract.load();
   private final List<Method> tests = tests();

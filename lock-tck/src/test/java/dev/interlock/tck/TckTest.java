@@ -43,7 +43,7 @@ class TckTest {
     }
   }
 
-  /** A class path entry that names a provider which this class path has already. */
+  /** {@return a class path entry that names a provider of this class path} */
   private List<Path> provider(Class<? extends LockProvider> type) throws Exception {
     Path services = folder.resolve("META-INF/services");
     Files.createDirectories(services);
@@ -51,7 +51,7 @@ class TckTest {
     return List.of(folder);
   }
 
-  /** Lies about who holds a lock, or fails in other ways. */
+  /** Reports the wrong holder of a lock, or fails in other ways. */
   public static final class Broken implements LockProvider {
     private final MemoryProvider memory = new MemoryProvider();
 
@@ -196,7 +196,7 @@ class TckTest {
 
   @Test
   void nothingTestedIsNoSuccess() {
-    // memory: has no network and no processes, so that nothing is left of this rule.
+    // memory: has no network and no processes, so nothing of this rule can be tested
     assertRefused(tck("memory:x").rules(List.of("EXCL-05")).run(), "none of the rules");
   }
 }

@@ -11,7 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Sends back what it gets, and remembers how its connections ended. */
+/** Echoes what it receives, and records how its connections ended. */
 final class EchoServer {
   /** How a connection ended, as the server saw it. */
   enum End {

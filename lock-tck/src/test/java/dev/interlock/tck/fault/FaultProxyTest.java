@@ -82,7 +82,7 @@ class FaultProxyTest {
     assertEquals("hello", echo(client, "hello"));
   }
 
-  /** Nothing comes and the connection stands: the read runs into its time-out, and only that. */
+  /** Checks that a read times out: nothing arrives, and the connection stays open. */
   private static void assertSilent(Socket client) throws IOException {
     int before = client.getSoTimeout();
     client.setSoTimeout(100);
@@ -252,7 +252,7 @@ class FaultProxyTest {
       assertEquals(5, server.received());
       assertEquals(1, proxy.traffic().open());
     }
-    // A stream with a hole in it must not go on.
+    // a stream with a gap must not continue
     assertReset(client);
     assertWorks(connect());
   }
@@ -333,7 +333,7 @@ class FaultProxyTest {
     try (NetworkFault hold = proxy.hold(CLIENT_TO_SERVER)) {
       send(client, "late");
       assertTrue(hold.awaitHit(SOON));
-      client.setSoLinger(true, 0); // as clients do that have lost their patience
+      client.setSoLinger(true, 0); // close with a reset
       client.close();
       assertNull(server.ends().poll(100, MILLISECONDS));
     }
@@ -349,7 +349,7 @@ class FaultProxyTest {
       send(old, "late");
       assertTrue(hold.awaitHit(SOON));
       assertSilent(old);
-      old.close(); // its client gives up; the bytes are under way none the less
+      old.close(); // its client gives up; the bytes are still in flight
       assertWorks(connect());
       assertEquals(10, server.received());
     }
@@ -389,7 +389,7 @@ class FaultProxyTest {
       assertTrue(took >= latency.toNanos(), "took only " + took + " ns");
       assertTrue(delay.hits() > 0);
       while (proxy.traffic().toClient().forwarded() < sent.length()) {
-        Thread.onSpinWait(); // counted just after the client has got it
+        Thread.onSpinWait(); // counted just after the client has received it
       }
     }
     assertWorks(client);
@@ -470,7 +470,7 @@ class FaultProxyTest {
     Socket client = connect();
     NetworkFault hold = proxy.hold(SERVER_TO_CLIENT);
     send(client, "news");
-    assertTrue(hold.awaitHit(SOON)); // it has left the server, which was asked before the fault
+    assertTrue(hold.awaitHit(SOON)); // the answer to a request from before the fault
     try (NetworkFault lost = proxy.loseAnswer(0)) {
       hold.close();
       assertEquals("news", receive(client, 4));

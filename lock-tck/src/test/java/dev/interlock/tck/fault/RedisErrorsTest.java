@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Commands are answered by errors, and all others stay in step. */
+/** The chosen commands get errors, and all other replies stay in step. */
 @Timeout(60)
 class RedisErrorsTest {
   private static final Duration NOW = Duration.ofMillis(1);
@@ -189,7 +189,7 @@ class RedisErrorsTest {
     }
   }
 
-  /** Its EXEC has as many replies as there are channels, in the place of one. */
+  /** Here EXEC has one reply for each channel. */
   @Test
   void aSubscriptionInATransactionIsTheLastThatIsCounted() throws Exception {
     try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {

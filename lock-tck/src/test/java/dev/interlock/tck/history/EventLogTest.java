@@ -69,7 +69,7 @@ class EventLogTest {
     }
   }
 
-  /** Answers every line with its own time. */
+  /** Answers every line with the current time. */
   static final class Clock {
     public static void main(String[] args) throws Exception {
       BufferedReader in =

@@ -163,7 +163,7 @@ class HistoryCheckerTest {
     @Test
     void aTokenThatGoesBackBetweenWaitersIsFoundByTheOrderOfTheirHolds() {
       lease("1", 192, 0, 100, 200);
-      lease("2", 128, 0, 200, 300); // both stood in line from the beginning
+      lease("2", 128, 0, 200, 300); // both were queued from the beginning
       assertFound(Kind.TOKEN_WENT_BACK, "1", "2");
     }
 
@@ -205,8 +205,8 @@ class HistoryCheckerTest {
     @Test
     void aTurnThatGoesOnCountsAsGrantedByTheStoreAtItsBeginning() {
       lease("1", 64, 100, 150);
-      lease("2", 128, 160, 300); // a successor, let in when the store lost its data
-      lease("3", 65, 200, 250); // handed over locally by 1
+      lease("2", 128, 160, 300); // a successor, granted the lock when the store lost its data
+      lease("3", 65, 200, 250); // handed off locally by 1
       assertEquals(List.of(Kind.OVERLAP, Kind.TOKEN_WENT_BACK), kinds(check()));
       outside();
       assertFound(Kind.OVERLAP, "2", "3");
@@ -269,7 +269,7 @@ class HistoryCheckerTest {
     return found.stream().map(Violation::kind).toList();
   }
 
-  /** Compares every lease with every other, straight from the definitions. */
+  /** Compares every lease with every other, directly by the definitions. */
   private static final class Oracle {
     private record Hold(Granted grant, long end) {
       boolean empty() {
@@ -396,7 +396,7 @@ class HistoryCheckerTest {
   void decidesAHistoryOfAMillionEventsInOneGo() {
     int leases = 500_000;
     for (int i = 0; i < leases; i++) {
-      // All of them stood in line from the beginning: the worst case for comparing with requests.
+      // all were queued from the beginning: the worst case for comparing with requests
       lease("p/" + i, i + 1, 0, i * 10L, i * 10L + 20);
       history.add(new Ended("p/" + i, i * 10L + 10));
     }

@@ -46,7 +46,7 @@ class PostgresBackendTest {
     server.close();
   }
 
-  /** With time-outs that no pause of a busy machine exceeds. */
+  /** With time-outs longer than any pause of a busy machine. */
   private static String uri() {
     return server.uri("postgres") + "?requestTimeout=60s&ttl=5m";
   }
@@ -68,7 +68,7 @@ class PostgresBackendTest {
     }
   }
 
-  /** The statements of docs/guarantees.md, which are to be right as they stand. */
+  /** The statements in docs/guarantees.md, which must work as printed. */
   @Test
   void theFencingRecipeRefusesAWriteBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
     try (Stock recipe = new Stock()) {
@@ -84,7 +84,7 @@ class PostgresBackendTest {
     }
   }
 
-  /** What the same page warns of: the store hears of a token with the write only. */
+  /** The case that the same page warns of: the store sees a token only with the write. */
   @Test
   void aTokenThatOnlyWritesCarryLetsOnePieceBeSoldTwice() throws Exception {
     try (Stock stock = new Stock()) {
@@ -172,7 +172,7 @@ class PostgresBackendTest {
     String missing = server.uri("not-there") + "?requestTimeout=1s";
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (true) {
-      // That it is missing is told by the server, which may be too busy to answer in time.
+      // the server reports that it is missing, but may be too busy to answer in time
       LockException refusal = assertThrows(LockException.class, () -> LockClient.open(missing));
       if (refusal instanceof LockConfigurationException) {
         return;

@@ -22,8 +22,8 @@ class PostgresContractTest extends LockTck {
 
   @BeforeAll
   static void start() throws IOException {
-    // Clients run side by side by the dozen, each with a pool of its own.
-    // Nothing here ends the server, so nothing is gained by waiting for the disk.
+    // dozens of clients run at once, each with its own pool
+    // no test ends the server, so waiting for the disk is useless
     server = new PostgresServer("max_connections=500", "fsync=off");
   }
 
@@ -41,8 +41,8 @@ class PostgresContractTest extends LockTck {
       }
 
       /**
-       * Half of the request time-out is for the pool, half for the answer, and either has to be
-       * longer than a busy machine may stand still.
+       * Half of the request time-out is for the pool, half for the answer, and each must be longer
+       * than a stall of a busy machine.
        */
       @Override
       public Timing timing(BackendInfo info) {

@@ -17,8 +17,8 @@ import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.tukaani.xz.XZInputStream;
 
 /**
- * A PostgreSQL of its own, from the binaries that come with zonky's embedded PostgreSQL. Zonky
- * itself cannot start them as root where user namespaces are not allowed, as in most containers.
+ * A new PostgreSQL server, from the binaries of zonky's embedded PostgreSQL. Zonky itself cannot
+ * start them as root where user namespaces are not allowed, as in most containers.
  *
  * <p>A shell starts the server, and stops it and removes its files when the pipe from this JVM
  * closes, however this JVM ends.
@@ -42,7 +42,7 @@ final class PostgresServer implements AutoCloseable {
       rm -rf -- "$PWD"
       """;
 
-  // PostgreSQL refuses to run as root, whom this turns into "nobody".
+  // PostgreSQL refuses to run as root, so this switches to the user "nobody"
   private static final String AS_NOBODY =
       """
       [ "$(id -u)" != 0 ] || {
@@ -58,7 +58,7 @@ final class PostgresServer implements AutoCloseable {
   /**
    * Starts a server and waits until it is ready.
    *
-   * @param settings what is to be set, as {@code name=value}
+   * @param settings server settings, as {@code name=value}
    */
   PostgresServer(String... settings) throws IOException {
     Path directory = Files.createTempDirectory("interlock-postgresql-");

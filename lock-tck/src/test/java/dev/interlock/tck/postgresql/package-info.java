@@ -1,6 +1,6 @@
 /**
- * A backend on a store that Interlock does not ship, as {@code docs/writing-a-backend.md} builds
- * it: what a third party writes, and nothing more.
+ * The backend that {@code docs/writing-a-backend.md} builds, on a store that Interlock does not
+ * ship: exactly what a third party would write.
  */
 @NullMarked
 package dev.interlock.tck.postgresql;

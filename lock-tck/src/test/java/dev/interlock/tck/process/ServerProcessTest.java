@@ -18,13 +18,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
-/** A server's process, in the hands of the kit. */
+/** Tests the control of a server's process. */
 @EnabledOnOs(OS.LINUX)
 class ServerProcessTest {
 
   private static final int PATIENCE_MILLIS = 60_000;
 
-  /** Answers every byte with the number of its process, which is new after a restart. */
+  /** Answers every byte with its process id, which changes with a restart. */
   static final class Answering {
     private Answering() {}
 
@@ -72,7 +72,7 @@ class ServerProcessTest {
       server.restart();
       assertTrue(!first.equals(ask(server.port(), PATIENCE_MILLIS)), "it is the old process");
 
-      server.pause(); // which is no reason to survive
+      server.pause(); // a paused server can also be killed
     }
     assertThrows(ConnectException.class, () -> ask(server.port(), PATIENCE_MILLIS));
   }

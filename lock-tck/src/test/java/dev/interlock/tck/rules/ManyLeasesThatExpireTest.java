@@ -15,7 +15,7 @@ class ManyLeasesThatExpireTest {
     String uri = "memory:expire";
     LockOptions options =
         LockOptions.builder().ttl(Duration.ofMillis(100)).autoRenew(false).build();
-    // Without the module that tells.
+    // without the module that counts objects
     List<String> arguments = List.of("--limit-modules", "java.se");
     OtherProcess.Settings settings =
         new OtherProcess.Settings(Harness.at(uri), uri, options, arguments, false);

@@ -1,4 +1,4 @@
-/** What the rules' tests find out in other JVMs. */
+/** Tests of the tasks that rules run in other JVMs. */
 @NullMarked
 package dev.interlock.tck.rules;
 

@@ -11,29 +11,29 @@ import dev.interlock.spi.Renewal;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A store that is asked for something else than the engine asked, or answers something else. */
+/** A backend that alters requests to the store, or its answers. */
 abstract class AlteredClaims extends ForwardingQueue {
 
   AlteredClaims(QueueingBackend right) {
     super(right);
   }
 
-  /** What the store is told the lock's name is. */
+  /** {@return the lock's name for the store} */
   String sent(String name) {
     return name;
   }
 
-  /** What the store is told the TTL is. */
+  /** {@return the TTL for the store} */
   Duration sent(Duration ttl) {
     return ttl;
   }
 
-  /** What the engine is told of a grant. */
+  /** {@return the grant for the client} */
   Grant told(Grant grant) {
     return grant;
   }
 
-  /** What the engine is told after an attempt that was made without waiting. */
+  /** {@return the result of an attempt for the client} */
   void busy(String name) throws InterruptedException {}
 
   private Claim sent(Claim claim) {
@@ -77,7 +77,7 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-    // The engine cuts down what is longer than the TTL.
+    // the client shortens anything longer than the TTL
     return super.renew(
         new Grant(
             sent(grant.claim()),
@@ -126,7 +126,7 @@ abstract class AlteredClaims extends ForwardingQueue {
         page.next());
   }
 
-  /** The token that is shown for a held lock. */
+  /** {@return the token to show for a held lock} */
   long shown(String name, long token) {
     return token;
   }

@@ -11,9 +11,7 @@ import dev.interlock.spi.UriParameter;
 import java.util.List;
 import java.util.Set;
 
-/**
- * Does not look at its URIs ({@code careless:}), or repeats what is in them ({@code talkative:}).
- */
+/** Does not check its URIs ({@code careless:}), or quotes them in messages ({@code talkative:}). */
 public final class CarelessProvider implements LockProvider {
   private final MemoryProvider memory = new MemoryProvider();
 

@@ -30,14 +30,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
-/** Leases that say or do the wrong thing. */
+/** Leases that report or do the wrong thing. */
 final class LeaseMutants {
   private LeaseMutants() {}
 
   static List<Specimen> all() {
     return List.of(
         Specimen.mutant("second close frees the successor")
-            .fault("A release that is repeated deletes the lock, whoever has it.")
+            .fault("A repeated release deletes the lock, even if another client holds it.")
             .harness(() -> MemoryMutant.ofClient(SecondReleaseForces::new))
             .refusedBy("EXCL-03", "the successor's lease was lost")
             .build(),
@@ -64,34 +64,31 @@ final class LeaseMutants {
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
             .build(),
         Specimen.mutant("thread per lease")
-            .fault("Every lease starts a thread of its own.")
+            .fault("Every lease starts a thread.")
             .harness(ThreadPerLease::new)
             .refusedBy("LEASE-08", "more threads than one lease")
             .build(),
         Specimen.mutant("expired lease remembered")
-            .fault("The client notes every lease that it gives out until that is released.")
+            .fault("The client keeps every lease until it is released, even an expired one.")
             .harness(ExpiredLeaseRemembered::new)
             .exceptRules(
-                "what the client keeps comes and goes with the leases that a rule lets expire",
+                "the number of kept objects varies with the leases that a rule lets expire",
                 "LEASE-08")
             .refusedBy("REL-06", "have left objects in the client")
             .build(),
         Specimen.mutant("forgotten lease kept")
-            .fault("The client refers to its leases, so that a forgotten one is renewed for ever.")
+            .fault("The client refers to its leases, so a forgotten one is renewed for ever.")
             .harness(ForgottenLeaseKept::new)
-            .exceptRules(
-                "what the client keeps, and the threads that listen to it, come and go",
-                "REL-04",
-                "LEASE-08")
+            .exceptRules("the kept objects and their listener threads vary", "REL-04", "LEASE-08")
             .refusedBy("LEASE-09", "the loss of a forgotten lease")
             .build(),
         Specimen.mutant("sleep not noticed")
-            .fault("Time is told by the monotonic clock alone.")
+            .fault("The client reads only the monotonic clock.")
             .harness(() -> new MemoryMutantWithoutWallClock(client -> client))
             .refusedBy("LEASE-10", "held although the machine slept")
             .build(),
         Specimen.mutant("loss never signalled")
-            .fault("The loss of a lease is told to nobody.")
+            .fault("The loss of a lease is never reported.")
             .harness(() -> MemoryMutant.ofLease(NeverSignalled::new))
             .refusedBy("LOSS-01", "the end of a lease without renewal was not reported")
             .refusedBy("LOSS-04", "the loss of a lease was not reported")
@@ -99,12 +96,12 @@ final class LeaseMutants {
             .refusedBy("LEASE-10", "the loss was not reported")
             .build(),
         Specimen.mutant("loss signalled twice")
-            .fault("A loss is told by two sources, 300 ms apart.")
+            .fault("Two sources report a loss, 300 ms apart.")
             .harness(() -> MemoryMutant.ofLease(SignalledTwice::new))
             .refusedBy("LOSS-01", "the loss was reported")
             .build(),
         Specimen.mutant("loss signalled on release")
-            .fault("The end of a lease is told as its loss, also when it was released.")
+            .fault("Every end of a lease is reported as its loss, even a release.")
             .harness(() -> MemoryMutant.ofLease(SignalledOnRelease::new))
             .refusedBy("LOSS-03", "a release was reported as")
             .refusedBy("LEASE-05", "something followed the release")
@@ -133,7 +130,7 @@ final class LeaseMutants {
             .refusedBy("LOSS-01", "lost before it was closed")
             .build(),
         Specimen.mutant("release that forgets what it did")
-            .fault("A release that is repeated says that the lease was lost.")
+            .fault("A repeated release reports that the lease was lost.")
             .harness(
                 () ->
                     MemoryMutant.ofLease(
@@ -151,7 +148,7 @@ final class LeaseMutants {
             .refusedBy("REL-01", "release number 2")
             .build(),
         Specimen.mutant("handoff called a release")
-            .fault("A lock that is handed off without asking the store is said to be released.")
+            .fault("A handoff without a request to the store is reported as a release.")
             .harness(
                 () ->
                     MemoryMutant.ofLease(
@@ -223,7 +220,7 @@ final class LeaseMutants {
     }
   }
 
-  /** Makes other options of those that clients are opened with. */
+  /** Changes the options of clients. */
   private static final class MemoryMutantWithOptions extends MemoryMutant {
     private final UnaryOperator<LockOptions> alteration;
 
@@ -437,7 +434,7 @@ final class LeaseMutants {
     }
   }
 
-  /** A loss made of something else that happened. */
+  /** A loss derived from another event. */
   private record LossOf(LockEvent event, LeaseLostException loss) implements LockEvent.Lost {
     @Override
     public String name() {

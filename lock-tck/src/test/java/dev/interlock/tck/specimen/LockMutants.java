@@ -24,12 +24,12 @@ final class LockMutants {
   static List<Specimen> all() {
     return List.of(
         Specimen.mutant("reentrant by thread")
-            .fault("The thread that holds a lock gets it again.")
+            .fault("The thread that holds a lock can acquire it again.")
             .harness(() -> MemoryMutant.ofLock(ReentrantByThread::new))
             .refusedBy("EXCL-06", "was reentrant")
             .build(),
         Specimen.mutant("attempt that waits")
-            .fault("A client's first tryAcquire() on a lock that is held waits for 4.5 s.")
+            .fault("A client's first tryAcquire() on a held lock waits for 4.5 s.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
@@ -43,7 +43,7 @@ final class LockMutants {
                               }
                             }))
             .exceptRules(
-                "a waiter whose time is over may still be granted the lock, for a moment", "API-03")
+                "a waiter whose time is over may still be granted the lock for a moment", "API-03")
             .refusedBy("WAIT-01", "did not return while the lock was held")
             .refusedBy("LEASE-09", "the view did not hold the lock")
             .build(),
@@ -88,7 +88,7 @@ final class LockMutants {
             .refusedBy("FAIR-02", "was not served")
             .build(),
         Specimen.mutant("line of sixteen")
-            .fault("Of the waiters of one client and name only sixteen are served.")
+            .fault("Only sixteen waiters of one client and name are served.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
@@ -109,7 +109,7 @@ final class LockMutants {
             .refusedBy("FENCE-01", "a waiter was not served")
             .build(),
         Specimen.mutant("contention as a failure")
-            .fault("An attempt on a lock that is held throws, as one on a dead store does.")
+            .fault("An attempt on a held lock throws, as if the store were dead.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
@@ -154,7 +154,7 @@ final class LockMutants {
             .refusedBy("API-01", "IllegalArgumentException")
             .build(),
         Specimen.mutant("inspection from memory")
-            .fault("A client sees the locks that it holds itself, and no others.")
+            .fault("A client sees only the locks that it holds itself.")
             .harness(() -> MemoryMutant.ofClient(InspectionFromMemory::new))
             .refusedBy("ADMIN-01", "not held while a lease was")
             .refusedBy("API-03", "not seen")
@@ -169,7 +169,7 @@ final class LockMutants {
             .refusedBy("FAIR-02", "was not served")
             .build(),
         Specimen.mutant("every name remembered")
-            .fault("The client keeps a lock for every name that it was ever asked for.")
+            .fault("The client keeps an object for every name that was ever used.")
             .harness(EveryNameRemembered::new)
             .refusedBy("REL-04", "bytes of heap")
             .build());
@@ -233,12 +233,12 @@ final class LockMutants {
 
     @Override
     public Lease acquire() throws InterruptedException {
-      // Not for ever, so that the kit gets its threads back.
+      // not for ever, so that the kit's threads end
       for (int i = 0; i < 2; i++) {
         try {
           return super.acquire();
         } catch (InterruptedException e) {
-          // goes on
+          // continues
         }
       }
       return super.acquire();

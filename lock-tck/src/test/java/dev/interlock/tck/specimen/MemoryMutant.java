@@ -24,13 +24,13 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * The in-memory reference with a fault in it, and long TTLs that are shorter than usual, since some
- * faults show themselves at their end.
+ * The in-memory reference with a fault in it. Its long TTLs are shorter than usual, since some
+ * faults show only when a TTL ends.
  */
 class MemoryMutant implements Harness {
   private static final AtomicInteger STORES = new AtomicInteger();
 
-  /** Puts the fault between the engine and the store; what the store tells may be altered, too. */
+  /** Inserts the fault between the client and the store, in either direction. */
   interface BackendFault {
     LockBackend open(BackendContext context, Function<BackendContext, QueueingBackend> right);
   }
@@ -44,33 +44,33 @@ class MemoryMutant implements Harness {
     this.clientFault = clientFault;
   }
 
-  /** For faults that other processes have to have, too: subclasses can be made there by name. */
+  /** For faults that other processes need too: they create subclasses by name. */
   MemoryMutant(
       Function<QueueingBackend, LockBackend> backendFault, UnaryOperator<LockClient> clientFault) {
     this((context, right) -> backendFault.apply(right.apply(context)), clientFault);
   }
 
-  /** A fault of the store, or of the talk with it. */
+  /** {@return a harness with a fault of the store, or of the communication with it} */
   static MemoryMutant ofBackend(Function<QueueingBackend, LockBackend> fault) {
     return new MemoryMutant(
         (context, right) -> fault.apply(right.apply(context)), UnaryOperator.identity());
   }
 
-  /** The same, for a fault that takes the client's time. */
+  /** {@return a harness with a fault that uses the client's clock} */
   static MemoryMutant ofBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
     return new MemoryMutant(
         (context, right) -> fault.apply(right.apply(context), context.time()),
         UnaryOperator.identity());
   }
 
-  /** A fault of a store that tells nobody when it takes a lock away. */
+  /** {@return a harness with a fault of a store that does not report losses} */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
     return new MemoryMutant(
         (context, right) -> fault.apply(right.apply(new Silent(context))),
         UnaryOperator.identity());
   }
 
-  /** Keeps losses to itself. */
+  /** Does not report losses. */
   private record Silent(BackendContext context) implements BackendContext {
     @Override
     public LockOptions options() {
@@ -86,12 +86,12 @@ class MemoryMutant implements Harness {
     public void lost(Claim claim, LossReason reason, String detail) {}
   }
 
-  /** A fault of the client, which the engine does not have. */
+  /** {@return a harness with a fault of the client} */
   static MemoryMutant ofClient(UnaryOperator<LockClient> fault) {
     return new MemoryMutant((context, right) -> right.apply(context), fault);
   }
 
-  /** A fault of every lock that the client gives out. */
+  /** {@return a harness with a fault of every lock} */
   static MemoryMutant ofLock(UnaryOperator<DistributedLock> fault) {
     return ofClient(
         client ->
@@ -103,7 +103,7 @@ class MemoryMutant implements Harness {
             });
   }
 
-  /** A fault of every lease that a lock gives out. */
+  /** {@return a harness with a fault of every lease} */
   static MemoryMutant ofLease(UnaryOperator<Lease> fault) {
     return ofLock(
         lock ->

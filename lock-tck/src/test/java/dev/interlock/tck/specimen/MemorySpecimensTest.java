@@ -3,7 +3,7 @@ package dev.interlock.tck.specimen;
 import java.util.List;
 import java.util.Optional;
 
-/** The kit refuses every mutant of the in-memory reference, for what is wrong with it. */
+/** The kit refuses every mutant of the in-memory reference for the right reason. */
 class MemorySpecimensTest extends SpecimenSuite {
 
   @Override
@@ -11,7 +11,7 @@ class MemorySpecimensTest extends SpecimenSuite {
     return MemorySpecimens.all();
   }
 
-  /** They hardly need a processor; most of what they do is to wait for a bound to pass. */
+  /** They use little processor time: most of the time they wait. */
   @Override
   protected int atOnce() {
     return 16;

@@ -11,7 +11,7 @@ import dev.interlock.tck.Server;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
-/** Faults of how clients are opened and of the threads that wait. */
+/** Faults of opening clients, and of waiting threads. */
 final class ProviderMutants {
   private static final String ENGINE = "everything else is as in the reference";
 
@@ -20,7 +20,7 @@ final class ProviderMutants {
   static List<Specimen> all() {
     return List.of(
         Specimen.mutant("URI not looked at")
-            .fault("The provider takes any address, and parameters that it does not know.")
+            .fault("The provider accepts any address and unknown parameters.")
             .harness(() -> new ByUri("careless://localhost:1"))
             .onlyRules(ENGINE, "API-*")
             .refusedBy("API-04", "LockConfigurationException")
@@ -32,15 +32,14 @@ final class ProviderMutants {
             .refusedBy("API-05", "a message shows the password")
             .build(),
         Specimen.mutant("waiting by spinning")
-            .fault("Who waits asks again and again, and never lets go of the processor.")
+            .fault("A waiter polls without a pause, and never frees the processor.")
             .harness(Spinning::new)
-            .onlyRules(
-                "a waiter that spins takes the processors from whatever else is run", "API-06")
+            .onlyRules("a spinning waiter takes the processors from the other tests", "API-06")
             .refusedBySince(21, "API-06", "a virtual thread beside")
             .build());
   }
 
-  /** Opened by its URI and nothing else. */
+  /** A harness that opens clients by a fixed URI. */
   private static class ByUri extends MemoryMutant {
     private final String uri;
 

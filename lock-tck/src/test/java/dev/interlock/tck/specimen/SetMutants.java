@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Sets of names as they are put together from single locks. */
+/** Sets of names, naively made of single locks. */
 final class SetMutants {
   private SetMutants() {}
 

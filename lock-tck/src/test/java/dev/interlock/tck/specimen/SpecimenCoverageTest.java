@@ -11,8 +11,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * No rule is there in vain. The document is read instead of the code, since specimens belong to
- * several modules; each module's own tests see to it that its part of the document is true.
+ * Every rule refuses at least one specimen. The test reads the document instead of the code, since
+ * specimens belong to several modules; each module's tests check its part of the document.
  */
 class SpecimenCoverageTest {
   static final Path DOCUMENT = Path.of("../docs/specimens.md");

@@ -26,14 +26,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Faults of the store, or of the talk with it. */
+/** Faults of the store, or of the communication with it. */
 final class StoreMutants {
   private StoreMutants() {}
 
   static List<Specimen> all() {
     return List.of(
         Specimen.mutant("expiry ignored")
-            .fault("The store never ends a lease by itself.")
+            .fault("The store never expires a lease.")
             .harness(() -> MemoryMutant.ofBackend(ExpiryIgnored::new))
             .refusedBy("EXCL-01", "the lock was not acquired after leases that expired")
             .refusedBy("EXCL-03", "the lease did not expire")
@@ -47,7 +47,7 @@ final class StoreMutants {
             .refusedBy("JUC-04", "the lease did not expire")
             .build(),
         Specimen.mutant("expiry pushed back by failed attempts")
-            .fault("Every attempt sets the expiry of the lock, whether it gets the lock or not.")
+            .fault("Every attempt sets the expiry of the lock, even one that fails.")
             .harness(
                 () -> {
                   Map<String, Grant> holders = new ConcurrentHashMap<>();
@@ -56,10 +56,10 @@ final class StoreMutants {
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
             .build(),
         Specimen.mutant("check-then-set")
-            .fault("Whether the lock is free is asked first, and the lock is set in a second step.")
+            .fault("The backend checks whether the lock is free, and sets it in a second step.")
             .harness(() -> MemoryMutant.ofSilentBackend(CheckThenSet::new))
             .exceptRules(
-                "which of the others lose a race as well is chance",
+                "which other rules detect the race depends on timing",
                 "MULTI-*",
                 "FAULT-01",
                 "EXCL-08",
@@ -82,11 +82,12 @@ final class StoreMutants {
             .refusedBy("API-03", "too long")
             .build(),
         Specimen.mutant("waiter leaked after cancel")
-            .fault("Who stops waiting stays in line, and is granted the lock when its turn comes.")
+            .fault(
+                "A waiter that gives up stays in the queue, and is granted the lock in its turn.")
             .harness(() -> MemoryMutant.ofBackend(WaiterLeaked::new))
             .exceptRules(
-                "how many waiters its storm leaks is chance, and so is whether an interrupt finds the"
-                    + " view in line",
+                "the results depend on how many waiters the storm leaks, and on whether an interrupt"
+                    + " finds the view in the queue",
                 "FAULT-01",
                 "JUC-03")
             .refusedBy("WAIT-07", "an interrupted waiter became the holder")
@@ -97,10 +98,10 @@ final class StoreMutants {
             .refusedBy("FAIR-02", "a waiter that left is still in the queue")
             .build(),
         Specimen.mutant("waiter not woken")
-            .fault(
-                "The first signal for a client is lost, and its waiter looks again only after 15 s.")
+            .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
             .harness(() -> MemoryMutant.ofBackend(WaiterNotWoken::new))
-            .exceptRules("which member of a set its first wait is for is chance", "MULTI-02")
+            .exceptRules(
+                "the result depends on which member of a set is waited for first", "MULTI-02")
             .refusedBy("EXCL-03", "the lease did not expire")
             .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
             .refusedBy("WAIT-05", "did not get the lock after the TTL")
@@ -114,7 +115,7 @@ final class StoreMutants {
             .refusedBy("JUC-04", "the lease did not expire")
             .build(),
         Specimen.mutant("last come, first served")
-            .fault("The line is served from its end, and the backend declares FIFO.")
+            .fault("The queue is served from its end, although the backend declares FIFO.")
             .harness(
                 () -> {
                   LastFirst.Lines lines = new LastFirst.Lines();
@@ -124,7 +125,7 @@ final class StoreMutants {
             .build(),
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
-                "The first client in a line is told of its turn 300 ms late, and counts validity"
+                "The first client in the queue learns of its turn 300 ms late, and counts validity"
                     + " from then.")
             .harness(
                 () -> {
@@ -134,17 +135,18 @@ final class StoreMutants {
                 })
             .refusedBy("EXCL-01", "two leases were valid at once")
             .refusedBy("FENCE-01", "two leases were valid at once")
-            .exceptRules("whether the 300 ms are over when the view is asked is chance", "JUC-04")
+            .exceptRules(
+                "the result depends on whether the 300 ms are over when the view is used", "JUC-04")
             .build(),
         Specimen.mutant("renewal that is never sent")
-            .fault("A renewal is confirmed by the client itself.")
+            .fault("The client confirms renewals without a request to the store.")
             .harness(() -> MemoryMutant.ofBackend(RenewalNotSent::new))
             .refusedBy("LEASE-02", "another client acquired the lock of a renewed lease")
             .refusedBy("ADMIN-03", "acquired the lock while the revoked lease was still valid")
             .refusedBy("MULTI-02", "was freed while the set waited for the second")
             .build(),
         Specimen.mutant("renewal that takes the lock anew")
-            .fault("A renewal sets the lock when it is gone; and nobody is told of a loss.")
+            .fault("A renewal sets the lock if it is gone, and no loss is reported.")
             .harness(() -> MemoryMutant.ofSilentBackend(RenewalThatTakes::new))
             .refusedBy("LEASE-04", "a lost lease was renewed, with the lock free")
             .refusedBy("LOSS-01", "the loss was not reported within a renewal interval")
@@ -155,7 +157,7 @@ final class StoreMutants {
             .fault(
                 "The last renewal of a short lease reaches the store after its release, and sets the lock.")
             .harness(() -> MemoryMutant.ofBackend(RenewalAfterRelease::new))
-            .exceptRules("whether a late renewal comes in its way is chance", "LEASE-06")
+            .exceptRules("the result depends on when the late renewal arrives", "LEASE-06")
             .refusedBy("LEASE-05", "the lock is still held after its release")
             .refusedBy("MULTI-02", "the first member was not released")
             .build(),
@@ -251,7 +253,7 @@ final class StoreMutants {
         return new Attempt.Busy(Duration.ofMillis(2));
       }
       LockSupport.parkNanos(2_000_000);
-      // What somebody else has set meanwhile is overwritten.
+      // overwrites what another client has set meanwhile
       boolean unused = forceRelease(claim.name(), deadline);
       return super.tryAcquire(claim, deadline);
     }
@@ -301,7 +303,7 @@ final class StoreMutants {
     }
   }
 
-  /** Waiters that are not told. */
+  /** Loses signals to waiters. */
   private static final class WaiterNotWoken extends ForwardingQueue {
     private static final Duration POLL_INTERVAL = Duration.ofSeconds(15);
     private final AtomicBoolean woken = new AtomicBoolean();
@@ -346,12 +348,12 @@ final class StoreMutants {
     }
   }
 
-  /** A stack where a queue is promised. */
+  /** Serves a stack instead of the declared queue. */
   private static final class LastFirst extends ForwardingQueue {
     private final Lines lines;
     private final TimeSource time;
 
-    /** What all clients see. */
+    /** Shared by all clients. */
     static final class Lines {
       private final Map<String, List<Claim>> byName = new ConcurrentHashMap<>();
 

@@ -43,7 +43,7 @@ final class TokenMutants {
             .refusedBy("MULTI-03", "the token did not rise")
             .build(),
         Specimen.mutant("token negative")
-            .fault("Tokens rise, and begin far below zero.")
+            .fault("Tokens rise, but start far below zero.")
             .harness(() -> counting(new Numbers(number -> number - 1_000_000)))
             .refusedBy("FENCE-01", "from one client to the next")
             .refusedBy("FENCE-05", "not positive")
@@ -52,7 +52,7 @@ final class TokenMutants {
             .refusedBy("MULTI-03", "expected")
             .build(),
         Specimen.mutant("token per client")
-            .fault("Every client counts by itself.")
+            .fault("Every client has its own counter.")
             .harness(
                 () -> {
                   Map<String, Long> shown = new ConcurrentHashMap<>();
@@ -67,7 +67,7 @@ final class TokenMutants {
             .refusedBy("FAULT-01", "token")
             .build(),
         Specimen.mutant("token reset when idle")
-            .fault("The counter of a name goes away with the last client that has used the name.")
+            .fault("The counter of a name is deleted when the last client that used it has closed.")
             .harness(
                 () -> {
                   Numbers numbers = new Numbers(number -> number);
@@ -132,14 +132,14 @@ final class TokenMutants {
             .refusedBy("ADMIN-02", "the token does not tell them apart")
             .build(),
         Specimen.mutant("token made up")
-            .fault("The backend declares no FENCING, and leases have a token all the same.")
+            .fault("The backend does not declare FENCING, but leases have a token.")
             .harness(TokenMutants::madeUp)
             .refusedBy("FENCE-05", "a token was made up")
             .refusedBy("MULTI-03", "UnsupportedOperationException")
             .build());
   }
 
-  /** The numbers that a store gives out, per name: what a counter says, altered. */
+  /** The tokens of a store, per name: an altered counter. */
   private static final class Numbers {
     private final Function<Long, Long> alteration;
     private final Map<String, Long> counters = new HashMap<>();

@@ -11,7 +11,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Views that are no {@link Lock}. */
+/** Views that violate {@link Lock}. */
 final class ViewMutants {
   private ViewMutants() {}
 
@@ -24,7 +24,7 @@ final class ViewMutants {
             .refusedBy("JUC-04", "LeaseLostException")
             .build(),
         Specimen.mutant("view that anybody unlocks")
-            .fault("Unlocking what the thread does not hold is passed over in silence.")
+            .fault("Unlocking a lock that the thread does not hold does not throw.")
             .harness(
                 () ->
                     ofView(
@@ -35,7 +35,7 @@ final class ViewMutants {
                                 try {
                                   super.unlock();
                                 } catch (IllegalMonitorStateException e) {
-                                  // passed over
+                                  // ignored
                                 }
                               }
                             }))
@@ -77,7 +77,7 @@ final class ViewMutants {
             .refusedBy("JUC-03", "an interrupted call took the lock")
             .build(),
         Specimen.mutant("view that hides a loss")
-            .fault("Unlocking a lock that was lost looks like any other unlock.")
+            .fault("Unlocking a lost lock does not throw.")
             .harness(
                 () ->
                     ofView(

@@ -1,4 +1,4 @@
-/** Mutants of the in-memory reference: each has one fault, and is refused for it. */
+/** Mutants of the in-memory reference: each has one fault, and the kit refuses it for that. */
 @NullMarked
 package dev.interlock.tck.specimen;
 
