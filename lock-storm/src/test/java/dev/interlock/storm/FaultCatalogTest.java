@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisSentinels;
@@ -53,7 +54,7 @@ class FaultCatalogTest {
     }
 
     TwoClients(String uri) throws Exception {
-      network = Network.inFrontOf(uri, 0).orElseThrow();
+      network = Proxies.network(uri, 0).orElseThrow();
     }
 
     List<Client> all() {

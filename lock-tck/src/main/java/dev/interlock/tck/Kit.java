@@ -146,7 +146,7 @@ public final class Kit implements AutoCloseable {
    * @throws IOException if a proxy cannot listen
    */
   public Optional<Network> network(String uri) throws IOException {
-    return Network.inFrontOf(uri, defaultPort(uri));
+    return Proxies.network(uri, defaultPort(uri));
   }
 
   /**
@@ -157,7 +157,7 @@ public final class Kit implements AutoCloseable {
    * @throws IOException if a proxy cannot listen
    */
   public Optional<RedisErrors> redisErrors(String uri) throws IOException {
-    return RedisErrors.inFrontOf(uri, defaultPort(uri));
+    return Proxies.redisErrors(uri, defaultPort(uri));
   }
 
   /**

@@ -25,6 +25,7 @@ import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.FaultProxy;
@@ -83,7 +84,7 @@ class SessionTest {
 
   @BeforeEach
   void connect() throws Exception {
-    network = Network.inFrontOf(server.uri(), 2181).orElseThrow();
+    network = Proxies.network(server.uri(), 2181).orElseThrow();
     curator = Backends.curator(network.uri().substring("zookeeper://".length()));
   }
 

@@ -7,6 +7,7 @@ import dev.interlock.compare.rounds.Rounds;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.compare.rounds.Trial;
 import dev.interlock.report.Unit;
+import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import java.util.LinkedHashMap;
@@ -72,7 +73,7 @@ final class RedlockRows {
 
   /** A client that has seen all nodes before some of them fall silent. */
   private static Trial behindProxies(Bench bench, int silent) throws Exception {
-    Network network = Network.inFrontOf(bench.deployment().uri(), DEFAULT_PORT).orElseThrow();
+    Network network = Proxies.network(bench.deployment().uri(), DEFAULT_PORT).orElseThrow();
     Locking client = Locking.by(LockClient.open(network.uri()));
     client.pair("behind-proxies");
     network.proxies().subList(0, silent).forEach(FaultProxy::partition);

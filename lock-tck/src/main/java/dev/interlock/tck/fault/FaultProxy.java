@@ -44,10 +44,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * try (FaultProxy proxy = FaultProxy.to("127.0.0.1", 6379);
- *     LockClient client = LockClient.open("redis://127.0.0.1:" + proxy.port())) {
- *   Lease lease = client.lock("a").acquire();
+ *     Socket client = new Socket("127.0.0.1", proxy.port())) {
  *   try (NetworkFault partition = proxy.partition()) {
- *     lease.lost().get(20, SECONDS);
+ *     // neither side hears the other, and neither sees its connection closed
  *   }
  * }
  * }</pre>

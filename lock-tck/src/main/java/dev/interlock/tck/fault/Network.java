@@ -1,10 +1,10 @@
 package dev.interlock.tck.fault;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -24,28 +24,23 @@ public final class Network implements AutoCloseable {
   /**
    * Puts proxies in front of a store.
    *
-   * @param uri where the store is
-   * @param defaultPort the port of an address without one, or 0 if there is no such port
-   * @return the network, or empty if the URI has no addresses
-   * @throws IOException if a proxy cannot listen
+   * @param servers the store's addresses
+   * @param uri gives the URI that leads to the proxies' ports on the loopback address
+   * @return the network, with a proxy for each address, in their order
+   * @throws IOException if a proxy cannot listen, or a host is unknown
    */
-  public static Optional<Network> inFrontOf(String uri, int defaultPort) throws IOException {
-    Optional<StoreUri> parsed = StoreUri.parse(uri, defaultPort);
-    if (parsed.isEmpty()) {
-      return Optional.empty();
-    }
+  public static Network to(List<InetSocketAddress> servers, Function<List<Integer>, String> uri)
+      throws IOException {
     List<FaultProxy> proxies = new ArrayList<>();
     try {
-      for (StoreUri.Address address : parsed.get().addresses()) {
-        proxies.add(FaultProxy.to(address.host(), address.port()));
+      for (InetSocketAddress server : servers) {
+        proxies.add(FaultProxy.to(server.getHostString(), server.getPort()));
       }
     } catch (IOException e) {
       proxies.forEach(FaultProxy::close);
       throw e;
     }
-    List<StoreUri.Address> local =
-        proxies.stream().map(proxy -> new StoreUri.Address("127.0.0.1", proxy.port())).toList();
-    return Optional.of(new Network(parsed.get().withAddresses(local), proxies));
+    return new Network(uri.apply(proxies.stream().map(FaultProxy::port).toList()), proxies);
   }
 
   /** {@return the URI that leads to the store through the proxies} */

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <pre>{@code
  * try (NetworkFault silence = proxy.blackHole(SERVER_TO_CLIENT)) {
- *   CompletableFuture<Lease> late = lock.acquireAsync();
+ *   CompletableFuture<Reply> late = client.send(request);
  *   assertTrue(silence.awaitHit(Duration.ofSeconds(5)), "no reply was swallowed");
  * }
  * }</pre>

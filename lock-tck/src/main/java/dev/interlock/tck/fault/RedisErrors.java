@@ -5,20 +5,19 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 
 /**
  * Proxies between clients and a store of the Redis protocol that answer commands with errors,
  * without executing them:
  *
  * <pre>{@code
- * try (RedisErrors way = RedisErrors.inFrontOf("redis://127.0.0.1:6379", 6379).orElseThrow();
- *     LockClient client = LockClient.open(way.uri());
+ * try (RedisErrors way = RedisErrors.to(List.of(server), ports -> "redis://localhost:" + ports.get(0));
  *     RedisErrors.Spoiled second = way.answer(RedisError.LOADING, 1, 1)) {
- *   client.lock("a").tryAcquire();
+ *   // the second command that a client sends to way.uri() is answered by the error
  * }
  * }</pre>
  *
@@ -37,30 +36,26 @@ public final class RedisErrors implements AutoCloseable {
    * Puts a proxy in front of every address of a store. A store that does not speak the Redis
    * protocol, or speaks it through TLS, can be used through the proxies, but gets no errors.
    *
-   * @param uri where the store is
-   * @param defaultPort the port of an address without one, or 0 if there is no such port
-   * @return the proxies, or empty if the URI has no addresses
+   * @param servers the store's addresses
+   * @param uri gives the URI that leads to the proxies' ports on the loopback address
+   * @return the way
    * @throws IOException if a proxy cannot listen
    */
-  public static Optional<RedisErrors> inFrontOf(String uri, int defaultPort) throws IOException {
-    Optional<StoreUri> parsed = StoreUri.parse(uri, defaultPort);
-    if (parsed.isEmpty()) {
-      return Optional.empty();
-    }
+  public static RedisErrors to(List<InetSocketAddress> servers, Function<List<Integer>, String> uri)
+      throws IOException {
     List<RedisErrorProxy> proxies = new ArrayList<>();
-    List<StoreUri.Address> local = new ArrayList<>();
+    List<Integer> ports = new ArrayList<>();
     try {
-      for (StoreUri.Address address : parsed.get().addresses()) {
-        RedisErrorProxy proxy =
-            new RedisErrorProxy(new InetSocketAddress(address.host(), address.port()));
+      for (InetSocketAddress server : servers) {
+        RedisErrorProxy proxy = new RedisErrorProxy(server);
         proxies.add(proxy);
-        local.add(new StoreUri.Address("127.0.0.1", proxy.address().getPort()));
+        ports.add(proxy.address().getPort());
       }
     } catch (IOException e) {
       proxies.forEach(RedisErrorProxy::close);
       throw e;
     }
-    return Optional.of(new RedisErrors(parsed.get().withAddresses(local), proxies));
+    return new RedisErrors(uri.apply(ports), proxies);
   }
 
   /** {@return the URI that leads to the store} */

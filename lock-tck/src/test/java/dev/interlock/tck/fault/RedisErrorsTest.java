@@ -13,6 +13,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
@@ -40,7 +41,10 @@ class RedisErrorsTest {
     Thread server = new Thread(this::serve, "redis-of-the-test");
     server.setDaemon(true);
     server.start();
-    way = RedisErrors.inFrontOf("redis://127.0.0.1:" + listener.getLocalPort(), 0).orElseThrow();
+    way =
+        RedisErrors.to(
+            List.of((InetSocketAddress) listener.getLocalSocketAddress()),
+            ports -> "redis://127.0.0.1:" + ports.get(0));
     InetAddress local = InetAddress.getLoopbackAddress();
     client = new Socket(local, Integer.parseInt(way.uri().replaceAll(".*:", "")));
   }

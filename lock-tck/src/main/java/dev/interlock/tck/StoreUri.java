@@ -1,5 +1,6 @@
-package dev.interlock.tck.fault;
+package dev.interlock.tck;
 
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -11,19 +12,11 @@ import java.util.stream.Collectors;
  */
 final class StoreUri {
 
-  /** Host, without brackets, and port. */
-  record Address(String host, int port) {
-    @Override
-    public String toString() {
-      return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
-    }
-  }
-
   private final String before;
-  private final List<Address> addresses;
+  private final List<InetSocketAddress> addresses;
   private final String after;
 
-  private StoreUri(String before, List<Address> addresses, String after) {
+  private StoreUri(String before, List<InetSocketAddress> addresses, String after) {
     this.before = before;
     this.addresses = addresses;
     this.after = after;
@@ -44,9 +37,9 @@ final class StoreUri {
     if (slash >= 0 && slash < end) {
       end = slash;
     }
-    List<Address> addresses = new ArrayList<>();
+    List<InetSocketAddress> addresses = new ArrayList<>();
     for (String text : uri.substring(start, end).split(",", -1)) {
-      Optional<Address> address = address(text, defaultPort);
+      Optional<InetSocketAddress> address = address(text, defaultPort);
       if (address.isEmpty()) {
         return Optional.empty();
       }
@@ -55,7 +48,7 @@ final class StoreUri {
     return Optional.of(new StoreUri(uri.substring(0, start), addresses, uri.substring(end)));
   }
 
-  private static Optional<Address> address(String text, int defaultPort) {
+  private static Optional<InetSocketAddress> address(String text, int defaultPort) {
     int bracket = text.lastIndexOf(']');
     int colon = text.indexOf(':', Math.max(0, bracket));
     String host = colon < 0 ? text : text.substring(0, colon);
@@ -69,14 +62,16 @@ final class StoreUri {
     }
     return host.isEmpty() || port < 1 || port > 65_535
         ? Optional.empty()
-        : Optional.of(new Address(host, port));
+        : Optional.of(new InetSocketAddress(host, port));
   }
 
-  List<Address> addresses() {
+  List<InetSocketAddress> addresses() {
     return addresses;
   }
 
-  String withAddresses(List<Address> others) {
-    return before + others.stream().map(Address::toString).collect(Collectors.joining(",")) + after;
+  String withLocalPorts(List<Integer> ports) {
+    return before
+        + ports.stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","))
+        + after;
   }
 }

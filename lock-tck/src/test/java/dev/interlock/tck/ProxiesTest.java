@@ -1,15 +1,18 @@
-package dev.interlock.tck.fault;
+package dev.interlock.tck;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.Network;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class NetworkTest {
+class ProxiesTest {
 
   @ParameterizedTest
   @CsvSource(
@@ -24,7 +27,7 @@ class NetworkTest {
       })
   void leadsThroughAProxyPerAddressAndLeavesTheRestOfTheUri(String uri, String expected)
       throws Exception {
-    try (Network proxied = Network.inFrontOf(uri, 6379).orElseThrow()) {
+    try (Network proxied = Proxies.network(uri, 6379).orElseThrow()) {
       String filledIn = expected;
       List<FaultProxy> proxies = proxied.proxies();
       for (int i = 0; i < proxies.size(); i++) {
@@ -38,17 +41,17 @@ class NetworkTest {
   @ValueSource(
       strings = {"memory:demo", "x://", "x://:1", "x://host:0", "x://host:70000", "x://a,"})
   void anUriWithoutAnAddressHasNoNetwork(String uri) throws Exception {
-    assertTrue(Network.inFrontOf(uri, 1).isEmpty());
+    assertTrue(Proxies.network(uri, 1).isEmpty());
   }
 
   @Test
   void anAddressWithoutAPortNeedsADefault() throws Exception {
-    assertTrue(Network.inFrontOf("x://host", 0).isEmpty());
+    assertTrue(Proxies.network("x://host", 0).isEmpty());
   }
 
   @Test
   void aFaultEverywhereIsCountedAsOne() throws Exception {
-    try (Network network = Network.inFrontOf("x://127.0.0.1:1,127.0.0.1:2", 0).orElseThrow();
+    try (Network network = Proxies.network("x://127.0.0.1:1,127.0.0.1:2", 0).orElseThrow();
         Disturbance refusal = network.cut()) {
       assertEquals(0, refusal.hits());
       assertEquals(2, refusal.faults().size());
