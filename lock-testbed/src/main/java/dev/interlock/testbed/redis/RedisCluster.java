@@ -8,11 +8,9 @@ import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,13 +19,12 @@ import org.jspecify.annotations.Nullable;
  * <p>A shard's servers stay together for the cluster's life; which of them is its master changes.
  * {@link #masterFor} and {@link #masters} ask the servers.
  */
-public final class RedisCluster implements Deployment {
-  private final RedisGroup group;
+public final class RedisCluster extends RedisDeployment {
   private final RedisClusterView view;
   private final @Nullable PeerGates gates;
 
   private RedisCluster(RedisGroup group, RedisClusterView view, @Nullable PeerGates gates) {
-    this.group = group;
+    super(group);
     this.view = view;
     this.gates = gates;
   }
@@ -39,21 +36,6 @@ public final class RedisCluster implements Deployment {
   @Override
   public String uri() {
     return group.uri();
-  }
-
-  @Override
-  public String version() {
-    return group.version();
-  }
-
-  @Override
-  public String how() {
-    return group.how();
-  }
-
-  @Override
-  public Optional<Path> caCertificate() {
-    return group.caCertificate();
   }
 
   /** All nodes: first those that began as masters, then those that began as replicas. */
@@ -176,12 +158,6 @@ public final class RedisCluster implements Deployment {
   @Override
   public void close() {
     Servers.closeAll(members());
-  }
-
-  /** The nodes' addresses and origin; no password. */
-  @Override
-  public String toString() {
-    return group.toString();
   }
 
   /** What is wanted of a cluster before it is started. */

@@ -9,7 +9,6 @@ import dev.interlock.testbed.server.DisposableServer.State;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,17 +23,16 @@ import java.util.stream.Stream;
  * <p>Replication is asynchronous: what the lost master had acknowledged last may be missing on the
  * new one.
  */
-public final class RedisSentinels implements Deployment {
+public final class RedisSentinels extends RedisDeployment {
   private static final String MASTER_NAME = "mymaster";
   private static final int SENTINELS = 3;
   private static final Duration LIMIT = Duration.ofMinutes(1);
 
-  private final RedisGroup group;
   private final List<RedisServer> sentinels;
   private final boolean separable;
 
   private RedisSentinels(RedisGroup group, List<RedisServer> sentinels, boolean separable) {
-    this.group = group;
+    super(group);
     this.sentinels = sentinels;
     this.separable = separable;
   }
@@ -47,21 +45,6 @@ public final class RedisSentinels implements Deployment {
   @Override
   public String uri() {
     return group.uri();
-  }
-
-  @Override
-  public String version() {
-    return group.version();
-  }
-
-  @Override
-  public String how() {
-    return group.how();
-  }
-
-  @Override
-  public Optional<Path> caCertificate() {
-    return group.caCertificate();
   }
 
   /** The data servers: first the one that began as master, then those that began as replicas. */

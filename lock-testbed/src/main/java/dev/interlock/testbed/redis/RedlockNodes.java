@@ -1,7 +1,6 @@
 package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.UnsuitableWayException;
-import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
@@ -10,32 +9,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Independent Redis masters that know nothing of each other, for Redlock: five by default. */
-public final class RedlockNodes implements Deployment {
-  private final RedisGroup group;
+public final class RedlockNodes extends RedisDeployment {
 
   private RedlockNodes(RedisGroup group) {
-    this.group = group;
+    super(group);
   }
 
   /** Where clients connect, for example {@code redlock://127.0.0.1:10001,127.0.0.1:10002,...}. */
   @Override
   public String uri() {
     return group.uri();
-  }
-
-  @Override
-  public String version() {
-    return group.version();
-  }
-
-  @Override
-  public String how() {
-    return group.how();
-  }
-
-  @Override
-  public List<RedisServer> members() {
-    return group.members();
   }
 
   /** Always empty: all nodes are equal. */
@@ -64,12 +47,6 @@ public final class RedlockNodes implements Deployment {
   @Override
   public void close() {
     Servers.closeAll(members());
-  }
-
-  /** The nodes' addresses and origin; no password. */
-  @Override
-  public String toString() {
-    return group.toString();
   }
 
   /** What is wanted of the nodes before they are started. */
