@@ -442,9 +442,9 @@ final class DefaultLockClient implements LockClient {
   }
 
   /**
-   * A request that is made on one of the client's threads, within a request time-out from now. It is
-   * made whatever becomes of the future. Where no thread is free in time, or the client is closed,
-   * it is made with no time left to ask the store.
+   * A request that is made on one of the client's threads, within a request time-out from now. It
+   * is made whatever becomes of the future. Where no thread is free in time, or the client is
+   * closed, it is made with no time left to ask the store.
    *
    * <p>A release that has begun has to be finished. So this is made before the release begins, and
    * {@link #start} needs no memory.

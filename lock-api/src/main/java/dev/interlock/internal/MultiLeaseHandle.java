@@ -277,7 +277,8 @@ final class MultiLeaseHandle implements MultiLease {
     StackRoom.require();
     Release release = new Release();
     DefaultLockClient.AsyncRequest<Boolean> finish =
-        state.engine.new AsyncRequest<>(
+        state.engine
+        .new AsyncRequest<>(
             deadline -> {
               release.finish(deadline);
               return true;
@@ -289,8 +290,7 @@ final class MultiLeaseHandle implements MultiLease {
     // The others occupy no thread: their releases may need that one.
     var unused =
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-            .thenRun(
-                () -> state.engine.notifier.run(() -> future.complete(release.outcome())));
+            .thenRun(() -> state.engine.notifier.run(() -> future.complete(release.outcome())));
     return future;
   }
 

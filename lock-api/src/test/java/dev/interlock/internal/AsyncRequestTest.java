@@ -94,7 +94,8 @@ class AsyncRequestTest extends EngineFixture {
 
   @Test
   void whoReleasesWhatIsBeingReleasedOccupiesNoThread() throws Exception {
-    try (DefaultLockClient busy = new DefaultLockClient(store::open, RENEWED, new OneThread(time))) {
+    try (DefaultLockClient busy =
+        new DefaultLockClient(store::open, RENEWED, new OneThread(time))) {
       Lease first = busy.lock("a").acquire();
       Lease second = busy.lock("b").acquire();
       MultiLease set = busy.lockAll(List.of("c", "d")).acquire();
