@@ -33,7 +33,7 @@ abstract class AlteredClaims extends ForwardingQueue {
     return grant;
   }
 
-  /** {@return the result of an attempt for the client} */
+  /** Called when an attempt that does not wait has found the lock held. */
   void busy(String name) throws InterruptedException {}
 
   private Claim sent(Claim claim) {
