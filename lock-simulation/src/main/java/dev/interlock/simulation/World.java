@@ -346,6 +346,7 @@ final class World {
           }
         }
       }
+      journal.end();
       awaitThreads();
       // A single unanswered request must not cost a lease.
       boolean calm = plan.faults().isEmpty() || setting.silent();
