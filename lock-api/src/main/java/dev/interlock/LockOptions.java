@@ -28,6 +28,7 @@ public final class LockOptions {
 
   private final Duration ttl;
   private final boolean autoRenew;
+  private final @Nullable Duration minHold;
   private final @Nullable Duration maxHold;
   private final Duration requestTimeout;
   private final @Nullable Duration waitTimeout;
@@ -39,6 +40,7 @@ public final class LockOptions {
   private LockOptions(Builder builder) {
     this.ttl = builder.ttl;
     this.autoRenew = builder.autoRenew;
+    this.minHold = builder.minHold;
     this.maxHold = builder.maxHold;
     this.requestTimeout = builder.requestTimeout;
     this.waitTimeout = builder.waitTimeout;
@@ -75,6 +77,7 @@ public final class LockOptions {
     Builder builder = new Builder();
     builder.ttl = ttl;
     builder.autoRenew = autoRenew;
+    builder.minHold = minHold;
     builder.maxHold = maxHold;
     builder.requestTimeout = requestTimeout;
     builder.waitTimeout = waitTimeout;
@@ -99,6 +102,22 @@ public final class LockOptions {
    */
   public boolean autoRenew() {
     return autoRenew;
+  }
+
+  /**
+   * {@return for how long a lock stays taken at least, counted from the grant, or empty for no
+   * minimum} Default: no minimum. With it a job that is shorter than the clocks of its machines
+   * differ does not run twice.
+   *
+   * <p>A release that comes earlier returns {@link ReleaseOutcome#DEFERRED} at once: the client
+   * goes on to renew the lock, and frees it when the time has passed. {@link
+   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} does not. If the process
+   * dies, the lock is free after the {@linkplain Lease#effectiveTtl() effective TTL}; so a TTL that
+   * is not shorter than the minimum covers that as well, on the stores where a lock outlives its
+   * session.
+   */
+  public Optional<Duration> minHold() {
+    return Optional.ofNullable(minHold);
   }
 
   /**
@@ -167,6 +186,7 @@ public final class LockOptions {
     return other instanceof LockOptions that
         && ttl.equals(that.ttl)
         && autoRenew == that.autoRenew
+        && Objects.equals(minHold, that.minHold)
         && Objects.equals(maxHold, that.maxHold)
         && requestTimeout.equals(that.requestTimeout)
         && Objects.equals(waitTimeout, that.waitTimeout)
@@ -181,6 +201,7 @@ public final class LockOptions {
     return Objects.hash(
         ttl,
         autoRenew,
+        minHold,
         maxHold,
         requestTimeout,
         waitTimeout,
@@ -196,6 +217,8 @@ public final class LockOptions {
         + ttl
         + ", autoRenew="
         + autoRenew
+        + ", minHold="
+        + minHold
         + ", maxHold="
         + maxHold
         + ", requestTimeout="
@@ -221,6 +244,7 @@ public final class LockOptions {
 
     private Duration ttl = Duration.ofSeconds(30);
     private boolean autoRenew = true;
+    private @Nullable Duration minHold;
     private @Nullable Duration maxHold;
     private Duration requestTimeout = Duration.ofSeconds(2);
     private @Nullable Duration waitTimeout;
@@ -253,6 +277,20 @@ public final class LockOptions {
     @CanIgnoreReturnValue
     public Builder autoRenew(boolean autoRenew) {
       this.autoRenew = autoRenew;
+      return this;
+    }
+
+    /**
+     * Sets {@link LockOptions#minHold()}.
+     *
+     * @param minHold at least 1 ms, or null for no minimum; at most {@code maxHold}, and without
+     *     {@code autoRenew} at most {@code ttl}
+     * @return this builder
+     * @throws IllegalArgumentException if out of range
+     */
+    @CanIgnoreReturnValue
+    public Builder minHold(@Nullable Duration minHold) {
+      this.minHold = minHold == null ? null : checked("minHold", minHold);
       return this;
     }
 
@@ -361,8 +399,22 @@ public final class LockOptions {
      * Returns the options.
      *
      * @return the options
+     * @throws IllegalArgumentException if {@code minHold} is longer than {@code maxHold}, or than
+     *     the {@code ttl} of a lease that is not renewed
      */
     public LockOptions build() {
+      if (minHold != null) {
+        checkArgument(
+            maxHold == null || minHold.compareTo(maxHold) <= 0,
+            "minHold must be at most maxHold, which is %s, not %s",
+            maxHold,
+            minHold);
+        checkArgument(
+            autoRenew || minHold.compareTo(ttl) <= 0,
+            "minHold must be at most the ttl, which is %s, where autoRenew is off, not %s",
+            ttl,
+            minHold);
+      }
       return new LockOptions(this);
     }
 

@@ -15,6 +15,12 @@ public enum ReleaseOutcome {
    * found out by the next renewal or release.
    */
   HANDED_OFF,
+  /**
+   * The {@linkplain LockOptions#minHold() minimum hold} has not passed. The lease has ended; the
+   * client keeps the lock until then, and frees it in the background. Of a {@link MultiLease}: that
+   * happens to one of its locks at least.
+   */
+  DEFERRED,
   /** The lease had been lost before; nothing was, or had to be, released. */
   ALREADY_LOST,
   /**

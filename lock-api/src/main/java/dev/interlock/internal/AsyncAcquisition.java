@@ -129,6 +129,6 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void giveUp(LeaseState lease) {
-    var unused = lease.release();
+    lease.giveUp(null);
   }
 }

@@ -94,7 +94,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
       return handed;
     } finally {
       if (handed == null) {
-        var unused = lease.release();
+        lease.giveUp(null);
       }
     }
   }
@@ -149,7 +149,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     if (unwanted == Decision.HEAD) {
       engine.pass(request.name());
     } else if (lease != null) {
-      lease.release();
+      lease.giveUp(null);
     }
   }
 

@@ -78,6 +78,7 @@ final class DefaultLockClient implements LockClient {
 
   private final SleepWatch sleepWatch = new SleepWatch();
   private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean endsLeases;
 
   /** How many acquisitions listeners have been told of. */
   private final AtomicLong acquisitions = new AtomicLong();
@@ -322,7 +323,7 @@ final class DefaultLockClient implements LockClient {
     }
     if (lease != null && isClosed()) {
       // The client may have released its leases before it knew of this one.
-      var unused = lease.release();
+      lease.giveUp(null);
       throw closed();
     }
     return lease == null ? timedOut(request) : lease;
@@ -633,6 +634,11 @@ final class DefaultLockClient implements LockClient {
     return closed.get();
   }
 
+  /** Whether it is closed, and does not wait any longer for what is held. */
+  boolean endsLeases() {
+    return endsLeases;
+  }
+
   IllegalStateException closed() {
     return new IllegalStateException(
         "the lock client for " + info.name() + " at " + store.endpoint() + " is closed");
@@ -674,6 +680,7 @@ final class DefaultLockClient implements LockClient {
       Duration left = requestTimeout().plus(loopsEnded.remaining());
       interrupted = interrupted || isInterruptedWhileEnding(line::leases, drained);
       Deadline deadline = in(left);
+      endsLeases = true;
       endLeases(deadline);
       interrupted |= isInterruptedWhileEnding(line::leases, deadline);
       if (line.leases().findAny().isPresent() || deadline.hasPassed()) {

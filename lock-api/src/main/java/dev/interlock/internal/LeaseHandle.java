@@ -103,17 +103,7 @@ final class LeaseHandle implements Lease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
-    DefaultLockClient.AsyncRequest<ReleaseOutcome> finish =
-        state.engine().new AsyncRequest<>(deadline -> state.finishRelease(null, deadline));
-    CompletableFuture<ReleaseOutcome> other = state.beginRelease();
-    if (other == null) {
-      return finish.start();
-    }
-    // It occupies no thread: the release that it follows may need that one.
-    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused =
-        other.thenAccept(known -> state.engine().notifier.run(() -> follower.complete(known)));
-    return follower;
+    return state.releaseAsync();
   }
 
   @Override

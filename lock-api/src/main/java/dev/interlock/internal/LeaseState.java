@@ -69,8 +69,11 @@ final class LeaseState extends Timer.Event {
   private final Request request;
   private final Grant grant;
 
-  /** How many leases had the grant before. */
+  /** How many leases of programs had the grant before. */
   private final int handoffs;
+
+  /** It is the client's own, for the rest of the minimum hold of a lease that was released. */
+  private final boolean kept;
 
   /** When the first of them began. */
   private final long grantedAt;
@@ -92,6 +95,10 @@ final class LeaseState extends Timer.Event {
 
   /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
   private volatile long clockOffset;
+
+  /** Before this a release is deferred. */
+  @GuardedBy("this")
+  private long minHoldEnd;
 
   private volatile long maxHoldEnd;
 
@@ -167,6 +174,7 @@ final class LeaseState extends Timer.Event {
     this.request = request;
     this.grant = grant;
     this.handoffs = 0;
+    this.kept = false;
     this.grantedAt = now;
     this.begunAt = now;
     this.begunAtMillis = wall;
@@ -177,12 +185,13 @@ final class LeaseState extends Timer.Event {
     reschedule(now, slept);
   }
 
-  /** The lease that another is handed off to. Called under the other's monitor. */
-  private LeaseState(LeaseState had, Request next) {
+  /** The lease that another is handed off to, or kept in. Called under the other's monitor. */
+  private LeaseState(LeaseState had, Request next, boolean kept) {
     this.engine = had.engine;
     this.request = next;
     this.grant = had.grant;
-    this.handoffs = had.handoffs + 1;
+    this.handoffs = had.handoffs + (kept ? 0 : 1);
+    this.kept = kept;
     this.grantedAt = had.grantedAt;
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
@@ -193,14 +202,18 @@ final class LeaseState extends Timer.Event {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
-    this.begunAt = now;
-    this.begunAtMillis = wall;
+    this.begunAt = kept ? had.begunAt : now;
+    this.begunAtMillis = kept ? had.begunAtMillis : wall;
     limit(now, slept);
+    if (kept) {
+      minHoldEnd = had.minHoldEnd;
+    }
     reschedule(now, slept);
   }
 
   @GuardedBy("this")
   private void limit(long now, long slept) {
+    minHoldEnd = now;
     maxHoldEnd = now + NEVER;
     fixedEnd = now + NEVER;
     if (!request.ofSet()) {
@@ -270,6 +283,9 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void follow(LockOptions options, long slept) {
+    if (options.minHold().isPresent()) {
+      minHoldEnd = Deadline.in(engine.platform, options.minHold().get()).nanos();
+    }
     if (options.maxHold().isPresent()) {
       // What the machine slept before the hold began is no part of it.
       maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos() + slept;
@@ -394,6 +410,7 @@ final class LeaseState extends Timer.Event {
       return;
     }
     String dropped = null;
+    boolean due = false;
     synchronized (this) {
       if (phase != Phase.HELD) {
         return;
@@ -409,11 +426,14 @@ final class LeaseState extends Timer.Event {
         putAtRisk(
             problem == null ? engine.unavailable("no renewal has been answered", null) : problem);
       }
+      due = kept && minHoldEnd - now <= 0;
       reschedule(now);
     }
     publish();
     if (dropped != null) {
       abandon(dropped);
+    } else if (due) {
+      var unused = releaseAsync();
     }
   }
 
@@ -438,7 +458,9 @@ final class LeaseState extends Timer.Event {
         next = earlier(next, riskAt());
       }
     }
-    due(next - slept);
+    next -= slept;
+    // By the monotonic clock alone: if the machine sleeps it is held for longer.
+    due(kept ? earlier(next, minHoldEnd) : next);
   }
 
   @GuardedBy("this")
@@ -794,6 +816,29 @@ final class LeaseState extends Timer.Event {
     return finishRelease(beginRelease(), latest);
   }
 
+  /** Releases what its program never got, for which there is no minimum hold. */
+  void giveUp(@Nullable Deadline latest) {
+    forgetMinHold();
+    var unused = release(latest);
+  }
+
+  synchronized void forgetMinHold() {
+    minHoldEnd = engine.platform.nanoTime();
+  }
+
+  CompletableFuture<ReleaseOutcome> releaseAsync() {
+    DefaultLockClient.AsyncRequest<ReleaseOutcome> finish =
+        engine.new AsyncRequest<>(deadline -> finishRelease(null, deadline));
+    CompletableFuture<ReleaseOutcome> other = beginRelease();
+    if (other == null) {
+      return finish.start();
+    }
+    // It occupies no thread: the release that it follows may need that one.
+    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
+    var unused = other.thenAccept(known -> engine.notifier.run(() -> follower.complete(known)));
+    return follower;
+  }
+
   /**
    * Begins a release: from here on the lease is not held. The caller has to {@linkplain
    * #finishRelease finish} it.
@@ -852,6 +897,9 @@ final class LeaseState extends Timer.Event {
   }
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
+    if (isKeptOn()) {
+      return ReleaseOutcome.DEFERRED;
+    }
     LocalQueue.Waiter next = null;
     try {
       next = next();
@@ -901,11 +949,36 @@ final class LeaseState extends Timer.Event {
     }
   }
 
+  /** Leaves the lock to a lease of the client's own, if the minimum hold has not passed. */
+  private boolean isKeptOn() {
+    LeaseState keeper;
+    synchronized (this) {
+      if (phase != Phase.PASSING
+          || kept
+          || engine.endsLeases()
+          || minHoldEnd - engine.platform.nanoTime() <= 0) {
+        return false;
+      }
+      try {
+        keeper = new LeaseState(this, request.kept(), true);
+      } catch (RuntimeException | Error e) {
+        Timer.failed("a minimum hold", e);
+        return false;
+      }
+      released(ReleaseOutcome.DEFERRED);
+      engine.line.begin(keeper);
+      successor = keeper;
+    }
+    engine.timer.cancel(this);
+    keeper.publish();
+    return true;
+  }
+
   /** Null if none can be made, as without memory: then it is released on the server. */
   @GuardedBy("this")
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
-      return new LeaseState(this, next.request());
+      return new LeaseState(this, next.request(), false);
     } catch (RuntimeException | Error e) {
       Timer.failed("a handoff", e);
       return null;
@@ -1025,7 +1098,7 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private boolean isWatched() {
-    return (sinks != null && !sinks.isEmpty()) || engine.notifier.hasListeners();
+    return !kept && ((sinks != null && !sinks.isEmpty()) || engine.notifier.hasListeners());
   }
 
   Events.Source source() {
@@ -1075,7 +1148,9 @@ final class LeaseState extends Timer.Event {
     if (sinks != null) {
       sinks.forEach(sink -> sink.note(event));
     }
-    engine.notifier.noteAll(event);
+    if (!kept) {
+      engine.notifier.noteAll(event);
+    }
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
       engine.leaseLog.note(event);
     }

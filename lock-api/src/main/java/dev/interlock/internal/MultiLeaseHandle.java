@@ -272,6 +272,12 @@ final class MultiLeaseHandle implements MultiLease {
     return release.outcome();
   }
 
+  /** Releases what its program never got. */
+  void giveUp() {
+    state.members.forEach(LeaseState::forgetMinHold);
+    release();
+  }
+
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
@@ -360,6 +366,9 @@ final class MultiLeaseHandle implements MultiLease {
       }
       if (ofMembers.contains(ReleaseOutcome.UNKNOWN)) {
         return ReleaseOutcome.UNKNOWN;
+      }
+      if (ofMembers.contains(ReleaseOutcome.DEFERRED)) {
+        return ReleaseOutcome.DEFERRED;
       }
       return ofMembers.contains(ReleaseOutcome.HANDED_OFF)
           ? ReleaseOutcome.HANDED_OFF

@@ -52,7 +52,7 @@ final class MultiLockHandle implements MultiLock {
    * Takes all, or gives up all and returns null. If one is lost while the others are waited for, or
    * cannot be renewed in the end, it begins again, as long as there is time.
    */
-  private @Nullable MultiLease gather(Request request, @Nullable Object site)
+  private @Nullable MultiLeaseHandle gather(Request request, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(engine.platform, options.ttl());
     while (true) {
@@ -69,7 +69,7 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  private @Nullable MultiLease gatherOnce(Request request, @Nullable Object site)
+  private @Nullable MultiLeaseHandle gatherOnce(Request request, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
@@ -83,7 +83,7 @@ final class MultiLockHandle implements MultiLock {
       }
       renew(members, request);
       members.forEach(LeaseState::complete);
-      MultiLease lease = new MultiLeaseHandle(engine, members, site);
+      MultiLeaseHandle lease = new MultiLeaseHandle(engine, members, site);
       complete = true;
       return lease;
     } finally {
@@ -126,7 +126,7 @@ final class MultiLockHandle implements MultiLock {
     Deadline deadline = engine.requestDeadline();
     // Backwards, so that a waiter for the first finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {
-      var unused = members.get(i).release(deadline);
+      members.get(i).giveUp(deadline);
     }
   }
 
@@ -173,16 +173,16 @@ final class MultiLockHandle implements MultiLock {
   }
 
   private <R> CompletableFuture<R> async(
-      Request request, Function<@Nullable MultiLease, R> result) {
+      Request request, Function<@Nullable MultiLeaseHandle, R> result) {
     engine.ensureOpen();
     return new Gathering<>(request, result).start();
   }
 
   /** Gathers on one of the client's threads. */
-  private final class Gathering<R> extends AsyncTask<MultiLease, R> {
+  private final class Gathering<R> extends AsyncTask<MultiLeaseHandle, R> {
     private final @Nullable Object site = CallSites.look();
 
-    Gathering(Request request, Function<@Nullable MultiLease, R> result) {
+    Gathering(Request request, Function<@Nullable MultiLeaseHandle, R> result) {
       super(MultiLockHandle.this.engine, request, result, new CompletableFuture<>());
     }
 
@@ -192,13 +192,13 @@ final class MultiLockHandle implements MultiLock {
     }
 
     @Override
-    @Nullable MultiLease work() throws InterruptedException {
+    @Nullable MultiLeaseHandle work() throws InterruptedException {
       return gather(request, site);
     }
 
     @Override
-    void giveUp(MultiLease lease) {
-      var unused = lease.release();
+    void giveUp(MultiLeaseHandle lease) {
+      lease.giveUp();
     }
   }
 

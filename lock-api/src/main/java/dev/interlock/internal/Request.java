@@ -94,22 +94,32 @@ record Request(
 
   /** For another try, of which listeners are told as of another acquisition. */
   Request again() {
-    return copy(name, ofSet, timeoutIsFailure, new Acquisition(null));
+    return copy(name, options, owner, ofSet, timeoutIsFailure, new Acquisition(null));
   }
 
   /** For the next member of a set, which has the set's time. */
   Request member(String member) {
-    return copy(member, true, false, new Acquisition(acquisition));
+    return copy(member, options, owner, true, false, new Acquisition(acquisition));
+  }
+
+  /** For a lock that the client keeps after its release, until the minimum hold has passed. */
+  Request kept() {
+    return copy(name, options.toBuilder().minHold(null).build(), null, false, false, acquisition);
   }
 
   private Request copy(
-      String otherName, boolean ofOtherSet, boolean isFailure, Acquisition otherAcquisition) {
+      String otherName,
+      LockOptions otherOptions,
+      @Nullable Thread otherOwner,
+      boolean ofOtherSet,
+      boolean isFailure,
+      Acquisition otherAcquisition) {
     return new Request(
         time,
         otherName,
-        options,
+        otherOptions,
         holder,
-        owner,
+        otherOwner,
         ofOtherSet,
         since,
         until,

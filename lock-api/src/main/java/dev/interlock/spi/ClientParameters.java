@@ -31,12 +31,18 @@ public final class ClientParameters {
       UriParameter.duration(
           "ttl", "30s", "How long the store keeps a lock whose holder it does not hear of.");
 
+  /** How long a lock stays taken at least. */
+  public static final UriParameter<Duration> MIN_HOLD =
+      UriParameter.duration(
+          "minHold", null, "How long a lock stays taken at least, even if it is released earlier.");
+
   private static final List<Setting<?>> SETTINGS =
       List.of(
           new Setting<>(TTL, LockOptions.Builder::ttl),
           new Setting<>(
               UriParameter.flag("autoRenew", true, "Whether leases are renewed in the background."),
               LockOptions.Builder::autoRenew),
+          new Setting<>(MIN_HOLD, LockOptions.Builder::minHold),
           duration(
               "maxHold",
               null,
@@ -98,6 +104,10 @@ public final class ClientParameters {
   public static LockOptions apply(LockOptions options, LockUri uri) {
     LockOptions.Builder builder = options.toBuilder();
     SETTINGS.forEach(setting -> setting.apply(uri, builder));
-    return builder.build();
+    try {
+      return builder.build();
+    } catch (IllegalArgumentException e) {
+      throw new LockConfigurationException(uri.scheme() + " URI: " + e.getMessage(), e);
+    }
   }
 }

@@ -11,6 +11,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.spi.ClientParameters;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -36,7 +38,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "exec",
     customSynopsis = {
-      "interlock exec [--wait D] [--ttl D] [--grace D] [--verbose]",
+      "interlock exec [--wait D] [--ttl D] [--min-hold D] [--grace D] [--verbose]",
       "                      URI NAME -- COMMAND..."
     },
     description = {
@@ -67,7 +69,7 @@ import picocli.CommandLine.Parameters;
       "  127  there is no such command",
       "",
       "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command, and the lock is"
-          + " kept until it has ended. While waiting for the lock they end the waiting, with exit"
+          + " kept until it has ended. While the lock is kept for --min-hold they free it at once. While waiting for the lock they end the waiting, with exit"
           + " code 128 + n.",
       "",
       "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on while nothing"
@@ -105,6 +107,16 @@ final class ExecCommand implements Callable<Integer> {
       description =
           "How long the store keeps the lock when it does not hear of this process. Default: 30s.")
   private @Nullable Duration ttl;
+
+  @Option(
+      names = "--min-hold",
+      paramLabel = "D",
+      converter = DurationConverter.class,
+      description =
+          "How long the lock stays taken at least. If the command ends earlier, this process stays"
+              + " and keeps the lock until then. For short jobs that the clocks of several machines"
+              + " start. Default: no minimum.")
+  private @Nullable Duration minHold;
 
   @Option(
       names = "--grace",
@@ -149,18 +161,28 @@ final class ExecCommand implements Callable<Integer> {
 
   private LockOptions options() {
     LockOptions.Builder options = LockOptions.builder();
-    if (ttl != null) {
-      if (LockUri.parse(target.uri()).get(ClientParameters.TTL).isPresent()) {
-        throw new ParameterException(
-            target.command(), "the TTL is given twice, in the URI and by --ttl; give it once");
-      }
-      try {
-        options.ttl(ttl);
-      } catch (IllegalArgumentException e) {
-        throw new ParameterException(target.command(), "--ttl: " + e.getMessage(), e);
-      }
-    }
+    set("--ttl", ttl, ClientParameters.TTL, options::ttl);
+    set("--min-hold", minHold, ClientParameters.MIN_HOLD, options::minHold);
     return options.build();
+  }
+
+  private void set(
+      String option,
+      @Nullable Duration value,
+      UriParameter<Duration> parameter,
+      Consumer<Duration> setter) {
+    if (value == null) {
+      return;
+    }
+    if (LockUri.parse(target.uri()).get(parameter).isPresent()) {
+      throw new ParameterException(
+          target.command(), option + " is given by the URI as well; give it once");
+    }
+    try {
+      setter.accept(value);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(target.command(), option + ": " + e.getMessage(), e);
+    }
   }
 
   private Lease acquire(DistributedLock lock, LockClient client) throws InterruptedException {
@@ -199,6 +221,10 @@ final class ExecCommand implements Callable<Integer> {
           verbose("released " + target.quotedName());
           yield exitCode;
         }
+        case DEFERRED -> {
+          keep(client, signals);
+          yield exitCode;
+        }
         case UNKNOWN -> {
           say(
               "the release of "
@@ -218,6 +244,14 @@ final class ExecCommand implements Callable<Integer> {
         }
       };
     }
+  }
+
+  /** Keeps the lock until its minimum hold has passed, or a signal comes. */
+  private void keep(LockClient client, SignalRelay signals) {
+    signals.jobEnded();
+    verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
+    client.close(client.options().minHold().orElse(Duration.ZERO));
+    verbose("released " + target.quotedName());
   }
 
   /** Runs the command; returns when it and all that it started have ended. */

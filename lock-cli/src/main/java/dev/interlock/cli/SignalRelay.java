@@ -69,6 +69,11 @@ final class SignalRelay {
     }
   }
 
+  /** From now on signals interrupt the thread that installed this again. */
+  synchronized void jobEnded() {
+    job = null;
+  }
+
   /** The interrupt was meant to end the wait for the lock, which has ended already. */
   @CanIgnoreReturnValue
   private static boolean clearInterrupt() {

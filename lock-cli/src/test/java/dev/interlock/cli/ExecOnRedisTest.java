@@ -105,6 +105,18 @@ class ExecOnRedisTest {
   }
 
   @Test
+  void theLockIsKeptForTheMinimumHoldUnlessASignalEndsIt() throws Exception {
+    Run holder = interlock.start(exec("exit 3", "--min-hold", "10m", "--verbose"));
+    holder.err().await("is kept for its minimum hold");
+    interlock.run(exec("true", "--wait", "0s")).assertFailed(75, "held by");
+    holder.signal("TERM");
+    assertEquals(3, holder.await().exitCode());
+    interlock.run(exec("true", "--wait", "0s")).assertDone();
+    interlock.run(exec("true", "--min-hold", "100ms")).assertDone();
+    interlock.run(exec("true", "--wait", "0s")).assertDone();
+  }
+
+  @Test
   void whenTheHolderIsKilledItsChildGoesOnWithALowerToken() throws Exception {
     Run holder = interlock.start(exec(HOLD, "--ttl", "4s"));
     long token = token(holder);
@@ -131,9 +143,9 @@ class ExecOnRedisTest {
   void gives75WhenTheLockIsNotHadInTime() throws Exception {
     Run holder = interlock.start(exec(HOLD));
     token(holder);
-    interlock.run(exec("echo in", "--wait", "300ms")).assertFailed(75, " within 300 ms: held by ");
+    interlock.run(exec("echo in", "--wait", "2s")).assertFailed(75, " within 2 s: held by ");
     interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "/" + holder.pid() + "/");
-    Result result = interlock.run("exec", uri + "&waitTimeout=300ms", name, "--", "echo", "in");
+    Result result = interlock.run("exec", uri + "&waitTimeout=2s", name, "--", "echo", "in");
     result.assertFailed(75, name);
   }
 

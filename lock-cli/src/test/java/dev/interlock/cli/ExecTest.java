@@ -260,6 +260,13 @@ class ExecTest {
   }
 
   @Test
+  void refusesAMinimumHoldThatIsLongerThanTheMaximum() throws Exception {
+    interlock
+        .run("exec", "--min-hold", "5m", URI + "?maxHold=1m", "job", "--", "true")
+        .assertFailed(2, "minHold must be at most maxHold");
+  }
+
+  @Test
   void refusesATtlThatCannotBe() throws Exception {
     interlock.run("exec", "--ttl", "0s", URI, "job", "--", "true").assertFailed(2, "--ttl");
     interlock

@@ -382,6 +382,26 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
+  // --- LEASE-11 ---
+
+  @Test
+  @Rule("LEASE-11")
+  void aLockThatIsReleasedEarlyIsKeptForItsMinimumHold() throws Exception {
+    String name = newName();
+    Duration least = timing().renewedTtl().plusMillis(500);
+    LockOptions kept = renewed().toBuilder().minHold(least).build();
+    long before = System.nanoTime();
+    Lease lease = acquireNow(client(kept).lock(name));
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release(), "an early release was not deferred");
+    assertFalse(lease.isHeld());
+    Lease next =
+        acquireWithin(
+            least.plus(bound()), client().lock(name), "the lock was kept beyond its minimum hold");
+    assertTrue(
+        since(before).compareTo(least) >= 0, "the lock was free before its minimum hold was over");
+    next.release();
+  }
+
   // --- LEASE-07, LEASE-08 ---
 
   @Test

@@ -63,6 +63,14 @@ final class LeaseMutants {
                         options -> options.toBuilder().maxHold(null).build()))
             .refusedBy("LEASE-06", "the maximum hold time did not end the lease")
             .build(),
+        Specimen.mutant("minimum hold ignored")
+            .fault("A release always frees the lock.")
+            .harness(
+                () ->
+                    new MemoryMutantWithOptions(
+                        options -> options.toBuilder().minHold(null).build()))
+            .refusedBy("LEASE-11", "an early release was not deferred")
+            .build(),
         Specimen.mutant("thread per lease")
             .fault("Every lease starts a thread.")
             .harness(ThreadPerLease::new)
