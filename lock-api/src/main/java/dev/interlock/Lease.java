@@ -165,6 +165,10 @@ public interface Lease extends AutoCloseable {
    * suppressed in it. The interrupt is a signal and no more: work that ignores it goes on, and only
    * a {@linkplain #fencingToken() fencing token} keeps its writes out.
    *
+   * <p>An {@link Error} of the work is thrown as it is, also after a loss. Calls may be nested. If
+   * both leases are lost, one interrupt may stand for both: the inner call throws its loss, and the
+   * outer one throws when its own work has ended.
+   *
    * <p>The thread is interrupted at most once, and never after the work has ended: an interrupt
    * status that the loss has left is cleared. An interrupt by another party that comes between the
    * loss and the end of the work cannot be told from it, and is cleared with it. Otherwise the
@@ -183,9 +187,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Calls the listener for every event of this lease from now on, and at once with the {@link
-   * LockEvent.Lost} if it has already been lost. Calls come one after the other, in order, on a
-   * thread of the client's own. A listener that throws is logged; one that blocks delays only its
-   * own further events.
+   * LockEvent.Lost} if it has been lost, or with {@link LockEvent.AtRisk} if it is at risk. Calls
+   * come one after the other, in order, on a thread of the client's own. A listener that throws is
+   * logged; one that blocks delays only its own further events.
    *
    * @param listener the listener
    * @return removes the listener when it is closed, for which there is no need

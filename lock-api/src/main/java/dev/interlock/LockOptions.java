@@ -150,7 +150,9 @@ public final class LockOptions {
   /**
    * {@return how long the store may be unavailable, without a break, before {@link
    * DistributedLock#acquire()} fails with {@link LockUnavailableException}} Default: the
-   * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead.
+   * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead. A
+   * request under way has its {@linkplain #requestTimeout() time-out} all the same, so a value
+   * below that makes the first request that is not answered the last.
    */
   public Duration outageTimeout() {
     return outageTimeout == null ? ttl : outageTimeout;

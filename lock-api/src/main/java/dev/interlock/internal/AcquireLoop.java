@@ -216,7 +216,7 @@ final class AcquireLoop extends Timer.Event {
           answered();
           Attempt.Busy busy = (Attempt.Busy) attempt;
           request.acquisition().heldBy(busy.holder());
-          pause = pollInterval(busy.pollInterval(), request.options().pollInterval());
+          pause = pollInterval(busy.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
           pause = pauseAfterFailure(request);

@@ -126,8 +126,9 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable Backoff backoff;
 
+  /** Why it is at risk; null if it is not. */
   @GuardedBy("this")
-  private boolean atRisk;
+  private @Nullable LockException risk;
 
   /** Why the last renewal was not confirmed; null if it was. */
   @GuardedBy("this")
@@ -454,7 +455,7 @@ final class LeaseState extends Timer.Event {
     if (renewalPlanned) {
       // A renewal that is due and has no outcome may have found no thread: it is asked for again.
       next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
-      if (!atRisk) {
+      if (risk == null) {
         next = earlier(next, riskAt());
       }
     }
@@ -593,7 +594,7 @@ final class LeaseState extends Timer.Event {
     if (asked && !renewed && !grant.expiresOnStore()) {
       fixedEnd = sentAt + grant.effectiveTtl().toNanos();
     }
-    atRisk = false;
+    risk = null;
     problem = null;
     backoff = null;
     if (renewalPlanned) {
@@ -626,8 +627,8 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void putAtRisk(LockException why) {
-    if (!atRisk && phase == Phase.HELD) {
-      atRisk = true;
+    if (risk == null && phase == Phase.HELD) {
+      risk = why;
       note(new Events.AtRisk(source(), left(), why));
     }
   }
@@ -1078,7 +1079,7 @@ final class LeaseState extends Timer.Event {
     return calls;
   }
 
-  /** From now on the sink gets the lease's events; at once its loss, if it has been lost. */
+  /** From now on the sink gets the lease's events; at once that it was lost, or is at risk. */
   synchronized void addSink(Notifier.Sink sink) {
     if (loss != null) {
       sink.note(new Events.Lost(source(), loss, heldFor()));
@@ -1088,6 +1089,9 @@ final class LeaseState extends Timer.Event {
       sinks = new ArrayList<>(1);
     }
     sinks.add(sink);
+    if (risk != null && phase == Phase.HELD) {
+      sink.note(new Events.AtRisk(source(), left(), risk));
+    }
   }
 
   synchronized void removeSink(Notifier.Sink sink) {

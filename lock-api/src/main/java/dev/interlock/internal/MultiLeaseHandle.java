@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
+import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
@@ -55,6 +56,10 @@ final class MultiLeaseHandle implements MultiLease {
 
     @GuardedBy("this")
     private final Set<String> renewed = new HashSet<>();
+
+    /** Why the first of the members at risk is so. */
+    @GuardedBy("this")
+    private @Nullable LockException risk;
 
     @GuardedBy("this")
     private boolean ended;
@@ -118,14 +123,17 @@ final class MultiLeaseHandle implements MultiLease {
         listening |= first;
         if (already == null) {
           listeners.add(calls);
+          if (risk != null && !ended) {
+            calls.note(new Events.AtRisk(source(), left(), risk));
+          }
+        } else {
+          calls.note(new Events.Lost(source(), already, members.get(0).heldFor()));
         }
       }
-      if (already != null) {
-        calls.note(new Events.Lost(source(), already, members.get(0).heldFor()));
-        engine.notifier.flush();
-      } else if (first) {
+      if (first) {
         members.forEach(member -> member.addSink(this::noteMember));
       }
+      engine.notifier.flush();
       return calls;
     }
 
@@ -136,6 +144,7 @@ final class MultiLeaseHandle implements MultiLease {
       }
       if (event instanceof LockEvent.Renewed) {
         atRisk.remove(event.name());
+        risk = atRisk.isEmpty() ? null : risk;
         renewed.add(event.name());
         if (renewed.size() == members.size()) {
           renewed.clear();
@@ -143,9 +152,10 @@ final class MultiLeaseHandle implements MultiLease {
         }
       } else if (event instanceof LockEvent.RenewalFailed failed) {
         report(new Events.RenewalFailed(source(), left(), failed.problem()));
-      } else if (event instanceof LockEvent.AtRisk risk) {
+      } else if (event instanceof LockEvent.AtRisk member) {
         if (atRisk.isEmpty()) {
-          report(new Events.AtRisk(source(), left(), risk.problem()));
+          risk = member.problem();
+          report(new Events.AtRisk(source(), left(), risk));
         }
         atRisk.add(event.name());
       }

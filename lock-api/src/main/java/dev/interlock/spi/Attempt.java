@@ -16,19 +16,19 @@ public sealed interface Attempt {
   /**
    * Another claim holds the lock, and nothing of this attempt remains on the store.
    *
-   * @param pollInterval after how long to try again at the latest, without a signal; for instance
-   *     the remaining TTL of the holder
+   * @param retryAfter after how long to try again at the latest, without a signal; for instance the
+   *     remaining TTL of the holder
    * @param holder the holder's label, if the store's answer has it anyway; for events and messages
    */
-  record Busy(Duration pollInterval, @Nullable String holder) implements Attempt {
+  record Busy(Duration retryAfter, @Nullable String holder) implements Attempt {
 
     /**
      * Another claim holds the lock, and the store's answer does not say whose.
      *
-     * @param pollInterval after how long to try again at the latest, without a signal
+     * @param retryAfter after how long to try again at the latest, without a signal
      */
-    public Busy(Duration pollInterval) {
-      this(pollInterval, null);
+    public Busy(Duration retryAfter) {
+      this(retryAfter, null);
     }
   }
 }

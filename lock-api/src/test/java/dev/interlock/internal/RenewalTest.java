@@ -11,6 +11,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,6 +37,20 @@ class RenewalTest extends EngineFixture {
     time.advance(Duration.ofNanos(1));
     assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
     assertFalse(lease.isHeld());
+  }
+
+  @Test
+  void aListenerThatIsAddedAtRiskIsToldAtOnce() throws Exception {
+    Lease lease = acquire(RENEWED);
+    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    BlockingQueue<LockEvent> events = eventsOf(lease);
+    BlockingQueue<LockEvent> ofSet = eventsOf(set);
+    store.down(true);
+    time.advance(INTERVAL);
+    LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
+    next(ofSet, LockEvent.AtRisk.class);
+    assertEquals(risk.problem(), next(eventsOf(lease), LockEvent.AtRisk.class).problem());
+    next(eventsOf(set), LockEvent.AtRisk.class);
   }
 
   @Test

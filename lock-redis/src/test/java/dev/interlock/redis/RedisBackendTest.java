@@ -135,7 +135,7 @@ class RedisBackendTest {
     long token = take(backend, holder).token();
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
 
-    Duration left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval();
+    Duration left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter();
     assertTrue(left.toMillis() > 20_000 && left.toMillis() <= 30_001);
     assertEquals(holder.id() + "|host/1/test", redis.call("GET", LOCK));
     assertEquals(Long.toString(token), redis.call("GET", FENCE));

@@ -65,7 +65,7 @@ class StoredFormatTest {
     try (LockBackend backend = Backends.open(redis.uri())) {
       Attempt.Busy busy =
           assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
-      assertTrue(busy.pollInterval().compareTo(Duration.ofSeconds(30)) > 0);
+      assertTrue(busy.retryAfter().compareTo(Duration.ofSeconds(30)) > 0);
       LockState state = backend.inspect("job", soon());
       assertEquals(
           "(format 2, written by a newer version of Interlock)", state.holder().orElseThrow());

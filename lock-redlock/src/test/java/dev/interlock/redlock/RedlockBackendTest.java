@@ -170,7 +170,7 @@ class RedlockBackendTest {
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
 
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval().toMillis();
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
     assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
@@ -184,7 +184,7 @@ class RedlockBackendTest {
     nodes.get(1).call("SET", LOCK, claim("job").id() + "|third", "PX", "20000");
 
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).pollInterval().toMillis();
+    long left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
     assertTrue(left <= 101, () -> left + " ms");
     // Two busy answers decide; the third node's grant may come later, and is given back then.
     eventually("the third node is free", () -> nodes.get(2).call("GET", LOCK) == null);
