@@ -18,15 +18,17 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.Lock;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class MinHoldTest extends EngineFixture {
 
   private static final Duration MIN_HOLD = TTL.multipliedBy(3);
-  private static final Consumer<LockOptions.Builder> KEPT = options -> options.minHold(MIN_HOLD);
 
   private final long begun = time.nanoTime();
+
+  private static void kept(LockOptions.Builder options) {
+    options.minHold(MIN_HOLD);
+  }
 
   private boolean hasPassed() {
     return time.nanoTime() - begun >= MIN_HOLD.toNanos();
@@ -45,7 +47,7 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void aReleaseThatComesEarlyKeepsTheLockForTheMinimumAndNoLonger() throws Exception {
-    Lease lease = engine.lock("a", KEPT).acquire();
+    Lease lease = engine.lock("a", MinHoldTest::kept).acquire();
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     assertFalse(lease.isHeld());
@@ -61,7 +63,7 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void afterTheMinimumAReleaseIsLikeAnyOther() throws Exception {
-    Lease lease = engine.lock("a", KEPT).acquire();
+    Lease lease = engine.lock("a", MinHoldTest::kept).acquire();
     while (!hasPassed()) {
       time.advance(TTL.dividedBy(3));
       lease.renew();
@@ -71,14 +73,14 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void aReleaseWithoutBlockingIsDeferredAsWell() throws Exception {
-    Lease lease = engine.lock("a", KEPT).acquire();
+    Lease lease = engine.lock("a", MinHoldTest::kept).acquire();
     assertEquals(ReleaseOutcome.DEFERRED, get(lease.releaseAsync()));
     assertFreedOnlyWhenItHasPassed();
   }
 
   @Test
   void aWaiterOfTheSameClientGetsItWhenTheMinimumHasPassed() throws Exception {
-    Lease first = engine.lock("a", KEPT).acquire();
+    Lease first = engine.lock("a", MinHoldTest::kept).acquire();
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     assertEquals(ReleaseOutcome.DEFERRED, first.release());
     advanceUntil(
@@ -96,16 +98,20 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void aThreadThatUnlocksEarlyHasToWaitLikeOthers() {
-    Lock lock = engine.lock("a", KEPT).asLock();
+    Lock lock = engine.lock("a", MinHoldTest::kept).asLock();
     lock.lock();
-    lock.unlock();
+    try {
+      assertTrue(store.holds("a"));
+    } finally {
+      lock.unlock();
+    }
     assertFalse(lock.tryLock());
     assertFreedOnlyWhenItHasPassed();
   }
 
   @Test
   void aSetIsKeptAsAWhole() throws Exception {
-    MultiLease set = engine.lockAll(List.of("a", "b"), KEPT).acquire();
+    MultiLease set = engine.lockAll(List.of("a", "b"), MinHoldTest::kept).acquire();
     assertEquals(ReleaseOutcome.DEFERRED, set.release());
     assertTrue(store.holds("b"));
     assertFreedOnlyWhenItHasPassed();
@@ -115,7 +121,7 @@ class MinHoldTest extends EngineFixture {
   @Test
   void aSetThatIsNotCompletedIsNotKept() throws Exception {
     Lease other = engine.lock("b").acquire();
-    assertTrue(engine.lockAll(List.of("a", "b"), KEPT).tryAcquire().isEmpty());
+    assertTrue(engine.lockAll(List.of("a", "b"), MinHoldTest::kept).tryAcquire().isEmpty());
     assertFalse(store.holds("a"));
     other.close();
   }
@@ -124,7 +130,7 @@ class MinHoldTest extends EngineFixture {
   void aLossMeanwhileIsNoEventOfTheReleasedLease() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
-    Lease lease = engine.lock("a", KEPT).acquire();
+    Lease lease = engine.lock("a", MinHoldTest::kept).acquire();
     next(events, LockEvent.Acquired.class);
     lease.release();
     assertEquals(ReleaseOutcome.DEFERRED, next(events, LockEvent.Released.class).outcome());
@@ -137,8 +143,8 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void aDrainWaitsForTheMinimum() throws Exception {
-    engine.lock("a", KEPT).acquire().close();
-    Lease other = engine.lock("b", KEPT).acquire();
+    engine.lock("a", MinHoldTest::kept).acquire().close();
+    Lease other = engine.lock("b", MinHoldTest::kept).acquire();
     Background<Boolean> closing =
         inBackground(
             () -> {
@@ -154,7 +160,7 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void closingFreesItAtOnce() throws Exception {
-    engine.lock("a", KEPT).acquire().close();
+    engine.lock("a", MinHoldTest::kept).acquire().close();
     engine.close();
     assertFalse(store.holds("a"));
   }
