@@ -208,7 +208,8 @@ public interface LockClient extends AutoCloseable {
   /**
    * {@return the leases held through this client at this moment, ordered by name} For diagnostics:
    * a snapshot, made from what this process knows, without asking the store. A {@linkplain #lockAll
-   * set} has an entry for each of its names.
+   * set} has an entry for each of its names, and a lock that is kept for its {@linkplain
+   * LockOptions#minHold() minimum hold} stays in it until then.
    */
   List<LeaseInfo> held();
 

@@ -111,10 +111,10 @@ public final class LockOptions {
    *
    * <p>A release that comes earlier returns {@link ReleaseOutcome#DEFERRED} at once: the client
    * goes on to renew the lock, and frees it when the time has passed. {@link
-   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} does not. If the process
-   * dies, the lock is free after the {@linkplain Lease#effectiveTtl() effective TTL}; so a TTL that
-   * is not shorter than the minimum covers that as well, on the stores where a lock outlives its
-   * session.
+   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} does not. Should the
+   * lock be lost meanwhile, the log says so, and there is no event. If the process dies, the lock
+   * is free after the {@linkplain Lease#effectiveTtl() effective TTL}; so a TTL that is not shorter
+   * than the minimum covers that as well, on the stores where a lock outlives its session.
    */
   public Optional<Duration> minHold() {
     return Optional.ofNullable(minHold);
