@@ -58,8 +58,8 @@ final class Administration {
   }
 
   /**
-   * Reads so many keys, the rest of the last lock's queue, and the leases of the holders. The
-   * cursor is the key from which to continue, with a character for each byte.
+   * Reads so many keys, as many of the last lock's queue from its holder on, and the leases of the
+   * holders. The cursor is the key from which to continue, with a character for each byte.
    */
   LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -84,7 +84,7 @@ final class Administration {
         next = last.toString(ISO_8859_1) + '\0';
       } else {
         // The holder's key may be on the next page: keys are in no order of time.
-        queues.put(cut, read(cut, QueueOps.all(), deadline));
+        queues.put(cut, read(cut, QueueOps.oldest(limit), deadline));
         next = OptionsUtil.prefixEndOf(LockKeys.of(namespace, cut).prefix()).toString(ISO_8859_1);
       }
     }
@@ -163,7 +163,7 @@ final class Administration {
   private boolean whileFirst(String name, Deadline deadline, Step step)
       throws InterruptedException {
     while (true) {
-      List<KeyValue> found = read(name, QueueOps.first(), deadline);
+      List<KeyValue> found = read(name, QueueOps.oldest(1), deadline);
       if (found.isEmpty()) {
         return false;
       }

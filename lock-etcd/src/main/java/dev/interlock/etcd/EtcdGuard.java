@@ -68,7 +68,7 @@ public final class EtcdGuard {
         requests
             .askAgain(
                 Deadline.in(time, LockOptions.defaults().requestTimeout()),
-                client -> client.getKVClient().get(keys.prefix(), QueueOps.first()))
+                client -> client.getKVClient().get(keys.prefix(), QueueOps.oldest(1)))
             .getKvs();
     long revision = lease.fencingToken() / TOKENS_PER_GRANT;
     if (first.isEmpty() || first.get(0).getCreateRevision() != revision) {

@@ -71,9 +71,9 @@ final class QueueOps {
     return sorted(SortOrder.ASCEND).build();
   }
 
-  /** The holder's entry. */
-  static GetOption first() {
-    return sorted(SortOrder.ASCEND).withLimit(1).build();
+  /** So many entries, the holder's first. */
+  static GetOption oldest(int limit) {
+    return sorted(SortOrder.ASCEND).withLimit(limit).build();
   }
 
   /** Any entry, which etcd finds faster than the first. */

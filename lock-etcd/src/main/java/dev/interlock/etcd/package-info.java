@@ -18,7 +18,7 @@
  * dev.interlock.LockState#waiters()} therefore shows one label for each waiting client: that of the
  * acquisition that joined the queue. A {@link dev.interlock.LockTimeoutException} names the holder
  * if only the holder was in front. A listing reads the keys of a prefix in pages of a hundred, and
- * the whole queue of the last lock on each page.
+ * shows up to 99 waiters of a lock.
  *
  * <p>etcd counts whole seconds, and at least 2 with its default election time-out. Shorter TTLs and
  * fractions are rounded up there, as {@link dev.interlock.Lease#effectiveTtl()} shows, and end on

@@ -218,7 +218,7 @@ class EtcdLocksTest {
 
   private static KeyValue first(String name) throws Exception {
     return own.getKVClient()
-        .get(LockKeys.of("interlock", name).prefix(), QueueOps.first())
+        .get(LockKeys.of("interlock", name).prefix(), QueueOps.oldest(1))
         .get()
         .getKvs()
         .get(0);

@@ -66,7 +66,8 @@ class ListingTest {
           names.stream().sorted().toList(), listed.stream().map(LockState::name).sorted().toList());
       for (LockState state : listed) {
         assertEquals(Optional.of("holder of " + state.name()), state.holder());
-        assertEquals(List.of("second", "third"), state.waiters());
+        assertEquals(
+            List.of("second", "third").subList(0, Math.min(2, limit - 1)), state.waiters());
       }
       assertEquals(
           List.of("cut/a+/"), list("cut/a+", limit).stream().map(LockState::name).toList());

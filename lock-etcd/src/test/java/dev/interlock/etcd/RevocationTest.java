@@ -168,7 +168,7 @@ class RevocationTest {
   private static KeyValue first(String name) throws Exception {
     List<KeyValue> line =
         own.getKVClient()
-            .get(LockKeys.of("interlock", name).prefix(), QueueOps.first())
+            .get(LockKeys.of("interlock", name).prefix(), QueueOps.oldest(1))
             .get()
             .getKvs();
     return line.get(0);
