@@ -2,6 +2,7 @@ package dev.interlock.cli;
 
 import dev.interlock.Capability;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import java.io.PrintWriter;
@@ -61,25 +62,33 @@ final class ListCommand implements Runnable {
 
   @Override
   public void run() {
-    List<LockState> locks = locks();
-    PrintWriter out = spec.commandLine().getOut();
-    if (json) {
-      Json.print(out, new Document(locks.stream().map(LockDocument::of).toList()));
-    } else if (!locks.isEmpty()) {
-      print(locks, out);
-    }
-  }
-
-  private List<LockState> locks() {
+    List<LockState> locks = new ArrayList<>();
     try (LockClient client = LockClient.open(uri, LockOptions.defaults())) {
       if (!client.backend().has(Capability.LIST)) {
         throw new CommandFailure(
             ExitCode.USAGE,
             client.backend().name() + " cannot list locks; use inspect with the name of a lock");
       }
-      return client.list(prefix).sorted(Comparator.comparing(LockState::name)).toList();
+      client.list(prefix).forEach(locks::add);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), "PREFIX: " + e.getMessage(), e);
+    } catch (LockConfigurationException e) {
+      // The store may have refused to show only some of the locks.
+      if (!locks.isEmpty()) {
+        print(locks);
+      }
+      throw e;
+    }
+    print(locks);
+  }
+
+  private void print(List<LockState> locks) {
+    locks.sort(Comparator.comparing(LockState::name));
+    PrintWriter out = spec.commandLine().getOut();
+    if (json) {
+      Json.print(out, new Document(locks.stream().map(LockDocument::of).toList()));
+    } else if (!locks.isEmpty()) {
+      print(locks, out);
     }
   }
 

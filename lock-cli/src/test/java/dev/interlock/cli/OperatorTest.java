@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
@@ -103,6 +106,24 @@ class OperatorTest {
         json(interlock.run(Map.of("LC_ALL", "C.UTF-8"), "inspect", uri, odd, "--json"));
     assertEquals(odd, json.get("name").getAsString());
     assertTrue(json.get("held").getAsBoolean());
+  }
+
+  @Test
+  void aListingThatIsNotCompleteShowsWhatItHasAndFails() throws Exception {
+    try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().start()) {
+      for (String user : List.of("one", "another")) {
+        String own = Interlock.patient(zookeeper.uri().replace("//", "//" + user + ":password@"));
+        interlock.start("exec", own, user, "--", "sh", "-c", "echo in; read go").out().await("in");
+      }
+      String one = Interlock.patient(zookeeper.uri().replace("//", "//one:password@"));
+      Result result = interlock.run("list", "--json", one);
+      assertEquals(2, result.exitCode());
+      assertTrue(result.err().contains("lock \"another\""), result::err);
+      JsonArray locks =
+          JsonParser.parseString(result.out()).getAsJsonObject().getAsJsonArray("locks");
+      assertEquals(1, locks.size());
+      assertEquals("one", locks.get(0).getAsJsonObject().get("name").getAsString());
+    }
   }
 
   @Test

@@ -63,6 +63,14 @@ final class Failures {
         null);
   }
 
+  LockConfigurationException notListed(String name) {
+    return misconfigured(
+        "does not permit us to read the lock \""
+            + name
+            + "\", and perhaps others; a listing that reaches it is not complete",
+        null);
+  }
+
   LockConfigurationException unknownFormat(String path, String data) {
     return misconfigured(
         "locks below "

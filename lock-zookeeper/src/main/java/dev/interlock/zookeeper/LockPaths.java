@@ -22,10 +22,11 @@ final class LockPaths {
   private LockPaths() {}
 
   static String of(String namespacePath, String name) {
-    return namespacePath + "/" + encoded(name);
+    return namespacePath + "/" + node(name);
   }
 
-  private static String encoded(String name) {
+  /** The name of a lock's node. */
+  static String node(String name) {
     StringBuilder encoded = new StringBuilder(name.length());
     for (int i = 0; i < name.length(); ) {
       int c = name.codePointAt(i);
@@ -54,7 +55,7 @@ final class LockPaths {
     try {
       // The decoder is made for forms, where a plus is a space.
       String name = URLDecoder.decode(node.replace("+", "%2B"), UTF_8);
-      return encoded(name).equals(node) ? Optional.of(name) : Optional.empty();
+      return node(name).equals(node) ? Optional.of(name) : Optional.empty();
     } catch (IllegalArgumentException e) {
       return Optional.empty();
     }

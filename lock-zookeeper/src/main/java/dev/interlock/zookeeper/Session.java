@@ -327,7 +327,8 @@ final class Session {
 
   /**
    * Refuses a namespace whose locks a later version stores in a format that is not known here. Asks
-   * once in a session. Without the right to read the namespace's node the format is not checked.
+   * until it has seen the namespace's node once, since the first client that needs that node
+   * decides the format. Without the right to read it the format is not checked.
    */
   void requireKnownFormat(String namespacePath, Failures failures, Deadline deadline)
       throws KeeperException, InterruptedException {
@@ -339,12 +340,14 @@ final class Session {
       if (!StoredFormat.isKnown(data)) {
         throw failures.unknownFormat(namespacePath, data);
       }
+      formatIsKnown = true;
     } catch (KeeperException e) {
-      if (!Failures.isNoNode(e) && e.code() != Code.NOAUTH) {
+      if (e.code() == Code.NOAUTH) {
+        formatIsKnown = true;
+      } else if (!Failures.isNoNode(e)) {
         throw e;
       }
     }
-    formatIsKnown = true;
   }
 
   /** A node that was created. */

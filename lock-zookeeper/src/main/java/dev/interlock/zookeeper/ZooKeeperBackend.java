@@ -21,10 +21,7 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -141,8 +138,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     String prefix = lock + "/" + NodeName.prefix(claim.id());
     byte[] label = claim.holder().getBytes(UTF_8);
     Session session = sessions.current();
-    requireKnownFormat(session, deadline);
     for (boolean first = true; ; first = false) {
+      requireKnownFormat(session, deadline);
       ReplyFuture<Session.Created> parent =
           first ? null : session.create(lock, NO_DATA, accessLists.of(lock), CreateMode.CONTAINER);
       claim.attach(session);
@@ -483,94 +480,22 @@ final class ZooKeeperBackend implements QueueingBackend {
    * The state of a held lock. The servers know when a node joined the queue, and not when it became
    * the first. It was the first at once if no node has come or gone since.
    */
-  private static LockState held(
+  static LockState held(
       String name, LockQueue queue, Session.NodeData holder, List<String> waiters) {
     LockState state = LockState.held(name, holder.text(), holder.czxid(), null, waiters);
     boolean firstAtOnce = queue.nodes().size() == 1 && queue.lastChange() == holder.czxid();
     return firstAtOnce ? state.withHeldSince(holder.createdAt()) : state;
   }
 
-  /**
-   * Lists locks in the order of their names; the cursor is the last name that was looked at.
-   *
-   * <p>Each page tells of moments within its call: its reads follow a committed transaction on the
-   * same session. So a lock that is held throughout is listed, even if it passes from one client to
-   * the next meanwhile, and one whose release was confirmed before is not. The states lack the
-   * waiters. A lock with a foreign node is left out; {@link #inspect} refuses it with the reason.
-   *
-   * <p>Every page costs one request for the names of all locks of the namespace, and two for each
-   * lock that it looks at. No request is repeated after a broken connection: the driver breaks the
-   * connection over an answer that is longer than {@code jute.maxbuffer}, and would do so again.
-   */
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
     Session session = sessions.current();
-    requireKnownFormat(session, deadline);
     try {
-      ReplyFuture<?> caughtUp = session.check(List.of(namespacePath));
-      ReplyFuture<Session.Children> locks = session.children(namespacePath);
-      caughtUp.await(deadline);
-      List<String> names =
-          locks.await(deadline).names().stream()
-              .flatMap(node -> LockPaths.nameOf(node).stream())
-              .filter(name -> name.startsWith(prefix))
-              .filter(name -> cursor == null || name.compareTo(cursor) > 0)
-              .sorted()
-              .toList();
-      if (names.size() <= limit) {
-        return new LockPage(held(session, names, deadline), null);
-      }
-      return new LockPage(held(session, names.subList(0, limit), deadline), names.get(limit - 1));
+      session.requireKnownFormat(namespacePath, failures, deadline);
+      return new Listing(session, namespacePath, failures, deadline).page(prefix, cursor, limit);
     } catch (KeeperException e) {
-      if (Failures.isNoNode(e)) {
-        return new LockPage(List.of(), null);
-      }
       throw failures.explain(e);
-    }
-  }
-
-  /** Those of the locks that are held. Sends the requests for all before it waits for a reply. */
-  private List<LockState> held(Session session, List<String> names, Deadline deadline)
-      throws KeeperException, InterruptedException {
-    List<LockQueue> queues = new ArrayList<>();
-    for (var reply :
-        names.stream().map(name -> session.children(LockPaths.of(namespacePath, name))).toList()) {
-      queues.add(unlessGone(reply, deadline).map(LockQueue::of).orElse(LockQueue.EMPTY));
-    }
-    Map<Integer, ReplyFuture<Session.NodeData>> holders = new LinkedHashMap<>();
-    for (int i = 0; i < queues.size(); i++) {
-      LockQueue queue = queues.get(i);
-      if (!queue.isEmpty() && queue.foreign().isEmpty()) {
-        String lock = LockPaths.of(namespacePath, names.get(i));
-        holders.put(i, session.data(lock + "/" + queue.nodes().get(0).full()));
-      }
-    }
-    List<LockState> held = new ArrayList<>();
-    for (var each : holders.entrySet()) {
-      String name = names.get(each.getKey());
-      Optional<Session.NodeData> holder = unlessGone(each.getValue(), deadline);
-      // If the holder has just gone, the lock may have passed to a waiter.
-      LockState state =
-          holder.isPresent()
-              ? held(name, queues.get(each.getKey()), holder.get(), List.of())
-              : inspect(name, deadline);
-      if (state.isHeld()) {
-        held.add(state);
-      }
-    }
-    return held;
-  }
-
-  private static <T> Optional<T> unlessGone(ReplyFuture<T> reply, Deadline deadline)
-      throws KeeperException, InterruptedException {
-    try {
-      return Optional.of(reply.await(deadline));
-    } catch (KeeperException e) {
-      if (Failures.isNoNode(e)) {
-        return Optional.empty();
-      }
-      throw e;
     }
   }
 

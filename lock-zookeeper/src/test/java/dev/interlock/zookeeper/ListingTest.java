@@ -2,8 +2,10 @@ package dev.interlock.zookeeper;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
@@ -17,6 +19,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.ZooDefs.Perms;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -85,6 +90,41 @@ class ListingTest {
     assertEquals(List.of("job/é 100%"), names(page));
     assertNull(page.next());
     assertEquals(List.of(), names(backend.list("Job", null, 100, Backends.soon())));
+  }
+
+  /** As if another user had made the node, or the lock itself. */
+  @Test
+  void aLockThatMayNotBeReadHidesNoOtherAndIsReportedLast() throws Exception {
+    take("a");
+    take("b");
+    take("c");
+    take("d");
+    deny("/b");
+    Claim unnamed = take("e");
+    deny(((QueueNode) unnamed.attachment()).path().substring(namespace.length() + 1));
+    for (int limit = 1; limit <= 6; limit++) {
+      List<LockState> listed = new ArrayList<>();
+      int size = limit;
+      LockConfigurationException refusal =
+          assertThrows(LockConfigurationException.class, () -> readAll(size, listed));
+      assertEquals(List.of("a", "c", "d", "e"), listed.stream().map(LockState::name).toList());
+      assertEquals(Optional.empty(), listed.get(3).holder());
+      assertTrue(refusal.getMessage().contains("lock \"b\""), refusal::getMessage);
+    }
+  }
+
+  private void readAll(int limit, List<LockState> listed) throws InterruptedException {
+    @Nullable String cursor = null;
+    do {
+      LockPage page = backend.list("", cursor, limit, Backends.soon());
+      listed.addAll(page.locks());
+      cursor = page.next();
+    } while (cursor != null);
+  }
+
+  private void deny(String path) throws Exception {
+    List<ACL> ofAnother = List.of(new ACL(Perms.ALL, new Id("ip", "192.0.2.1")));
+    observer.setACL().withACL(ofAnother).forPath("/" + namespace + path);
   }
 
   @Test

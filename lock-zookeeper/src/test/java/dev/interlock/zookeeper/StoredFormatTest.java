@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -60,6 +61,21 @@ class StoredFormatTest {
     String namespace = "format-" + ++namespaces;
     observer.create().forPath("/" + namespace, "interlock-format=2".getBytes(UTF_8));
     assertRefused(namespace, assertThrows(LockConfigurationException.class, () -> open(namespace)));
+  }
+
+  /** As another version does it, when both are the first to need the namespace. */
+  @Test
+  void aFormatThatIsNotKnownIsRefusedWhenItAppearsAfterAClientHasOpened() throws Exception {
+    String namespace = "format-" + ++namespaces;
+    try (ZooKeeperBackend backend = open(namespace)) {
+      observer.create().forPath("/" + namespace, "interlock-format=2".getBytes(UTF_8));
+      assertRefused(
+          namespace,
+          assertThrows(
+              LockConfigurationException.class,
+              () -> backend.tryAcquire(Backends.claim("job"), Backends.soon())));
+      assertEquals(List.of(), observer.getChildren().forPath("/" + namespace));
+    }
   }
 
   @Test
