@@ -1,5 +1,6 @@
 package dev.interlock.etcd;
 
+import dev.interlock.BackendInfo;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.BackendContext;
@@ -19,14 +20,12 @@ final class BackendOpener {
   // While the driver is being loaded, which is slow and happens once in a process.
   private static final int TRIES_WHILE_LOADING = 10;
 
-  private final String endpoint;
   private final EtcdSettings settings;
   private final BackendContext context;
   private final Failures failures;
   private final Duration requestTimeout;
 
   BackendOpener(String endpoint, EtcdSettings settings, BackendContext context) {
-    this.endpoint = endpoint;
     this.settings = settings;
     this.context = context;
     this.failures = new Failures(endpoint);
@@ -47,8 +46,8 @@ final class BackendOpener {
       } else {
         readOrFindOutWhyNot(requests, diagnosis);
       }
-      EtcdTopology cluster = EtcdTopology.of(members(requests, presumed));
-      return new EtcdBackend(cluster, endpoint, settings, clients, failures, context);
+      BackendInfo info = EtcdTopology.info(members(requests, presumed));
+      return new EtcdBackend(info, settings, clients, failures, context);
     } catch (InterruptedException e) {
       clients.close();
       Thread.currentThread().interrupt();

@@ -2,22 +2,24 @@ package dev.interlock.etcd;
 
 import io.etcd.jetcd.Client;
 
-/** Supplies the jetcd client for each request. */
+/** Supplies the jetcd client for each request. By default nothing is done about failures. */
+@FunctionalInterface
 interface Clients extends AutoCloseable {
 
   /** Lends the client for one request. It is not closed before it is given back. */
   Loan borrow();
 
   /** Reports that a request failed because of its connection. */
-  void failed(Loan loan);
+  default void failed(Loan loan) {}
 
   /** Reports that a request was not answered in time. */
-  void silent(Loan loan);
+  default void silent(Loan loan) {}
 
   @Override
-  void close();
+  default void close() {}
 
   /** A client while a request uses it. */
+  @FunctionalInterface
   interface Loan {
     Client client();
 
@@ -26,43 +28,12 @@ interface Clients extends AutoCloseable {
      *
      * @param answered whether the server has answered
      */
-    void giveBack(boolean answered);
+    default void giveBack(boolean answered) {}
   }
 
-  /** Supplies the user's own client, which is never closed, and manages its connections. */
-  static Clients ofUser(Client client) {
-    Loan loan =
-        new Loan() {
-          @Override
-          public Client client() {
-            return client;
-          }
-
-          @Override
-          public void giveBack(boolean answered) {
-            // The user's client is never closed here.
-          }
-        };
-    return new Clients() {
-      @Override
-      public Loan borrow() {
-        return loan;
-      }
-
-      @Override
-      public void failed(Loan same) {
-        // The user's client reconnects as it was configured.
-      }
-
-      @Override
-      public void silent(Loan same) {
-        // As above.
-      }
-
-      @Override
-      public void close() {
-        // The client is the user's.
-      }
-    };
+  /** Supplies the program's own client, which manages its connections and is never closed here. */
+  static Clients ofProgram(Client client) {
+    Loan loan = () -> client;
+    return () -> loan;
   }
 }

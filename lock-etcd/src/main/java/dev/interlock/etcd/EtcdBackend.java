@@ -38,7 +38,6 @@ import org.jspecify.annotations.Nullable;
 final class EtcdBackend implements QueueingBackend {
 
   private final BackendInfo info;
-  private final String endpoint;
   private final String namespace;
   private final Clients clients;
   private final Requests requests;
@@ -51,14 +50,12 @@ final class EtcdBackend implements QueueingBackend {
   private final Duration pollInterval;
 
   EtcdBackend(
-      EtcdTopology cluster,
-      String endpoint,
+      BackendInfo info,
       EtcdSettings settings,
       Clients clients,
       Failures failures,
       BackendContext context) {
-    this.info = cluster.info();
-    this.endpoint = endpoint;
+    this.info = info;
     this.namespace = settings.namespace();
     this.clients = clients;
     this.failures = failures;
@@ -78,7 +75,7 @@ final class EtcdBackend implements QueueingBackend {
 
   @Override
   public String endpoint() {
-    return endpoint;
+    return failures.endpoint();
   }
 
   Duration pollInterval() {
@@ -129,7 +126,7 @@ final class EtcdBackend implements QueueingBackend {
       if (entry != null) {
         claim.attach(entry);
         Confirmation confirmation = session.confirmation();
-        TxnResponse answer = putOrDiscard(entry, deadline);
+        TxnResponse answer = put(entry, deadline);
         if (answer.isSucceeded()) {
           GetResponse queue = answer.getGetResponses().get(0);
           List<KeyValue> last = queue.getKvs();
@@ -153,32 +150,27 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** A refused key was not put, and needs no undo, which would be refused as well. */
-  private TxnResponse putOrDiscard(QueueEntry entry, Deadline deadline)
-      throws InterruptedException {
-    try {
-      return put(entry, deadline);
-    } catch (LockConfigurationException e) {
-      entry.discard();
-      throw e;
-    }
-  }
-
   private TxnResponse put(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
     long guard = session.guard();
-    return requests.ask(
-        deadline,
-        client ->
-            client
-                .getKVClient()
-                .txn()
-                .If(QueueOps.hasModRevision(session.key(), guard), QueueOps.isAbsent(entry.key()))
-                .Then(
-                    QueueOps.put(entry.key(), entry.value(), session.lease()),
-                    QueueOps.lastTwo(entry.keys()))
-                .Else(QueueOps.get(session.key()), QueueOps.get(entry.key()))
-                .commit());
+    try {
+      return requests.ask(
+          deadline,
+          client ->
+              client
+                  .getKVClient()
+                  .txn()
+                  .If(QueueOps.hasModRevision(session.key(), guard), QueueOps.isAbsent(entry.key()))
+                  .Then(
+                      QueueOps.put(entry.key(), entry.value(), session.lease()),
+                      QueueOps.lastTwo(entry.keys()))
+                  .Else(QueueOps.get(session.key()), QueueOps.get(entry.key()))
+                  .commit());
+    } catch (LockConfigurationException e) {
+      // A refused key was not put, and needs no undo, which would be refused as well.
+      entry.discard();
+      throw e;
+    }
   }
 
   /** Nothing was put: the session's key is gone, or was written to undo another entry. */

@@ -62,7 +62,7 @@ public final class EtcdGuard {
     Objects.requireNonNull(etcd, "etcd");
     TimeSource time = TimeSource.system();
     Requests requests =
-        new Requests(Clients.ofUser(etcd), new Failures("the jetcd client's endpoints"), time);
+        new Requests(Clients.ofProgram(etcd), new Failures("the jetcd client's endpoints"), time);
     LockKeys keys = LockKeys.of(settings.namespace(), lease.name());
     List<KeyValue> first =
         requests

@@ -80,6 +80,6 @@ public final class EtcdLocks {
 
   static LockBackend backend(Client etcd, EtcdSettings settings, BackendContext context) {
     return new BackendOpener("the jetcd client's endpoints", settings, context)
-        .open(Clients.ofUser(etcd), null, 1);
+        .open(Clients.ofProgram(etcd), null, 1);
   }
 }

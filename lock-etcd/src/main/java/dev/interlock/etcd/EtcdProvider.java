@@ -22,6 +22,8 @@ import java.util.Set;
  */
 public final class EtcdProvider implements LockProvider {
 
+  private static final int MEMBERS_OF_A_CLUSTER = 3;
+
   /** Does nothing. */
   public EtcdProvider() {}
 
@@ -30,10 +32,10 @@ public final class EtcdProvider implements LockProvider {
     return Set.of("etcd", "etcds");
   }
 
-  /** Describes a cluster of three members or more; a client says what its own cluster is. */
+  /** Describes a cluster of three members or more; a client describes its own cluster. */
   @Override
   public BackendInfo describe(String scheme) {
-    return EtcdTopology.WITH_MINORITY.info();
+    return EtcdTopology.info(MEMBERS_OF_A_CLUSTER);
   }
 
   @Override

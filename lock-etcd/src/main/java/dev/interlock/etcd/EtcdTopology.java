@@ -11,50 +11,21 @@ import dev.interlock.FailureModel;
 import dev.interlock.Fault;
 import java.time.Duration;
 import java.util.EnumSet;
-import java.util.Set;
 
 /**
  * Describes the backend by the number of members.
  *
- * <p>Common to both: what etcd confirms is on the disks of a majority, and it measures leases by a
- * monotonic clock, so neither a restart nor a clock step costs exclusion. Nothing is promised for a
- * member that comes back under its old identity without its data: it has forgotten its votes, and a
- * single member counts revisions, which are the tokens, from 1 again.
+ * <p>Whatever their number: what etcd confirms is on the disks of a majority, and it measures
+ * leases by a monotonic clock, so neither a restart nor a clock step costs exclusion. Nothing is
+ * promised for a member that comes back under its old identity without its data: it has forgotten
+ * its votes, and a single member counts revisions, which are the tokens, from 1 again.
  *
  * <p>A suspended leader that resumes may, before it learns of its successor, end leases that the
  * successor has renewed (etcd issues 12528 and 15247; mended by pull request 16822, which also went
  * into the 3.4 and 3.5 lines). As long as such versions are in use, exclusion is not promised for a
  * cluster with a suspended member. A single member has no successor.
  */
-enum EtcdTopology {
-  /** One member or two, which tolerate no failure. */
-  WITHOUT_MINORITY {
-    @Override
-    Set<Capability> more() {
-      return Set.of();
-    }
-
-    @Override
-    FailureModel.Builder failureModel() {
-      return common()
-          .under(EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
-          .under(NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
-    }
-  },
-  /** Three members or more. */
-  WITH_MINORITY {
-    @Override
-    Set<Capability> more() {
-      return Set.of(Capability.REPLICATED);
-    }
-
-    @Override
-    FailureModel.Builder failureModel() {
-      return common()
-          .under(TOKENS_ONLY, Fault.SERVER_STOPPED)
-          .under(EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
-    }
-  };
+final class EtcdTopology {
 
   /** etcd raises shorter leases to this, with its default election time-out of 1 s. */
   static final Duration MIN_TTL = Duration.ofSeconds(2);
@@ -62,11 +33,15 @@ enum EtcdTopology {
   // etcd looks for expired leases every half second, and ends them one after the other.
   private static final Duration GRANULARITY = Duration.ofSeconds(1);
 
-  static EtcdTopology of(long members) {
-    return members < 3 ? WITHOUT_MINORITY : WITH_MINORITY;
-  }
+  private EtcdTopology() {}
 
-  BackendInfo info() {
+  /**
+   * Describes the backend.
+   *
+   * @param members how many members the cluster has; fewer than three tolerate no failure
+   */
+  static BackendInfo info(long members) {
+    boolean replicated = members >= 3;
     EnumSet<Capability> capabilities =
         EnumSet.of(
             Capability.FENCING,
@@ -74,21 +49,19 @@ enum EtcdTopology {
             Capability.SINGLE_WAKEUP,
             Capability.REVOKE,
             Capability.LIST);
-    capabilities.addAll(more());
+    if (replicated) {
+      capabilities.add(Capability.REPLICATED);
+    }
     return new BackendInfo(
         "etcd",
         "a queue of keys on leases, by creation revision; replicated with three members or more",
         capabilities,
         GRANULARITY,
         MIN_TTL,
-        failureModel().build());
+        failureModel(replicated));
   }
 
-  abstract Set<Capability> more();
-
-  abstract FailureModel.Builder failureModel();
-
-  private static FailureModel.Builder common() {
+  private static FailureModel failureModel(boolean replicated) {
     return FailureModel.builder()
         .under(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
         .under(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
@@ -96,6 +69,12 @@ enum EtcdTopology {
         .under(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
         .under(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
         .under(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
-        .under(TOKENS_ONLY, Fault.FORCED_RELEASE);
+        .under(TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .under(replicated ? TOKENS_ONLY : EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+        .under(
+            replicated ? EXCLUSION_AND_TOKENS : NOT_APPLICABLE,
+            Fault.MINORITY_LOST,
+            Fault.LEADER_CHANGED)
+        .build();
   }
 }

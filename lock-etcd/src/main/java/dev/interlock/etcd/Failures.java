@@ -51,6 +51,10 @@ final class Failures {
     this.endpoint = endpoint;
   }
 
+  String endpoint() {
+    return endpoint;
+  }
+
   /** Explains the failure of a request. */
   LockException explain(Throwable failure) {
     List<Throwable> chain = chain(failure);

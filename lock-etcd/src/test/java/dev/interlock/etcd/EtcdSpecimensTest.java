@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 
 /** Faults that locks on etcd have been seen with, each refused for what is wrong with it. */
@@ -81,16 +82,19 @@ class EtcdSpecimensTest extends SpecimenSuite {
     return 3;
   }
 
-  /** Waits for a deletion after the revision at which it has looked. */
-  private static final class TrustsItsWatch extends ForwardingQueue {
-    private final EtcdBackend etcd;
-    private final Client client;
+  /** Waits for its turn in another way, with a connection of its own. */
+  private abstract static class WaitsOtherwise extends ForwardingQueue {
+    final EtcdBackend etcd;
+    final Client client;
 
-    TrustsItsWatch(EtcdBackend right) {
+    WaitsOtherwise(EtcdBackend right) {
       super(right);
       this.etcd = right;
       this.client = Client.builder().endpoints("http://" + right.endpoint()).build();
     }
+
+    /** Waits once; null to wait again. */
+    abstract @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException;
 
     @Override
     public Place join(Claim claim, Deadline deadline) throws InterruptedException {
@@ -101,20 +105,11 @@ class EtcdSpecimensTest extends SpecimenSuite {
 
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
-          while (!closed) {
-            QueueView view = etcd.look(entry);
-            ByteSequence before = view.predecessor();
-            if (before == null) {
-              return new Attempt.Granted(etcd.grant(entry, view));
-            }
-            long next = view.answer().getHeader().getRevision() + 1;
-            try (Watcher watcher = watch(before, next, entry.wakeUp())) {
-              if (!entry.wakeUp().await(until) || watcher.isClosed()) {
-                break;
-              }
-            }
+          Attempt attempt = null;
+          while (attempt == null && !closed) {
+            attempt = WaitsOtherwise.this.await(entry, until);
           }
-          return new Attempt.Busy(Duration.ZERO);
+          return attempt == null ? new Attempt.Busy(Duration.ZERO) : attempt;
         }
 
         @Override
@@ -123,6 +118,32 @@ class EtcdSpecimensTest extends SpecimenSuite {
           right.close();
         }
       };
+    }
+
+    @Override
+    public void close() {
+      client.close();
+      super.close();
+    }
+  }
+
+  /** Waits for a deletion after the revision at which it has looked. */
+  private static final class TrustsItsWatch extends WaitsOtherwise {
+    TrustsItsWatch(EtcdBackend right) {
+      super(right);
+    }
+
+    @Override
+    @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException {
+      QueueView view = etcd.look(entry);
+      ByteSequence before = view.predecessor();
+      if (before == null) {
+        return new Attempt.Granted(etcd.grant(entry, view));
+      }
+      try (Watcher watcher = watch(before, view.revision() + 1, entry.wakeUp())) {
+        boolean change = entry.wakeUp().await(until) && !watcher.isClosed();
+        return change ? null : new Attempt.Busy(Duration.ZERO);
+      }
     }
 
     private Watcher watch(ByteSequence key, long revision, WakeUp wakeUp) {
@@ -140,52 +161,26 @@ class EtcdSpecimensTest extends SpecimenSuite {
                 }
               });
     }
-
-    @Override
-    public void close() {
-      client.close();
-      super.close();
-    }
   }
 
-  /** Looks again and again whether anybody is before it. */
-  private static final class TrustsItsPlace extends ForwardingQueue {
+  /** Looks again and again whether any entry is before its own. */
+  private static final class TrustsItsPlace extends WaitsOtherwise {
     private static final Duration PAUSE = Duration.ofMillis(50);
-
-    private final Client client;
 
     TrustsItsPlace(EtcdBackend right) {
       super(right);
-      this.client = Client.builder().endpoints("http://" + right.endpoint()).build();
     }
 
     @Override
-    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-      Place right = super.join(claim, deadline);
-      QueueEntry entry = QueueEntry.of(claim);
-      return new Place() {
-        private volatile boolean closed;
-
-        @Override
-        public Attempt await(Deadline until) throws InterruptedException {
-          while (!closed && !until.hasPassed()) {
-            long sentAt = System.nanoTime();
-            if (isFirst(entry)) {
-              Duration timeToLive = entry.session().timeToLive();
-              return new Attempt.Granted(
-                  Grant.onSession(claim, entry.revision(), sentAt, timeToLive, timeToLive));
-            }
-            var unused = entry.wakeUp().await(until.orIn(PAUSE));
-          }
-          return new Attempt.Busy(Duration.ZERO);
-        }
-
-        @Override
-        public void close() {
-          closed = true;
-          right.close();
-        }
-      };
+    @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException {
+      long sentAt = System.nanoTime();
+      if (!until.hasPassed() && isFirst(entry)) {
+        Duration timeToLive = entry.session().timeToLive();
+        return new Attempt.Granted(
+            Grant.onSession(entry.claim(), entry.revision(), sentAt, timeToLive, timeToLive));
+      }
+      var unused = entry.wakeUp().await(until.orIn(PAUSE));
+      return until.hasPassed() ? new Attempt.Busy(Duration.ZERO) : null;
     }
 
     private boolean isFirst(QueueEntry entry) throws InterruptedException {
@@ -207,38 +202,19 @@ class EtcdSpecimensTest extends SpecimenSuite {
         return false;
       }
     }
-
-    @Override
-    public void close() {
-      client.close();
-      super.close();
-    }
   }
 
-  private static final class LeaseAsToken extends ForwardingQueue {
-    LeaseAsToken(EtcdBackend right) {
+  /** Changes the outcome of attempts. */
+  private abstract static class AltersAttempts extends ForwardingQueue {
+    AltersAttempts(EtcdBackend right) {
       super(right);
     }
 
-    private static Attempt altered(Attempt attempt) {
-      if (!(attempt instanceof Attempt.Granted granted)) {
-        return attempt;
-      }
-      Grant grant = granted.grant();
-      long lease = QueueEntry.of(grant.claim()).lease() & ((1L << 57) - 1);
-      return new Attempt.Granted(
-          new Grant(
-              grant.claim(),
-              lease,
-              grant.validUntil(),
-              grant.effectiveTtl(),
-              grant.validityPerConfirmation(),
-              grant.expiresOnStore()));
-    }
+    abstract Attempt altered(Claim claim, Attempt attempt);
 
     @Override
     public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-      return altered(super.tryAcquire(claim, deadline));
+      return altered(claim, super.tryAcquire(claim, deadline));
     }
 
     @Override
@@ -247,7 +223,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
       return new Place() {
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
-          return altered(right.await(until));
+          return altered(claim, right.await(until));
         }
 
         @Override
@@ -258,7 +234,29 @@ class EtcdSpecimensTest extends SpecimenSuite {
     }
   }
 
-  private static final class NeverLeaves extends ForwardingQueue {
+  private static final class LeaseAsToken extends AltersAttempts {
+    LeaseAsToken(EtcdBackend right) {
+      super(right);
+    }
+
+    @Override
+    Attempt altered(Claim claim, Attempt attempt) {
+      if (!(attempt instanceof Attempt.Granted granted)) {
+        return attempt;
+      }
+      Grant grant = granted.grant();
+      return new Attempt.Granted(
+          new Grant(
+              claim,
+              QueueEntry.of(claim).lease() & ((1L << 57) - 1),
+              grant.validUntil(),
+              grant.effectiveTtl(),
+              grant.validityPerConfirmation(),
+              grant.expiresOnStore()));
+    }
+  }
+
+  private static final class NeverLeaves extends AltersAttempts {
     private final Set<Claim> granted = ConcurrentHashMap.newKeySet();
 
     NeverLeaves(EtcdBackend right) {
@@ -266,11 +264,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     }
 
     @Override
-    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-      return noted(claim, super.tryAcquire(claim, deadline));
-    }
-
-    private Attempt noted(Claim claim, Attempt attempt) {
+    Attempt altered(Claim claim, Attempt attempt) {
       if (attempt instanceof Attempt.Granted) {
         granted.add(claim);
       }
@@ -278,27 +272,11 @@ class EtcdSpecimensTest extends SpecimenSuite {
     }
 
     @Override
-    public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-      Place right = super.join(claim, deadline);
-      return new Place() {
-        @Override
-        public Attempt await(Deadline until) throws InterruptedException {
-          return noted(claim, right.await(until));
-        }
-
-        @Override
-        public void close() {
-          right.close();
-        }
-      };
-    }
-
-    @Override
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
       return granted.remove(claim) && super.release(claim, deadline);
     }
 
-    /** Or its session would be given up as one that nobody uses, and the place with it. */
+    /** Otherwise its session would be given up as unused, and the place with it. */
     @Override
     public void forget(Claim claim) {}
   }

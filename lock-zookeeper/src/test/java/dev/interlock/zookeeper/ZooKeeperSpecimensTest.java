@@ -1,6 +1,5 @@
 package dev.interlock.zookeeper;
 
-import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Attempt;
@@ -12,9 +11,6 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
-import dev.interlock.tck.Harness;
-import dev.interlock.tck.Server;
-import dev.interlock.tck.Timing;
 import dev.interlock.tck.specimen.ForwardingQueue;
 import dev.interlock.tck.specimen.Specimen;
 import dev.interlock.tck.specimen.SpecimenSuite;
@@ -86,22 +82,11 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
   }
 
   /** On servers of its own, whose empty containers do not live long. */
-  abstract static class Wrong implements Harness {
+  abstract static class Wrong extends ZooKeeperHarness {
     abstract LockBackend open(LockUri uri, BackendContext context);
 
-    @Override
-    public Server start() throws Exception {
-      return ZooKeeperUnderTest.start(1, "-Dznode.container.checkIntervalMs=1000");
-    }
-
-    @Override
-    public boolean startsServers() {
-      return true;
-    }
-
-    @Override
-    public Timing timing(BackendInfo info) {
-      return ZooKeeperUnderTest.timing(info);
+    Wrong() {
+      super(() -> ZooKeeperUnderTest.start(1, "-Dznode.container.checkIntervalMs=1000"));
     }
 
     @Override

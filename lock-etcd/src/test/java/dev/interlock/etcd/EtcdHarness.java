@@ -1,0 +1,32 @@
+package dev.interlock.etcd;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
+import java.util.concurrent.Callable;
+
+/** Tells the kit how to start an etcd and how patient to be with it. */
+class EtcdHarness implements Harness {
+
+  private final Callable<Server> start;
+
+  EtcdHarness(Callable<Server> start) {
+    this.start = start;
+  }
+
+  @Override
+  public Server start() throws Exception {
+    return start.call();
+  }
+
+  @Override
+  public Timing timing(BackendInfo info) {
+    return EtcdUnderTest.timing(info);
+  }
+
+  @Override
+  public boolean startsServers() {
+    return true;
+  }
+}
