@@ -25,7 +25,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The operators' requests: looking at a lock, and taking it away from its holder. */
+/** The operators' requests: they show locks, and take them away from their holders. */
 final class Administration {
 
   private final String namespace;

@@ -153,7 +153,7 @@ final class EtcdUri {
             .retryDelay(1)
             .retryMaxDelay(2)
             .retryChronoUnit(ChronoUnit.MILLIS)
-            // The driver's work on an answer does not block, so it needs no thread of its own.
+            // The driver's work on an answer does not block, so it needs no other thread.
             .executorService(MoreExecutors.newDirectExecutorService())
             .interceptor(new RequestRules(requestTimeout));
     if (ssl != null) {

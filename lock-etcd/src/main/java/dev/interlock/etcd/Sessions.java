@@ -160,7 +160,7 @@ final class Sessions implements AutoCloseable {
     return put.getHeader().getRevision();
   }
 
-  /** Writes a session's key again after somebody deleted it. The keys on its lease stay. */
+  /** Writes a session's key again after it was deleted. The keys on its lease stay. */
   void writeKey(Session session, Deadline deadline) throws InterruptedException {
     try {
       session.guardMoved(
@@ -234,8 +234,8 @@ final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Ends a session early, because its key cannot be deleted in another way. All grants on it are
-   * lost.
+   * Ends a session early, because a key on it cannot be deleted in another way. All grants on it
+   * are lost.
    */
   void giveUp(Session session, String why) {
     log.warn("{}; ending the session instead, which loses all leases on it", why);

@@ -11,7 +11,7 @@ import io.etcd.jetcd.options.GetOption;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The version of the way in which locks are stored below a namespace.
+ * The format in which locks are stored below a namespace.
  *
  * <p>This version writes it into each session's key; the empty value of version 0.1 means the same.
  * A later version that stores locks in another way must put a key {@code NAMESPACE/format}, in a
@@ -31,12 +31,12 @@ final class StoredFormat {
     this.key = LockKeys.bytes(namespace + "/format");
   }
 
-  /** Whether locks are stored as this version does it. */
+  /** Whether no other format is noted for the namespace. */
   Cmp isKnown() {
     return QueueOps.isAbsent(key);
   }
 
-  /** Reads what {@link #requireKnown} wants to see. */
+  /** Reads what {@link #requireKnown} checks. */
   Op read() {
     return Op.get(key, GetOption.DEFAULT);
   }

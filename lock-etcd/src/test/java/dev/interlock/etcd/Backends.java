@@ -16,7 +16,7 @@ import java.util.Base64;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
-/** Opens backends without the engine in front of them, and looks at servers past the driver. */
+/** Opens backends without the engine, and reads servers without the driver. */
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();

@@ -31,8 +31,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What becomes of leases that nobody releases, and of those whose release is refused. Each test has
- * a server of its own, and waits most of the time, so they run side by side.
+ * What happens to leases that are never released, and to those whose release is refused. Each test
+ * has its own server, and waits most of the time, so they run side by side.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class EndsTest {
@@ -66,7 +66,7 @@ class EndsTest {
     }
   }
 
-  /** Permissions are narrowed and widened by people, who make mistakes and mend them. */
+  /** As when an administrator narrows a permission by mistake. */
   @Test
   void aReleaseThatWasRefusedIsMadeUpForWhenItIsPermittedAgain() throws Exception {
     LockOptions longTtl = PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
@@ -151,7 +151,7 @@ class EndsTest {
         LockConfigurationException refusal =
             assertThrows(
                 LockConfigurationException.class, () -> backend.release(claim, Backends.in(limit)));
-        assertFalse(backend.endSession(claim, limit, refusal), "it ends by itself");
+        assertFalse(backend.endSession(claim, limit, refusal), "it ends without help");
         assertFalse(QueueEntry.of(claim).session().isOver());
         Backends.permit(etcd.leader(), "app", "READWRITE");
         assertTrue(backend.release(claim, Backends.in(limit)));

@@ -110,7 +110,7 @@ class EtcdLocksTest {
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "ours"));
       assertTrue(operator.forceRelease("guarded"));
-      // Nobody else has come yet.
+      // No other client has joined yet.
       assertTrue(lease.isHeld());
       assertFalse(write(guard, "late"));
       assertEquals("ours", own.getKVClient().get(KEY).get().getKvs().get(0).getValue().toString());
@@ -225,7 +225,7 @@ class EtcdLocksTest {
   }
 
   @Test
-  void aSessionThatNobodyUsesIsGivenUp() throws Exception {
+  void anUnusedSessionIsGivenUp() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
       client.lock("idle").acquire().release();
       Eventually.holds(

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 
-/** Faults that locks on etcd have been seen with, each refused for what is wrong with it. */
+/** Faults that locks on etcd have had, each refused for the right reason. */
 @Tag("extended")
 class EtcdSpecimensTest extends SpecimenSuite {
 
@@ -41,13 +41,13 @@ class EtcdSpecimensTest extends SpecimenSuite {
   protected List<Specimen> specimens() {
     return List.of(
         Specimen.fromLiterature("etcd lock that trusts its watch", "etcd-io/jetcd, WatchImpl")
-            .fault("A waiter relies on its watch, and never looks at the line by itself.")
+            .fault("A waiter relies on its watch, and never polls the queue.")
             .harness(() -> new AlteredEtcd(TrustsItsWatch::new))
             .onlyRules("the others do not wait for another client", "WAIT-*")
             .refusedBy("WAIT-06", "fell silent did not get the lock")
             .build(),
         Specimen.fromLiterature("etcd place without its lease", "Jepsen, etcd 3.4.3")
-            .fault("A waiter sees that nobody is before it, and not that its own key is gone.")
+            .fault("A waiter sees that no key is before its own, but not that its own key is gone.")
             .harness(() -> new AlteredEtcd(TrustsItsPlace::new))
             .onlyRules("the others do not end the session of one that waits", "FAIR-*")
             .refusedBy("FAIR-02", "acquired the lock without a queue entry")
@@ -62,7 +62,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
             .refusedBy("MULTI-03", "the token did not rise")
             .build(),
         Specimen.fromLiterature("etcd waiter that has left wins later", "jetcd's Lock client")
-            .fault("Whoever gives up stops waiting here, and keeps its place in line there.")
+            .fault("A waiter that gives up stops waiting, but stays in the queue on etcd.")
             .harness(() -> new AlteredEtcd(NeverLeaves::new))
             .onlyRules(
                 "What the others meet depends on how many attempts fail.",

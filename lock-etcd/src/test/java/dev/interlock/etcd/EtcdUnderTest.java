@@ -65,7 +65,7 @@ final class EtcdUnderTest implements Server, StoreView {
   /**
    * The usual durations, longer by what a busy machine needs that runs the tests' clients, the
    * server, and for three members three of them: an answer may take seconds then, and a lease of
-   * the usual TTL has run out before it is had.
+   * the usual TTL has run out before the lock is granted.
    */
   static Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, Duration.ofSeconds(8));

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What goes wrong is told apart, in time, with what would be right, and leaves nothing behind. Each
- * test has servers of its own, and waits most of the time, so they run side by side.
+ * Each problem is reported in time, as what it is and with what would be right, and leaves nothing
+ * behind. Each test has its own servers, and waits most of the time, so they run side by side.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
@@ -65,7 +65,7 @@ class FailuresTest {
   }
 
   @Test
-  void aServerThatNobodyVouchesFor() {
+  void aServerWithoutATrustedAuthority() {
     try (EtcdCluster etcd = Testbed.etcd().tls().start()) {
       String uri = etcd.uri();
       LockClient.open(uri, Backends.PATIENT).close();
@@ -121,7 +121,7 @@ class FailuresTest {
     }
   }
 
-  /** Of several endpoints, one that is not there keeps nobody from the others. */
+  /** One of several endpoints that is absent does not keep a client from the others. */
   @Test
   void oneOfSeveralEndpointsIsEnough() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
@@ -165,7 +165,7 @@ class FailuresTest {
   }
 
   @Test
-  void aLoginWhereNobodyLogsIn() {
+  void aLoginOnAServerWithoutUsers() {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
       assertSays(
           wrong(etcd.uri().replace("//", "//me:" + SECRET + "@")), "has no authentication enabled");

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Transactions whose answer was lost, and those that arrive when nobody expects them any more. */
+/** Transactions whose answer was lost, and those that arrive after their deadline. */
 class InDoubtTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);

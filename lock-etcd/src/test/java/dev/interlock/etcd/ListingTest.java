@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Who is said to hold a lock, where other keys are read with the holder's. */
+/** Which holder a listing and a busy attempt name. */
 class ListingTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
@@ -90,7 +90,7 @@ class ListingTest {
   }
 
   @Test
-  void anAttemptNamesTheHolderWhereNobodyElseIsInTheQueue() throws Exception {
+  void anAttemptNamesTheHolderIfNoOtherClientIsInTheQueue() throws Exception {
     Claim held = claim("busy");
     assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(held, in(TIMEOUT)));
     assertEquals(held.holder(), holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));

@@ -14,7 +14,7 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** When a waiter looks by itself, as its watch may be one that etcd serves ten times a second. */
+/** When a waiter polls because etcd may serve its watch only ten times a second. */
 class PredecessorWatchTest {
 
   private static final Duration USUAL = Duration.ofSeconds(10);
@@ -76,7 +76,7 @@ class PredecessorWatchTest {
   }
 
   @Test
-  void nobodyLooksLessOftenThanUsual() {
+  void noWaiterPollsLessOftenThanUsual() {
     begins(10);
     Duration usual = Duration.ofMillis(1);
     assertEquals(usual, watch.pollInterval(11, usual));

@@ -110,7 +110,7 @@ class RevocationTest {
       assertInstanceOf(LockUnavailableException.class, e.getCause());
       assertKept("unanswered", seenUnrevoked, lease.effectiveTtl());
 
-      // Whoever repeats it cannot know when the first one arrived.
+      // An operator who repeats it cannot know when the first one arrived.
       Duration kept = Duration.ofSeconds(left("unanswered").getGrantedTTL());
       Eventually.holds("time passes", () -> left("unanswered").getTTL() <= kept.toSeconds() - 2);
       long repeated = System.nanoTime();
@@ -119,7 +119,7 @@ class RevocationTest {
     }
   }
 
-  /** One that comes between the look that found it first and the move to a lease of its own. */
+  /** A revocation between the read that found the key first and its move to its own lease. */
   @Test
   void aGrantForATtlDoesNotUndoARevocation() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What a client does with a namespace that another version has used. */
+/** What a client does in a namespace that another version has used. */
 class StoredFormatTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);

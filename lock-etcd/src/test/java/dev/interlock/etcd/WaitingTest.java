@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class WaitingTest {
 
   @Test
-  void aCompactionAndARestartDuringTheWaitLoseNobody() throws Exception {
+  void aCompactionAndARestartDuringTheWaitLoseNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient first = LockClient.open(etcd.uri(), PATIENT);
@@ -96,7 +96,7 @@ class WaitingTest {
   private static final int CLIENTS = 20;
 
   @Test
-  void resetsFiveTimesASecondHangNobodyAndBreakNoExclusion() throws Exception {
+  void resetsFiveTimesASecondHangNoWaiterAndBreakNoExclusion() throws Exception {
     LockOptions options = PATIENT.toBuilder().ttl(Duration.ofSeconds(20)).build();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {

@@ -135,8 +135,8 @@ final class BackendOpener {
         : failures.temporary(
             "no server let us connect "
                 + within
-                + "; does a ZooKeeper with a quorum serve there? (One that wants TLS or SASL does not"
-                + " say so.)",
+                + "; does a ZooKeeper with a quorum serve there? (One that requires TLS or SASL gives no"
+                + " reason.)",
             null);
   }
 }

@@ -58,7 +58,7 @@ final class Failures {
     return misconfigured(
         "the node \""
             + path
-            + "\" was created by no lock client, or by a later version of Interlock; find out which,"
+            + "\" was created by another program, or by a later version of Interlock; find out which,"
             + " and delete it, upgrade, or use another namespace",
         null);
   }
@@ -98,15 +98,15 @@ final class Failures {
           temporary("limits its requests or its data: " + e.getMessage(), e);
       case NOAUTH ->
           misconfigured(
-              "does not permit us what locks need at "
+              "does not grant us the rights that locks need at "
                   + e.getPath()
                   + " (create, read and delete); write user and password as user:password@host",
               e);
       case AUTHFAILED -> misconfigured("refuses our authentication", e);
       case INVALIDACL ->
           misconfigured(
-              "refuses the access list of the lock's node, because it knows us as no user; give a"
-                  + " user and a password, have it check certificates, or write access=anyone",
+              "refuses the access list of the lock's node, because it has authenticated no user; give"
+                  + " a user and a password, have it check certificates, or write access=anyone",
               e);
       case NOCHILDRENFOREPHEMERALS ->
           misconfigured(
@@ -117,7 +117,7 @@ final class Failures {
               e);
       case EPHEMERALONLOCALSESSION ->
           misconfigured(
-              "keeps sessions on single servers, where they cannot own a lock's node; set"
+              "keeps local sessions, which cannot own a lock's node; set"
                   + " localSessionsUpgradingEnabled, or turn localSessionsEnabled off",
               e);
       case UNIMPLEMENTED -> misconfigured("is older than ZooKeeper 3.5.3, which locks need", e);

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes what a claim may have left on a session that outlives this client: a node whose creation
  * was never confirmed, or one whose deletion was not. It looks and deletes again, with growing
- * pauses, until the deletion is confirmed or the session ends. It needs no thread of its own.
+ * pauses, until the deletion is confirmed or the session ends. It uses no thread.
  */
 final class OrphanCleanup {
 

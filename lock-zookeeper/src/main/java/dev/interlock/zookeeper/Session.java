@@ -435,8 +435,8 @@ final class Session {
   }
 
   /**
-   * Lets later reads from a follower see what the leader had committed. A leader answers its own
-   * clients' like a read.
+   * Lets later reads from a follower see what the leader had committed. A leader answers a sync of
+   * its own clients like a read.
    */
   ReplyFuture<Boolean> sync(String path) {
     ReplyFuture<Boolean> reply = new ReplyFuture<>(path, this);

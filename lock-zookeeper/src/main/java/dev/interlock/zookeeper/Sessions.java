@@ -148,8 +148,8 @@ final class Sessions {
   }
 
   /**
-   * Ends a session early, because its node cannot be deleted in another way. All grants on it are
-   * lost. The session of a program's own framework is not ended.
+   * Ends a session early, because a node on it cannot be deleted in another way. All grants on it
+   * are lost. The session of a program's own framework is not ended.
    *
    * @param why the reason, for those whose leases are lost
    */

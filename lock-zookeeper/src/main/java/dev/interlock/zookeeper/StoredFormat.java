@@ -3,7 +3,7 @@ package dev.interlock.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * The version of the way in which locks are stored, as the data of the namespace's node tells it.
+ * The format in which locks are stored, as the data of the namespace's node records it.
  *
  * <p>A node with other data, or none, was created by an administrator or by version 0.1, whose
  * format is 1.

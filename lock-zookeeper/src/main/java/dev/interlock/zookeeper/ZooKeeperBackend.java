@@ -196,7 +196,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     session.requireLongEnough(failures);
     if (name.isBeyondLast()) {
       throw failures.temporary(
-          "the lock's node has used up its sequence numbers; it counts from 0 again when nobody"
+          "the lock's node has used up its sequence numbers; it counts from 0 again when no client"
               + " holds or waits for the lock",
           null);
     }
@@ -467,7 +467,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       if (queue.isEmpty()) {
         return LockState.free(name);
       }
-      List<Session.NodeData> present = data(lock, queue, deadline);
+      List<Session.NodeData> present = present(lock, queue, deadline);
       // If all nodes have gone meanwhile, others may have come.
       if (!present.isEmpty()) {
         List<String> labels = present.stream().map(Session.NodeData::text).toList();
@@ -500,7 +500,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /** The data of a queue's nodes, without those that were deleted meanwhile. */
-  private List<Session.NodeData> data(String lock, LockQueue queue, Deadline deadline)
+  private List<Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
       throws InterruptedException {
     Session session = sessions.current();
     List<ReplyFuture<Session.NodeData>> replies =

@@ -59,7 +59,7 @@ public final class ZooKeeperProvider implements LockProvider {
     FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
     CuratorFrameworkFactory.Builder builder =
         CuratorFrameworkFactory.builder()
-            .connectString(zookeeper.connectString())
+            .connectString(zookeeper.endpoint())
             .sessionTimeoutMs(millis(sessionTimeout))
             .connectionTimeoutMs(millis(shorter(requestTimeout, sessionTimeout)))
             // Nothing that Curator could repeat is sent through it.

@@ -34,14 +34,14 @@ final class ZooKeeperUri {
       UriParameter.duration(
           "sessionTimeout",
           "the TTL",
-          "How long the servers keep the locks of a client that they do not hear of. They have"
-              + " limits of their own; Lease.effectiveTtl() tells the result.");
+          "How long the servers keep the locks of a client that they do not hear of. The servers"
+              + " may raise or lower it; Lease.effectiveTtl() returns the result.");
 
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
           "tickTime",
           "2s",
-          "The servers' tickTime, which they do not tell. At least half of what it is.");
+          "The servers' tickTime, which a client cannot ask for. At least half of the real value.");
 
   private static final UriParameter<Boolean> FOR_ANYONE =
       UriParameter.of(
@@ -122,7 +122,7 @@ final class ZooKeeperUri {
       throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
     if (otherPassword.filter(String::isEmpty).isPresent()) {
-      // Anybody who knows the user's name could then do to the locks what the user can.
+      // Everyone who knows the user's name would then have the user's rights to the locks.
       throw wrong("otherPassword is empty; leave it out when there is no second password");
     }
     requireLongEnough();
@@ -136,14 +136,9 @@ final class ZooKeeperUri {
     return servers.size();
   }
 
-  /** The addresses, for messages. */
+  /** The addresses and the chroot, for messages and as the driver takes them. */
   String endpoint() {
     return servers.stream().map(Endpoint::toString).collect(Collectors.joining(",")) + chroot;
-  }
-
-  /** The addresses as the driver takes them. */
-  String connectString() {
-    return endpoint();
   }
 
   /** User and passwords, as the digest scheme takes them; two while they are being changed. */
@@ -168,7 +163,7 @@ final class ZooKeeperUri {
     }
   }
 
-  /** Whether the driver would log in by SASL; it looks for the same configuration. */
+  /** Whether the driver would log in by SASL: looks for the configuration as the driver does. */
   private static boolean isSaslConfigured() {
     ZKClientConfig config = new ZKClientConfig();
     if (!config.isSaslClientEnabled()) {
@@ -202,7 +197,7 @@ final class ZooKeeperUri {
       throw wrong(
           "sessionTimeout must be at least four ticks, which is "
               + shortestSession().toMillis()
-              + " ms; if the servers' tickTime is shorter, say so with tickTime=");
+              + " ms; if the servers' tickTime is shorter, set tickTime=");
     }
   }
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The position outlasts broken connections: the node stays as long as the session lives, and the
  * driver sets the watch again. It is lost with the session. Every poll interval the waiter also
- * reads the predecessor's node and its own, in case an event was lost or somebody deleted its node.
+ * reads the predecessor's node and its own, in case an event was lost or its own node was deleted.
  */
 final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
@@ -38,7 +38,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   /** Whether the session was confirmed after this node became the first. */
   private boolean confirmed;
 
-  /** The listing that was requested when the predecessor's node was deleted. */
+  /** The listing that was requested when the predecessor's node was deleted, or null. */
   private volatile @Nullable ReplyFuture<Session.Children> listing;
 
   /** The node that is watched; null if none is, or its watch has fired. */
@@ -90,8 +90,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           throw problem;
         }
         // The position lasts as long as the session. A request that our own deadline cut short is
-        // no
-        // trouble: the last answer still says that there is a predecessor.
+        // no trouble: by the last answer there still is a predecessor.
         if (e.code() != Code.OPERATIONTIMEOUT || position == 0 || !deadline.hasPassed()) {
           trouble = problem;
         }
@@ -138,7 +137,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     trouble = sessionIsFresh() ? null : backend.failures().slow(session.validityPerConfirmation());
   }
 
-  /** The predecessor has gone. Whoever had no other before that is the first now. */
+  /** The predecessor has gone. If it was the only one, this client is the first now. */
   private void advance(Deadline deadline) throws KeeperException, InterruptedException {
     if (position == 1) {
       position = 0;
@@ -223,7 +222,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           predecessorGone = true;
         }
       }
-      // No lock client writes to these nodes, but a write of anybody's uses the watch up.
+      // No lock client writes to these nodes, but a write by another program uses the watch up.
       case NodeDataChanged -> watched = null;
       default -> {
         // The driver sets the watch again after a broken connection, and the session's end wakes

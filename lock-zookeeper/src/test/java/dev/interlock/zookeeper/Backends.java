@@ -22,7 +22,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
-/** Opens servers, and backends without the engine in front, and speaks to them as it would. */
+/** Opens servers, and backends without the engine, and calls them as the engine would. */
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
@@ -38,7 +38,7 @@ final class Backends {
           .pollInterval(Duration.ofMinutes(10))
           .build();
 
-  /** The settings that fit to {@link #server}. */
+  /** The settings for {@link #server}. */
   static final ZooKeeperSettings SETTINGS = ZooKeeperSettings.builder().tickTime(TICK).build();
 
   private static final String ID_CHARACTERS =
@@ -58,7 +58,7 @@ final class Backends {
     return LockClient.open(uri(server), OPTIONS);
   }
 
-  /** For how long a write makes a session certain, on {@link #server}. */
+  /** For how long a write proves a session, on {@link #server}. */
   static Duration certain(Duration session) {
     Duration unheard = TICK.plus(session.dividedBy(15)).multipliedBy(2);
     return session.multipliedBy(99).dividedBy(100).minus(unheard);
@@ -155,7 +155,7 @@ final class Backends {
     return Deadline.in(TIME, Duration.ofSeconds(20));
   }
 
-  /** Takes a lock that must be free. */
+  /** Acquires a lock that must be free. */
   static Grant take(LockBackend backend, Claim claim) throws InterruptedException {
     return granted(backend.tryAcquire(claim, soon()));
   }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Whatever is wrong is said in time, and in words that help. */
+/** Every problem is reported in time, in words that help. */
 class BadInputTest {
 
   /** Far beyond the request time-outs of 2 s and 5 s, for machines that are busy. */
@@ -52,7 +52,7 @@ class BadInputTest {
   }
 
   @Test
-  void whereNobodyListensThereIsNoLock() throws Exception {
+  void aPortWithoutAServerIsReported() throws Exception {
     int port = Testbed.freePort();
     assertSays(
         LockUnavailableException.class,
@@ -97,7 +97,7 @@ class BadInputTest {
           LockClient.open(server.uri() + "?tickTime=200ms&namespace=locked", Backends.OPTIONS)) {
         assertSays(
             LockConfigurationException.class,
-            "does not permit us what locks need at /locked/" + name,
+            "does not grant us the rights that locks need at /locked/" + name,
             () -> {
               if (name.equals("try")) {
                 client.lock(name).tryAcquire();
@@ -114,7 +114,7 @@ class BadInputTest {
     operator.create().creatingParentsIfNeeded().forPath("/interlock/mixed/_c_1-lock-0000000000");
     try (LockClient client = Backends.client(server)) {
       String message =
-          "the node \"/interlock/mixed/_c_1-lock-0000000000\" was created by no lock client";
+          "the node \"/interlock/mixed/_c_1-lock-0000000000\" was created by another program";
       assertSays(
           LockConfigurationException.class, message, () -> client.lock("mixed").tryAcquire());
       assertSays(LockConfigurationException.class, message, () -> client.lock("mixed").acquire());
@@ -158,7 +158,7 @@ class BadInputTest {
             .members(3)
             .tick(Backends.TICK)
             .jvmFlags("-Dreadonlymode.enabled=true")
-            // Without them a server that only reads lets nobody in.
+            // Without them a read-only server admits no client.
             .config("localSessionsEnabled=true", "localSessionsUpgradingEnabled=true")
             .start()) {
       List<ZooKeeperServer> members = ensemble.members();
@@ -202,7 +202,7 @@ class BadInputTest {
     }
   }
 
-  /** What it tells of itself; nothing while it begins anew and answers nobody. */
+  /** The server's description of itself; empty while it restarts its election. */
   private static String said(ZooKeeperServer server) {
     try {
       return server.ask("srvr");
@@ -232,7 +232,7 @@ class BadInputTest {
     }
   }
 
-  /** Whatever it says before, in time: a server that looks for a quorum drops connections. */
+  /** After other failures perhaps: a server that looks for a quorum drops connections. */
   private static void assertSoonSays(
       Class<? extends LockException> type, String message, Executable attempt) throws Exception {
     Eventually.holds(message, () -> failureOf(type, attempt).getMessage().contains(message));

@@ -6,7 +6,7 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Which connections are taken for dead. */
+/** Which connections count as dead. */
 class ConnectionTest {
 
   private static final Duration PATIENCE = Duration.ofMillis(1_500);
@@ -31,7 +31,7 @@ class ConnectionTest {
 
     @Override
     public void parkUntil(Object blocker, long nanos) {
-      throw new AssertionError("nobody waits here");
+      throw new AssertionError("no thread waits here");
     }
   }
 

@@ -18,7 +18,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /**
- * A member that has lost the others goes on for a while, and answers pings and reads by itself.
+ * A member that has lost the others continues for a while, and answers pings and reads alone.
  * Meanwhile the others may end the session, so none of that may keep a lease valid.
  */
 class CutOffMemberTest {
@@ -36,7 +36,7 @@ class CutOffMemberTest {
         Testbed.zookeeper()
             .members(3)
             .tick(Backends.TICK)
-            // For a minute nobody gives up on anybody.
+            // For a minute no member gives up on another.
             .config("syncLimit=300")
             .start()) {
       ZooKeeperServer member = follower(ensemble);
@@ -81,6 +81,6 @@ class CutOffMemberTest {
         return member;
       }
     }
-    throw new AssertionError("nobody follows");
+    throw new AssertionError("no member follows");
   }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The documented rights are enough, and none of them is one too many. */
+/** The documented rights are enough, and each of them is needed. */
 class DocumentedRightsTest {
 
   private static ZooKeeperEnsemble server;
@@ -132,7 +132,7 @@ class DocumentedRightsTest {
     return less;
   }
 
-  /** A chroot of its own, on whose node there are no rights. */
+  /** A new chroot, on whose node the user has no rights. */
   private static String place(List<String> onNamespace, List<String> onLock) throws Exception {
     String place = "/place-" + ++places;
     root.execute(List.of("create " + place));

@@ -29,9 +29,9 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs.Ids;
 
 /**
- * The basic lock: whoever makes the one ephemeral node has it, and everybody else watches that
- * node. Right, but every release wakes all, and whoever is quickest is next, whatever the order in
- * which they can be seen to wait.
+ * The basic lock: the client that creates the one ephemeral node holds it, and all others watch
+ * that node. Correct, but every release wakes all waiters, and the quickest is next, whatever the
+ * order in which they are shown to wait.
  */
 final class HerdBackend implements LockBackend {
 
@@ -52,7 +52,7 @@ final class HerdBackend implements LockBackend {
     return LockPaths.of("", "herd-" + name);
   }
 
-  /** What the nodes of those begin with that wait. */
+  /** The beginning of the waiters' nodes. */
   private static String waiting(String name) {
     return LockPaths.of("", "waits-" + name + "-");
   }
@@ -179,8 +179,8 @@ final class HerdBackend implements LockBackend {
   private static final AtomicLong arrivals = new AtomicLong();
 
   /**
-   * Watches whoever has the lock, and keeps a node of its own to be seen by: the order of those
-   * nodes is that of arrival, on one machine, and decides nothing.
+   * Watches the lock's node, and keeps a node that shows the waiter: the order of those nodes is
+   * that of arrival, on one machine, and decides nothing.
    */
   private final class Waiter implements Watch {
     private final String name;
@@ -202,7 +202,7 @@ final class HerdBackend implements LockBackend {
                   arrivals.incrementAndGet());
     }
 
-    /** Places its node in this session, and its watch, where they are missing. */
+    /** Creates the waiter's node and watch in this session if they are missing. */
     void settle() {
       try {
         long current = sessions.current().id();

@@ -115,7 +115,7 @@ class LaggingLeaderTest {
     int client = Testbed.freePort();
     int election = Testbed.freePort();
     int quorum = Testbed.freePort();
-    // Nobody gives anybody up while the leader is held.
+    // No server gives up on another while the leader is stopped.
     Map<String, Object> patient =
         Map.of("initLimit", "300", "syncLimit", "300", "maxSessionTimeout", "60000");
     return new InstanceSpec(null, client, election, quorum, true, -1, tick, -1, patient);

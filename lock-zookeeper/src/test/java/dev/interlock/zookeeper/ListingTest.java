@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Which locks a listing shows, page by page, and since when they are held. */
+/** Which locks a listing shows, page by page, and since when they have been held. */
 class ListingTest {
 
   private static ZooKeeperEnsemble server;
@@ -183,7 +183,7 @@ class ListingTest {
   }
 
   @Test
-  void sinceWhenIsKnownAsLongAsNobodyElseHasJoined() throws Exception {
+  void sinceWhenIsKnownUntilAnotherClientJoins() throws Exception {
     Claim before = take("since");
     Claim claim = Backends.claim("since");
     backend.release(before, Backends.soon());

@@ -18,7 +18,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Of leases that nobody releases nothing is left on the server. The kit looks at their clients. */
+/** Expired leases leave nothing on the server. The kit checks what their clients keep. */
 @Tag("extended")
 class ManyExpiredLeasesTest {
 
@@ -56,7 +56,7 @@ class ManyExpiredLeasesTest {
     }
   }
 
-  /** Some of them are awaited by somebody, who gets the lock when they have ended. */
+  /** A waiter acquires some of these locks when they have expired. */
   private List<Lease> acquireAll(LockClient holder, LockClient waiter) throws Exception {
     List<CompletableFuture<Lease>> acquired = new ArrayList<>();
     for (int i = 0; i < NAMES; i++) {

@@ -56,8 +56,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What becomes of locks and waiters when connections break and sessions end. Each test has a
- * connection and a lock of its own, and waits most of the time, so they run side by side.
+ * What happens to locks and waiters when connections break and sessions end. Each test has its own
+ * connection and lock, and waits most of the time, so they run side by side.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class SessionTest {
@@ -127,7 +127,7 @@ class SessionTest {
   }
 
   @Test
-  void aWaiterWhoseSessionEndsGetsInLineAgainAndIsServed() throws Exception {
+  void aWaiterWhoseSessionEndsJoinsTheQueueAgainAndIsServed() throws Exception {
     try (LockClient holder = Backends.client(server);
         LockClient client = client()) {
       Lease held = holder.lock("again").acquire();
@@ -149,7 +149,7 @@ class SessionTest {
     }
   }
 
-  /** CURATOR-604: a node that outlived its session's client is nobody's grant. */
+  /** CURATOR-604: a node that outlived its session's client grants nothing. */
   @Test
   void aPlaceOfAnEndedSessionIsNeverGranted() throws Exception {
     try (ZooKeeperBackend backend = Backends.on(curator)) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client does with a namespace that another version has used. */
+/** What a client does in a namespace that another version has used. */
 class StoredFormatTest {
 
   private static ZooKeeperEnsemble server;

@@ -90,7 +90,7 @@ class TlsTest {
       Lease held = own.lock("job").acquire();
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> stranger.lock("job").tryAcquire());
-      assertTrue(refused.getMessage().contains("does not permit us"), refused::getMessage);
+      assertTrue(refused.getMessage().contains("does not grant us"), refused::getMessage);
       assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
       held.release();
       stranger.lock("another").acquire().release();
@@ -108,7 +108,7 @@ class TlsTest {
     }
   }
 
-  /** As a JVM is told that has but one certificate for all that it does with ZooKeeper. */
+  /** By the system properties of a JVM that uses one certificate for all of ZooKeeper. */
   @Test
   void theCertificateMayBeTheDriversOwn() throws Exception {
     Map<String, String> properties =

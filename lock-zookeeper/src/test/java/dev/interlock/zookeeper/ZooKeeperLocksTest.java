@@ -151,7 +151,7 @@ class ZooKeeperLocksTest {
       assertTrue(again.lock("anns").tryAcquire().isEmpty());
       LockConfigurationException e =
           assertThrows(LockConfigurationException.class, () -> bob.lock("anns").tryAcquire());
-      assertTrue(e.getMessage().contains("does not permit us"), e::getMessage);
+      assertTrue(e.getMessage().contains("does not grant us"), e::getMessage);
       bob.lock("bobs").acquire().release();
       held.release();
     }

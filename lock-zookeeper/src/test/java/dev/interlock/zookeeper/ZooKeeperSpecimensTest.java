@@ -23,7 +23,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.junit.jupiter.api.Tag;
 
-/** Wrong locks on a real ZooKeeper, each refused for what is wrong with it and for nothing else. */
+/** Faulty locks on a real ZooKeeper, each refused for its fault and for nothing else. */
 @Tag("extended")
 class ZooKeeperSpecimensTest extends SpecimenSuite {
 
@@ -42,33 +42,34 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
     return List.of(
         Specimen.fromLiterature("the basic lock", "ZooKeeper's recipes, without the sequence")
             .fault(
-                "One ephemeral node that everybody watches: every release wakes the herd, and"
-                    + " whoever is quickest is next, although it claims a line and shows one.")
+                "One ephemeral node that all waiters watch: every release wakes all of them, and the"
+                    + " quickest is next, although the backend claims a queue and shows one.")
             .harness(Herd::new)
             .refusedBy("WAIT-10", "all of them are woken")
             .refusedBy("FAIR-01", "in the order of arrival")
             .build(),
         Specimen.fromLiterature("the watched parent", "recipes that watch the lock's node")
-            .fault("Everybody in line watches the whole line, and lists it at every change.")
+            .fault("Every waiter watches the whole queue, and lists it at every change.")
             .harness(WatchedParent::new)
-            .onlyRules("It stands in line and leaves as it should.", "WAIT-*", "FAIR-*")
+            .onlyRules("It joins and leaves the queue as it should.", "WAIT-*", "FAIR-*")
             .refusedBy("WAIT-10", "all of them are woken")
             .build(),
         Specimen.mutant("the sequence number as token")
-            .fault("The number of the node starts anew when the lock's node was cleaned up.")
+            .fault("The node's number starts anew after the lock's node was removed.")
             .harness(SequenceToken::new)
             .onlyRules(
-                "When servers clean up at the wrong moment, others may notice, too.",
+                "Other rules may fail, too, if the servers clean up at the wrong moment.",
                 "FENCE-02",
                 "FENCE-03",
                 "FENCE-06")
             .refusedBy("FENCE-02", "after idle time")
             .build(),
         Specimen.mutant("creation without protection")
-            .fault("A node whose creation was not answered is not looked for, and stays in line.")
+            .fault(
+                "A node whose creation was not answered is not looked for, and stays in the queue.")
             .harness(Unprotected::new)
             .onlyRules(
-                "Its ghosts are in everybody's way, where storms rage at random.",
+                "The nodes that it leaves block others at random in storms.",
                 "EXCL-02",
                 "EXCL-03",
                 "EXCL-05",
@@ -81,7 +82,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
             .build());
   }
 
-  /** On servers of its own, whose empty containers do not live long. */
+  /** On its own servers, which soon remove empty containers. */
   abstract static class Wrong extends ZooKeeperHarness {
     abstract LockBackend open(LockUri uri, BackendContext context);
 
@@ -115,7 +116,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
       Duration requestTimeout = context.options().requestTimeout();
       CuratorFramework curator =
           CuratorFrameworkFactory.builder()
-              .connectString(parsed.connectString())
+              .connectString(parsed.endpoint())
               .sessionTimeoutMs(Math.toIntExact(timeout.toMillis()))
               .connectionTimeoutMs(
                   Math.toIntExact(Math.min(requestTimeout.toMillis(), timeout.toMillis())))

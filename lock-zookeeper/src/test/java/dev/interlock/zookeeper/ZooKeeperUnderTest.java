@@ -24,7 +24,7 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 
-/** A disposable ensemble as the kit wants to see it. */
+/** A disposable ensemble, for the kit. */
 final class ZooKeeperUnderTest implements Server, StoreView {
 
   static final Duration TICK = Duration.ofMillis(200);
@@ -117,7 +117,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
       observer.delete(lock + "/" + line.nodes().get(0).full(), -1);
       return true;
     } catch (KeeperException.NoNodeException e) {
-      return false; // it has left by itself meanwhile
+      return false; // it has left meanwhile
     }
   }
 
@@ -187,7 +187,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     }
   }
 
-  /** Lets the reads that follow see what any client knows to be done, whoever serves us. */
+  /** Lets the following reads see what any client knows to be done, on any server. */
   private void catchUp() throws KeeperException, InterruptedException {
     observer.multi(List.of(Op.check("/", -1)));
   }
@@ -228,7 +228,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
           ensemble.members().stream()
               .filter(member -> member.state() == DisposableServer.State.RUNNING)
               .count();
-      // A server without a quorum answers, but serves nobody.
+      // A server without a quorum answers, but serves no client.
       if (2 * running > ensemble.members().size()) {
         Eventually.holds("the member serves", this::serves);
       }
