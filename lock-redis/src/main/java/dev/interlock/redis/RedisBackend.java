@@ -124,7 +124,9 @@ final class RedisBackend implements LockBackend {
     List<?> words = ours((List<?>) reply);
     expect("busy", words);
     // Rounded up: the last fraction of a millisecond is the holder's.
-    return new Attempt.Busy(Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1));
+    return new Attempt.Busy(
+        Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1),
+        StoredValue.holder(Wire.text(words.get(2))));
   }
 
   /** Over one connection, as replicas confirm what was written on that. */

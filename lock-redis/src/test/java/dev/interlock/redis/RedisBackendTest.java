@@ -77,6 +77,16 @@ class RedisBackendTest {
   }
 
   @Test
+  void aBusyLockNamesItsHolder() throws Exception {
+    take(backend, claim("job"));
+    Attempt busy = backend.tryAcquire(claim("job"), soon());
+    assertEquals("host/1/test", assertInstanceOf(Attempt.Busy.class, busy).holder());
+    assertTrue(backend.revoke("job", soon()));
+    busy = backend.tryAcquire(claim("job"), soon());
+    assertEquals("host/1/test (revoked)", assertInstanceOf(Attempt.Busy.class, busy).holder());
+  }
+
+  @Test
   void theTokenIsTheServersTimeInSixteenthsOfAMillisecond() throws Exception {
     long before = tokenOfServerTime();
     long token = take(backend, claim("job")).token();

@@ -191,10 +191,10 @@ final class Acquisition {
     }
   }
 
-  /** See {@link VoteCount#busyMillis()}. */
-  long busyMillis() {
+  /** See {@link VoteCount#holder()}. */
+  VoteCount.@Nullable Holder holder() {
     synchronized (count) {
-      return count.busyMillis();
+      return count.holder();
     }
   }
 

@@ -14,6 +14,7 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
@@ -147,7 +148,7 @@ final class RedlockBackend implements LockBackend {
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);
-      return new Attempt.Busy(pollInterval(claim.name(), acquisition.busyMillis()));
+      return busy(claim.name(), acquisition.holder());
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
@@ -202,22 +203,25 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Says when to look again. Without a holder that is known to have a majority the vote may have
-   * been split, and others will withdraw: so soon, at random, and later each time, as it may also
-   * be that a majority of the holder's cannot be seen.
+   * Says when to poll. Without a known holder the vote may have been split, and the others will
+   * withdraw: soon then, at random, and later each time, because a holder's majority may also be
+   * out of reach.
    */
-  private Duration pollInterval(String name, long busyMillis) {
-    if (busyMillis >= 0) {
+  private Attempt.Busy busy(String name, VoteCount.@Nullable Holder holder) {
+    if (holder != null) {
       splits.remove(name);
       // Rounded up: the last fraction of a millisecond is the holder's.
-      return Duration.ofMillis(busyMillis + 1);
+      return new Attempt.Busy(
+          Duration.ofMillis(Math.max(0, holder.leftMillis()) + 1),
+          StoredValue.holder(holder.value()));
     }
     if (splits.size() > MOST_SPLITS) {
       splits.clear(); // names that nobody asks for any more; they begin anew
     }
     int inRow = splits.merge(name, 1, (before, one) -> Math.min(before + one, 10));
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
-    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most));
+    return new Attempt.Busy(
+        Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most)));
   }
 
   // --- renewing ---------------------------------------------------------------------------------

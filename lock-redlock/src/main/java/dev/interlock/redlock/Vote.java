@@ -16,10 +16,10 @@ sealed interface Vote {
   /**
    * The node holds the lock for another attempt.
    *
-   * @param holder the value that is there
-   * @param leftMillis for how long yet
+   * @param value the value of the lock
+   * @param leftMillis the remaining TTL
    */
-  record Busy(String holder, long leftMillis) implements Vote {}
+  record Busy(String value, long leftMillis) implements Vote {}
 
   /** The node had granted, and no longer holds the lock when its fence was to be raised. */
   record Lost() implements Vote {}

@@ -157,26 +157,32 @@ final class VoteCount {
   }
 
   /**
-   * Returns after how many milliseconds enough of the busy nodes may be free, or -1 if nobody is
-   * known to have a majority of them: several attempts may have split the vote, and will give up.
+   * The claim that has a majority of the nodes.
+   *
+   * @param value the value of its lock
+   * @param leftMillis after how many milliseconds enough of the busy nodes may be free
    */
-  long busyMillis() {
-    Map<String, Integer> holders = new HashMap<>();
+  record Holder(String value, long leftMillis) {}
+
+  /**
+   * Returns the holder, or null if no claim is known to have a majority: several attempts may have
+   * split the vote, and will give up.
+   */
+  @Nullable Holder holder() {
+    Map<String, Integer> nodes = new HashMap<>();
     List<Long> lefts = new ArrayList<>();
-    int granted = 0;
     for (Vote vote : votes) {
       if (vote instanceof Busy busy) {
-        holders.merge(busy.holder(), 1, Integer::sum);
+        nodes.merge(busy.value(), 1, Integer::sum);
         lefts.add(busy.leftMillis());
-      } else if (vote instanceof Granted) {
-        granted++;
       }
     }
-    if (holders.values().stream().noneMatch(nodes -> nodes >= majority())) {
-      return -1;
-    }
     lefts.sort(null);
-    return lefts.get(Math.max(1, majority() - granted) - 1);
+    return nodes.keySet().stream()
+        .filter(value -> nodes.getOrDefault(value, 0) >= majority())
+        .findFirst()
+        .map(value -> new Holder(value, lefts.get(Math.max(1, majority() - holders().size()) - 1)))
+        .orElse(null);
   }
 
   /** Returns the nodes that have granted and may hold the lock for this attempt. */

@@ -5,7 +5,7 @@
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; the client's clock as a fence;
 --       run; longest TTL; number of nodes; 1 from a client that waits for a message on release
 -- Replies: granted, the fence, and the fence before or 0
---          busy, the remaining TTL in ms, and the id of the claim that has it
+--          busy, the remaining TTL in ms, and the value
 --          refused, why, and a number
 --          foreign, a key, and what it holds
 --
@@ -23,7 +23,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     if ARGV[8] == '1' and format == 1 and not awaited and left > 0 then
       redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
     end
-    return {'busy', left, string.sub(value, 1, 27)}
+    return {'busy', left, value}
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

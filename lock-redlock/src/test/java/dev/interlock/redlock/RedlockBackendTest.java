@@ -101,6 +101,13 @@ class RedlockBackendTest {
   }
 
   @Test
+  void aBusyLockNamesItsHolder() throws Exception {
+    take(backend, claim("job"));
+    Attempt busy = backend.tryAcquire(claim("job"), soon());
+    assertEquals("host/1/test", assertInstanceOf(Attempt.Busy.class, busy).holder());
+  }
+
+  @Test
   void theTokenIsTheHighestFenceOfAMajorityAndIsWrittenBack() throws Exception {
     nodes.get(0).call("SET", FENCE, "4503599627370496");
     nodes.get(1).call("SET", FENCE, "4503599627370500");

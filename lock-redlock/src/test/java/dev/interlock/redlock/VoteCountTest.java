@@ -1,6 +1,7 @@
 package dev.interlock.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.redlock.Vote.Busy;
@@ -101,7 +102,7 @@ class VoteCountTest {
     count.vote(3, new Busy("two", 800));
     count.vote(4, new Busy("two", 800));
     assertEquals(Outcome.BUSY, count.outcome());
-    assertEquals(-1, count.busyMillis());
+    assertNull(count.holder());
   }
 
   @Test
@@ -121,6 +122,6 @@ class VoteCountTest {
     count.vote(1, new Busy("one", 100));
     assertEquals(Outcome.BUSY, count.outcome());
     count.vote(2, new Busy("one", 200));
-    assertEquals(200, count.busyMillis());
+    assertEquals(new VoteCount.Holder("one", 200), count.holder());
   }
 }

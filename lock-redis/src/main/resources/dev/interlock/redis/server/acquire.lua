@@ -6,7 +6,7 @@
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; any fourth from a client that
 --       waits for a message on release
 -- Replies: the token, a number
---          busy, the remaining TTL in ms
+--          busy, the remaining TTL in ms, and the value
 --          foreign, a key, and what it holds
 --
 -- A fourth argument marks a lock that is held, for as long as it is held. Nothing is published for a
@@ -34,7 +34,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     if ARGV[4] and format == 1 and not awaited and left > 0 then
       redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
     end
-    return {'busy', left}
+    return {'busy', left, value}
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
