@@ -235,29 +235,32 @@ final class ClusterNodes implements Nodes {
       throws InterruptedException {
     String[] parts = cursor == null ? new String[0] : cursor.split("/", -1);
     int slot = cursor == null ? 0 : Integer.parseInt(parts[1]);
-    PooledNode node = table.node(slot, deadline);
-    String layout = table.layout();
+    String layout;
+    PooledNode node;
+    do {
+      layout = table.layout();
+      node = table.node(slot, deadline);
+    } while (!layout.equals(table.layout()));
     if (cursor != null && !parts[0].equals(layout)) {
       throw new JedisClusterOperationException(
-          "the nodes of the cluster have changed since the listing began; begin it again");
+          "the nodes of the cluster may have changed since the listing began; begin it again");
     }
     Keys found;
     try {
-      found =
-          node.use(
-              deadline,
-              true,
-              false,
-              wire -> wire.scan(pattern, cursor == null ? "0" : parts[2], count));
-    } catch (JedisException e) {
+      String own = cursor == null || parts[2].isEmpty() ? null : parts[2];
+      found = node.scan(pattern, own, count, deadline);
+    } catch (JedisConnectionException e) {
       table.suspect(node);
+      throw e;
+    } catch (JedisDataException e) {
+      suspectIfMoved(node, e);
       throw e;
     }
     if (found.next() != null) {
       return new Keys(found.keys(), layout + "/" + slot + "/" + found.next());
     }
     OptionalInt next = table.slotOfNextNode(slot);
-    return new Keys(found.keys(), next.isEmpty() ? null : layout + "/" + next.getAsInt() + "/0");
+    return new Keys(found.keys(), next.isEmpty() ? null : layout + "/" + next.getAsInt() + "/");
   }
 
   @Override

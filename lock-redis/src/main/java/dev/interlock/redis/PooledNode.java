@@ -1,12 +1,14 @@
 package dev.interlock.redis;
 
+import dev.interlock.redis.Nodes.Keys;
 import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
 import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
 import java.util.NoSuchElementException;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.commons.pool2.PooledObjectFactory;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -22,8 +24,10 @@ final class PooledNode {
   private final @Nullable BrokenConnections broken;
   private final Runnable doubt;
 
-  /** Counts how often all connections were given up; those of earlier generations are dropped. */
-  private final AtomicInteger generation = new AtomicInteger();
+  private static final AtomicLong GENERATIONS = new AtomicLong();
+
+  /** A new number whenever all connections are given up; those of earlier ones are dropped. */
+  private volatile long generation = GENERATIONS.incrementAndGet();
 
   /** A node with a pool of our own. */
   PooledNode(LockPool pool) {
@@ -83,6 +87,37 @@ final class PooledNode {
     }
   }
 
+  /**
+   * Looks at some keys.
+   *
+   * @param cursor what the call before returned; null at first
+   * @throws NotSentException if all connections were given up since that call: the server may have
+   *     been restarted, and the cursors of another process would skip keys
+   */
+  Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
+      throws InterruptedException {
+    String[] parts = cursor == null ? new String[] {"", "0"} : cursor.split(":", 2);
+    Optional<Keys> found =
+        use(
+            deadline,
+            true,
+            false,
+            wire -> {
+              String now = Long.toString(generation);
+              if (cursor != null && !now.equals(parts[0])) {
+                return Optional.empty();
+              }
+              Keys keys = wire.scan(pattern, parts[1], count);
+              String next = keys.next() == null ? null : now + ":" + keys.next();
+              return Optional.of(new Keys(keys.keys(), next));
+            });
+    return found.orElseThrow(
+        () ->
+            new NotSentException(
+                "the server may have been restarted since the listing began; begin it again",
+                null));
+  }
+
   private Connection borrow(Deadline deadline) throws InterruptedException {
     try {
       if (deadline.hasPassed()) {
@@ -122,7 +157,7 @@ final class PooledNode {
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
-    int before = generation.get();
+    long before = generation;
     boolean ended = false;
     try {
       T answer = Wire.talk(connection, deadline, asking, talk);
@@ -135,14 +170,14 @@ final class PooledNode {
       if (!ended || connection.isBroken()) {
         try {
           if (!Thread.currentThread().isInterrupted()) {
-            generation.incrementAndGet();
+            generation = GENERATIONS.incrementAndGet();
             pool.clear();
             doubt.run();
           }
         } finally {
           drop(connection);
         }
-      } else if (generation.get() == before) {
+      } else if (generation == before) {
         pool.returnResource(connection);
       } else {
         drop(connection);

@@ -93,16 +93,24 @@ final class PooledNodes implements Nodes {
 
   private <T> T use(Deadline deadline, boolean repeatable, Talk<T> talk)
       throws InterruptedException {
+    return onCurrent(node -> node.use(deadline, repeatable, false, talk));
+  }
+
+  private interface Use<T> {
+    T of(PooledNode node) throws InterruptedException;
+  }
+
+  private <T> T onCurrent(Use<T> use) throws InterruptedException {
     PooledNode node = node();
     try {
-      return node.use(deadline, repeatable, false, talk);
+      return use.of(node);
     } catch (PoolClosedException e) {
       // Sentinel's client closes the old master's pool after it has put the new one in its place.
       PooledNode other = node();
       if (other == node) {
         throw broken == null ? e : new ClientClosedException(e);
       }
-      return other.use(deadline, repeatable, false, talk);
+      return use.of(other);
     }
   }
 
@@ -128,7 +136,7 @@ final class PooledNodes implements Nodes {
   @Override
   public Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
       throws InterruptedException {
-    return use(deadline, true, wire -> wire.scan(pattern, cursor == null ? "0" : cursor, count));
+    return onCurrent(node -> node.scan(pattern, cursor, count, deadline));
   }
 
   @Override

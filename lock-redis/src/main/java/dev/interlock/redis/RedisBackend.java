@@ -25,6 +25,7 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -285,7 +286,7 @@ final class RedisBackend implements LockBackend {
    */
   private List<?> askOnce(Script script, String name, Deadline deadline)
       throws InterruptedException {
-    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    LockKeys keys = keys(name);
     Call call = new Call(script, keys);
     call(keys, deadline, true, Wire::ping);
     return ask(keys, deadline, false, wire -> words(wire.run(call)));
@@ -308,7 +309,7 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    LockKeys keys = keys(name);
     Call inspect = new Call(Script.INSPECT, keys);
     List<?> reply = ask(keys, deadline, true, wire -> (List<?>) wire.run(inspect));
     if (word(reply).equals("free")) {
@@ -355,14 +356,11 @@ final class RedisBackend implements LockBackend {
     List<Object> replies =
         nodes.callAll(
             names,
-            name -> LockKeys.of(settings.namespace(), name),
+            this::keys,
             deadline,
             some -> {
               List<Call> calls =
-                  some.stream()
-                      .map(name -> LockKeys.of(settings.namespace(), name))
-                      .map(keys -> new Call(Script.INSPECT, keys))
-                      .toList();
+                  some.stream().map(name -> new Call(Script.INSPECT, keys(name))).toList();
               return wire -> wire.runAll(calls);
             });
     List<LockState> held = new ArrayList<>();
@@ -373,6 +371,9 @@ final class RedisBackend implements LockBackend {
       List<?> reply = (List<?>) replies.get(i);
       if (word(reply).equals("held")) {
         held.add(held(names.get(i), reply));
+      } else if (word(reply).equals("foreign")
+          && !Arrays.equals(keys(names.get(i)).lock(), (byte[]) reply.get(1))) {
+        throw failures.foreign(reply);
       }
     }
     return held;
@@ -380,7 +381,7 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return subscriber.watch(LockKeys.of(settings.namespace(), name), wakeUp);
+    return subscriber.watch(keys(name), wakeUp);
   }
 
   @Override
@@ -443,14 +444,16 @@ final class RedisBackend implements LockBackend {
     return Wire.text(reply.get(0));
   }
 
+  private LockKeys keys(String name) {
+    return LockKeys.of(settings.namespace(), name);
+  }
+
   private Entry entry(Claim claim) {
     if (claim.attachment() instanceof Entry entry) {
       return entry;
     }
     Entry entry =
-        new Entry(
-            LockKeys.of(settings.namespace(), claim.name()),
-            (claim.id() + '|' + claim.holder()).getBytes(UTF_8));
+        new Entry(keys(claim.name()), (claim.id() + '|' + claim.holder()).getBytes(UTF_8));
     claim.attach(entry);
     return entry;
   }

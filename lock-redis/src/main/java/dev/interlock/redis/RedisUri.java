@@ -143,6 +143,10 @@ final class RedisUri {
   DefaultJedisClientConfig sentinelConfig() {
     // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
     DefaultJedisClientConfig.Builder config = servers.connection().serverDefaultProtocol();
+    if (uri.get(SENTINEL_USER).isPresent() && uri.get(SENTINEL_PASSWORD).isEmpty()) {
+      throw new LockConfigurationException(
+          uri.scheme() + " URI: there is a sentinelUser, but sentinelPassword is missing");
+    }
     uri.get(SENTINEL_USER).ifPresent(config::user);
     uri.get(SENTINEL_PASSWORD).ifPresent(config::password);
     return config.build();

@@ -308,7 +308,7 @@ final class Wire {
   }
 
   /**
-   * Looks at some keys.
+   * Looks at some keys of a primary. A replica may lack locks that its primary has granted.
    *
    * @param cursor "0" at first
    * @return the keys that match; the next cursor is null if these are the last
@@ -321,7 +321,18 @@ final class Wire {
             .add(pattern)
             .add("COUNT")
             .add(count));
-    List<?> reply = (List<?>) next();
+    send(new CommandArguments(Command.HELLO));
+    Object found = read();
+    Object server = read();
+    if (found instanceof JedisDataException e) {
+      throw e;
+    }
+    if (!(server instanceof JedisDataException)
+        && "replica".equals(BuilderFactory.ENCODED_OBJECT_MAP.build(server).get("role"))) {
+      outOfService = true;
+      throw new JedisDataException("READONLY replicas are not listed");
+    }
+    List<?> reply = (List<?>) found;
     String next = text(reply.get(0));
     List<byte[]> keys = ((List<?>) reply.get(1)).stream().map(key -> (byte[]) key).toList();
     return new Nodes.Keys(keys, next.equals("0") ? null : next);

@@ -4,9 +4,12 @@ import static dev.interlock.redis.Backends.claim;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.testbed.Testbed;
@@ -63,6 +66,8 @@ class ListTest {
       Instant since = state.heldSince().orElseThrow();
       assertTrue(!since.isBefore(before) && !since.isAfter(time(redis)), () -> since + "");
       assertEquals(5, list(backend, "a*/").size());
+      redis.call("SET", "interlock:{a*}:fence", "of another program");
+      assertThrows(LockConfigurationException.class, () -> list(backend, ""));
     }
   }
 
@@ -71,6 +76,37 @@ class ListTest {
     try (RedisCluster cluster = Testbed.redisCluster().start();
         LockBackend backend = Backends.open(cluster.uri())) {
       listsWhatIsHeld(backend);
+    }
+  }
+
+  /** The cursor of a page is worth nothing to another process, which would skip locks. */
+  @Test
+  void aListingDoesNotGoOnAfterARestart() throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        LockBackend backend = Backends.open(redis.uri())) {
+      for (int i = 0; i < 100; i++) {
+        take(backend, claim("job " + i));
+      }
+      LockPage first = backend.list("", null, 3, soon());
+      redis.kill();
+      redis.restart();
+      LockUnavailableException problem =
+          assertThrows(
+              LockUnavailableException.class, () -> backend.list("", first.next(), 3, soon()));
+      assertTrue(problem.getMessage().contains("begin it again"), problem::getMessage);
+      assertEquals(100, list(backend, "").size());
+    }
+  }
+
+  /** It may lack locks that its primary has granted. */
+  @Test
+  void aReplicaIsNotListed() throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        LockBackend backend = Backends.open(redis.uri())) {
+      redis.demote();
+      LockUnavailableException problem =
+          assertThrows(LockUnavailableException.class, () -> list(backend, ""));
+      assertTrue(problem.getMessage().contains("read-only replica"), problem::getMessage);
     }
   }
 

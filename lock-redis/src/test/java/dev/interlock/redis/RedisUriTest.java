@@ -55,6 +55,7 @@ class RedisUriTest {
         "redis-sentinel://USER@nohost.invalid/a/b | must be the name under which the sentinels",
         "redis-sentinel://USER@nohost.invalid/m?database=x | whole number",
         "redis-sentinel://USER@nohost.invalid/m?sentinelPassword=s3cret&x=1 | unknown parameter x",
+        "redis-sentinel://USER@nohost.invalid/m?sentinelUser=me | sentinelPassword is missing",
       })
   void whatIsWrongIsSaidWithoutThePassword(String uri, String message) {
     LockConfigurationException e =

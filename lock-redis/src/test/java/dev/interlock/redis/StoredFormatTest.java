@@ -13,9 +13,11 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,13 +64,17 @@ class StoredFormatTest {
   @Test
   void aLockInANewerFormatIsBusyAndCannotBeTakenAway() throws Exception {
     redis.call("SET", LOCK, "v2|whatever|app", "PX", "60000");
+    redis.call("SET", FENCE, "4711", "PX", "60000");
     try (LockBackend backend = Backends.open(redis.uri())) {
       Attempt.Busy busy =
           assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
       assertTrue(busy.retryAfter().compareTo(Duration.ofSeconds(30)) > 0);
+      redis.call("SET", FENCE, "v2|4711", "PX", "60000");
       LockState state = backend.inspect("job", soon());
       assertEquals(
           "(format 2, written by a newer version of Interlock)", state.holder().orElseThrow());
+      assertTrue(state.fencingToken().isEmpty());
+      assertEquals(List.of(state.name()), names(backend.list("", null, 100, soon())));
       assertFalse(backend.release(claim("job"), soon()));
       assertNewer("format 2", () -> backend.forceRelease("job", soon()));
       assertNewer("format 2", () -> backend.revoke("job", soon()));
@@ -83,6 +89,10 @@ class StoredFormatTest {
       assertNewer("format 3", () -> backend.tryAcquire(claim("job"), soon()));
       assertEquals(0L, redis.call("EXISTS", LOCK));
     }
+  }
+
+  private static List<String> names(LockPage page) {
+    return page.locks().stream().map(LockState::name).toList();
   }
 
   private static void assertNewer(String format, Executable request) {

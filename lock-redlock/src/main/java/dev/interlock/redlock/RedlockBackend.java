@@ -28,6 +28,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,6 +36,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -66,6 +68,8 @@ final class RedlockBackend implements LockBackend {
       new Answer(
           null,
           new Vote.Refused("it was restarted, or its answer was lost, and by now it is not there"));
+
+  private static final List<?> FREE = List.of("free".getBytes(UTF_8));
 
   static final BackendInfo INFO =
       new BackendInfo(
@@ -220,8 +224,7 @@ final class RedlockBackend implements LockBackend {
     }
     int inRow = splits.merge(name, 1, (before, one) -> Math.min(before + one, 10));
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
-    return new Attempt.Busy(
-        Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most)));
+    return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most)));
   }
 
   // --- renewing ---------------------------------------------------------------------------------
@@ -424,7 +427,7 @@ final class RedlockBackend implements LockBackend {
   /** Shows the token that a majority has; no single node's fence need be it. */
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    return state(name, inspection(name, deadline), deadline);
+    return state(name, inspection(name, deadline, false), deadline);
   }
 
   private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
@@ -446,16 +449,18 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Looks through the nodes one after the other. A lock is on a majority of them, so that as many
-   * may be missing as are no majority. The cursor has the node, its own cursor, and how many nodes
-   * were missing.
+   * Looks through the nodes one after the other. A lock is on a majority of them, so a minority may
+   * be missing. A node that was restarted since its last page counts as missing, because its cursor
+   * is worth nothing to another process. The cursor has the node, its own cursor, the number of
+   * missing nodes, and the node's process.
    */
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
-    String[] parts = (cursor == null ? "0/0/0" : cursor).split("/", -1);
+    String[] parts = (cursor == null ? "0/0/0/" : cursor).split("/", -1);
     int node = Integer.parseInt(parts[0]);
     int missing = Integer.parseInt(parts[2]);
+    AtomicReference<String> asked = new AtomicReference<>("");
     Round round = new Round(cluster, time);
     String pattern = LockKeys.pattern(settings.namespace(), prefix);
     cluster.send(
@@ -463,12 +468,22 @@ final class RedlockBackend implements LockBackend {
         round.new Question(node, deadline.nanos()) {
           @Override
           public NodePipeline.Call call(String run) {
+            asked.set(run);
             return new NodePipeline.Call(
                 NodeScripts.FIND_KEYS,
                 List.of(cluster.record()),
                 Stream.of(parts[1], pattern, String.valueOf(limit))
                     .map(argument -> argument.getBytes(UTF_8))
                     .toList());
+          }
+
+          @Override
+          public void answered(Object reply) {
+            if (parts[3].isEmpty() || parts[3].equals(asked.get())) {
+              super.answered(reply);
+            } else {
+              put(new Vote.Refused("it was restarted during the listing"));
+            }
           }
         });
     round.await(deadline, () -> round.answer(node) != null);
@@ -479,12 +494,17 @@ final class RedlockBackend implements LockBackend {
       next = Round.text(found.reply().get(1));
       locks = held(prefix, (List<?>) found.reply().get(2), deadline);
     } else if (++missing >= cluster.majority()) {
-      throw round.undecided();
+      throw found != null
+              && found.silence() instanceof Vote.Failed failed
+              && failed.problem() instanceof LockConfigurationException wrong
+          ? wrong
+          : round.undecided();
     }
     if (!next.equals("0")) {
-      return new LockPage(locks, node + "/" + next + "/" + missing);
+      return new LockPage(locks, node + "/" + next + "/" + missing + "/" + asked.get());
     }
-    return new LockPage(locks, node + 1 == cluster.size() ? null : (node + 1) + "/0/" + missing);
+    int last = cluster.size() - 1;
+    return new LockPage(locks, node == last ? null : (node + 1) + "/0/" + missing + "/");
   }
 
   private List<LockState> held(String prefix, List<?> keys, Deadline deadline)
@@ -493,7 +513,7 @@ final class RedlockBackend implements LockBackend {
     for (Object key : keys) {
       String name = LockKeys.name(settings.namespace(), (byte[]) key);
       if (name != null && name.startsWith(prefix)) {
-        rounds.put(name, inspection(name, deadline));
+        rounds.put(name, inspection(name, deadline, true));
       }
     }
     List<LockState> held = new ArrayList<>();
@@ -531,7 +551,12 @@ final class RedlockBackend implements LockBackend {
     return verdict(round, "revoked", "not held");
   }
 
-  private Round inspection(String name, Deadline deadline) {
+  /**
+   * Asks all nodes about a lock.
+   *
+   * @param listing whether a key with something else than a lock counts as a free lock
+   */
+  private Round inspection(String name, Deadline deadline, boolean listing) {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
     Round round = new Round(cluster, time);
     for (int each = 0; each < cluster.size(); each++) {
@@ -544,6 +569,16 @@ final class RedlockBackend implements LockBackend {
                   NodeScripts.INSPECT,
                   List.of(keys.lock(), keys.fence(), cluster.record()),
                   List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
+            }
+
+            @Override
+            public void answered(Object reply) {
+              boolean free =
+                  listing
+                      && reply instanceof List<?> words
+                      && Round.text(words.get(0)).equals("foreign")
+                      && Arrays.equals(keys.lock(), (byte[]) words.get(1));
+              super.answered(free ? FREE : reply);
             }
           });
     }

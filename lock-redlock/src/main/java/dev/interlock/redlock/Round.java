@@ -66,12 +66,16 @@ final class Round {
 
     @Override
     public void answered(Object reply) {
-      put(node, cluster.answer(node, reply));
+      Round.this.put(node, cluster.answer(node, reply));
     }
 
     @Override
     public void failed(LockException problem, boolean timedOut) {
-      put(node, new Answer(null, timedOut ? new Vote.TimedOut() : new Vote.Failed(problem)));
+      put(timedOut ? new Vote.TimedOut() : new Vote.Failed(problem));
+    }
+
+    void put(Vote silence) {
+      Round.this.put(node, new Answer(null, silence));
     }
   }
 

@@ -256,6 +256,42 @@ class RedlockBackendTest {
     assertTrue(backend.release(claim, soon()));
   }
 
+  @Test
+  void whatIsNoLockIsLeftOutOfAListing() throws Exception {
+    take(backend, claim("job"));
+    for (RedisServer node : nodes) {
+      node.call("LPUSH", "interlock:{list}", "of somebody else");
+    }
+    assertEquals(Set.of("job"), listed(backend));
+  }
+
+  @Test
+  void aListingThatIsNotPermittedSaysSo() throws Exception {
+    for (RedisServer node : nodes) {
+      node.call("ACL", "SETUSER", "lister", "on", ">secret", "~*", "&*", "+@all", "-scan");
+    }
+    String uri = redlock.uri().replace("://", "://lister:secret@") + QUERY;
+    try (LockBackend mine = Backends.open(uri)) {
+      LockConfigurationException problem =
+          assertThrows(LockConfigurationException.class, () -> listed(mine));
+      assertTrue(problem.getMessage().contains("does not permit"), problem::getMessage);
+    }
+  }
+
+  /** Its cursor is worth nothing to the process that comes next. */
+  @Test
+  void aNodeThatWasRestartedDuringAListingCountsAsMissing() throws Exception {
+    for (int i = 0; i < 40; i++) {
+      take(backend, claim("job " + i));
+    }
+    LockPage page = backend.list("", null, 3, soon());
+    nodes.get(0).kill();
+    nodes.get(0).restart();
+    page = backend.list("", page.next(), 3, soon());
+    assertEquals(List.of(), page.locks());
+    assertEquals("1/0/1/", page.next());
+  }
+
   private static long marked() throws IOException {
     long marked = 0;
     for (RedisServer node : nodes) {

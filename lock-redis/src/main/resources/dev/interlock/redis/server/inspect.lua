@@ -12,8 +12,11 @@
 if not value then return {'free'} end
 local left = redis.call('PTTL', KEYS[1])
 if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
-if not format_of(value) then return {'foreign', KEYS[1], 'no lock'} end
-local last, problem = last_token()
+local format = format_of(value)
+if not format then return {'foreign', KEYS[1], 'no lock'} end
+local last, problem
+-- The fence of a lock in a later format has that format, too, and cannot be read.
+if format == 1 then last, problem = last_token() end
 if problem then return problem end
 local now = redis.call('TIME')
 local millis = now[1] * 1000 + math.floor(now[2] / 1000)
