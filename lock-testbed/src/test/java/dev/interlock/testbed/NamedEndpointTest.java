@@ -13,7 +13,7 @@ import dev.interlock.testbed.redis.RedisSentinels;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
 import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.NoServerException;
 import dev.interlock.testbed.server.Way;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -67,7 +67,7 @@ class NamedEndpointTest {
           assertTrue(refused.getMessage().contains("forFaults()"), refused.getMessage());
         }
         redis.heal();
-        assertTrue(users.answers(ManagedServer.LIMIT));
+        assertTrue(users.answers(DisposableServer.LIMIT));
       }
     }
   }

@@ -2,7 +2,7 @@ package dev.interlock.testbed.etcd;
 
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
-import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.DisposableServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
@@ -33,7 +33,7 @@ final class EtcdMembership {
   void renew() {
     // etcd refuses while members have not been connected for 5 seconds, as after a start.
     Waiting.demandThat(
-        ManagedServer.LIMIT,
+        DisposableServer.LIMIT,
         "the other members did not take " + member.name() + " anew",
         this::isRenewed);
   }

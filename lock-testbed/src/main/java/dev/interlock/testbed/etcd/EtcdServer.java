@@ -1,15 +1,11 @@
 package dev.interlock.testbed.etcd;
 
 import dev.interlock.testbed.install.Installation;
-import dev.interlock.testbed.process.TestbedException;
-import dev.interlock.testbed.server.AbstractServer;
-import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
-import dev.interlock.testbed.server.ServerControl;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,29 +18,22 @@ import java.util.regex.Pattern;
  * what it has voted for): it is removed through the others and joins as a new member under its name
  * and addresses, for which they must have a quorum.
  */
-public final class EtcdServer extends AbstractServer {
-  private static final Duration ANSWER = Duration.ofSeconds(5);
-
+public final class EtcdServer extends DisposableServer {
   /**
-   * Whoever sends says in every request that matters where it is to be found itself, which is its
-   * own gate: setPeerURLsHeader in etcdserver/api/rafthttp/util.go, as Go writes names of headers.
+   * In every request that matters the sender names its own address, which is its gate:
+   * setPeerURLsHeader in etcdserver/api/rafthttp/util.go, as Go writes names of headers.
    */
   private static final Pattern SENDER =
       Pattern.compile("X-Peerurls: http://127\\.0\\.0\\.1:(\\d+)\r\n");
 
   private final EtcdEndpoint endpoint;
-  private final String version;
+  private final EtcdEndpoint peer;
 
   private EtcdServer(
-      EtcdConfig.Member member,
-      String how,
-      EtcdEndpoint client,
-      EtcdEndpoint peer,
-      ServerControl control)
-      throws IOException {
-    super(member.name(), "127.0.0.1", member.client(), how, peer::ready, control);
+      EtcdConfig.Member member, String how, EtcdEndpoint client, EtcdEndpoint peer, Parts parts) {
+    super(member.name(), "127.0.0.1", member.client(), how, peer::ready, parts);
     this.endpoint = client;
-    this.version = peer.version(ANSWER);
+    this.peer = peer;
   }
 
   /**
@@ -52,34 +41,29 @@ public final class EtcdServer extends AbstractServer {
    * one, etcd serves nobody but its peers, on their port.
    */
   static EtcdServer launch(
-      Installation installation,
-      Place place,
-      EtcdConfig config,
-      EtcdConfig.Member member,
-      PeerGates gates) {
-    String name = member.name();
-    if (member.isGated()) {
-      place.keep(
-          gates.open(member.gate(), member.peer(), member.client(), text -> sender(text, config)));
-    }
-    Path configuration = config.write(place.directory(), member, EtcdConfig.Start.NEW);
-    EtcdEndpoint client = config.client(member);
-    EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
-    List<String> arguments = List.of("--config-file", configuration.toString());
-    ManagedServer managed =
-        new ManagedServer(
-            name,
-            installation.process(place.workspace(), place.directory(), arguments),
-            peer::ready,
-            () -> config.forget(place.directory(), member),
-            place::leave);
-    managed.start();
-    try {
-      return new EtcdServer(member, installation.how(), client, peer, managed);
-    } catch (IOException e) {
-      managed.close();
-      throw new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
-    }
+      Installation installation, EtcdConfig config, EtcdConfig.Member member, PeerGates gates) {
+    return Place.launch(
+        member.name(),
+        place -> {
+          if (member.isGated()) {
+            place.keep(
+                gates.open(
+                    member.gate(), member.peer(), member.client(), text -> sender(text, config)));
+          }
+          Path directory = place.directory();
+          Path file = config.write(directory, member, EtcdConfig.Start.NEW);
+          Parts parts =
+              place.parts(
+                  installation,
+                  List.of("--config-file", file.toString()),
+                  () -> config.forget(directory, member));
+          EtcdEndpoint peer = new EtcdEndpoint(member.listenUrl(), null, null);
+          EtcdServer server =
+              new EtcdServer(member, installation.how(), config.client(member), peer, parts);
+          server.start();
+          return server;
+        },
+        member.ports());
   }
 
   private static int sender(String text, EtcdConfig config) {
@@ -96,8 +80,8 @@ public final class EtcdServer extends AbstractServer {
   }
 
   @Override
-  public String version() {
-    return version;
+  protected String askVersion() throws IOException {
+    return peer.version(ANSWER);
   }
 
   /**

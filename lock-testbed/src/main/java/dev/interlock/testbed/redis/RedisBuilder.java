@@ -1,10 +1,12 @@
 package dev.interlock.testbed.redis;
 
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.ContainerInstallation;
+import dev.interlock.testbed.install.Installation;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.Way;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -36,10 +38,9 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
   private @Nullable String password;
   private boolean tls;
   private boolean separable;
-  private final List<String> extra = new ArrayList<>();
 
-  RedisBuilder(String kind) {
-    super(kind);
+  RedisBuilder(String kind, String setting) {
+    super(kind, setting);
   }
 
   /** Sets the password of the default user ({@code requirepass}). By default there is none. */
@@ -89,18 +90,7 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return config("maxmemory " + bytes, "maxmemory-policy " + policy);
   }
 
-  /** Adds lines to the configuration of every server, as {@code redis.conf} takes them. */
-  public final B config(String... lines) {
-    for (String line : lines) {
-      if (line.indexOf('\n') >= 0 || line.indexOf('\r') >= 0) {
-        throw new IllegalArgumentException("a configuration line must be one line");
-      }
-      extra.add(line);
-    }
-    return self();
-  }
-
-  /** The servers can be cut off from each other; whoever is nobody's peer needs a password. */
+  /** The servers can be cut off from each other; those without peers then ask for a password. */
   final B separated() {
     separable = true;
     return password == null ? password("secret") : self();
@@ -112,12 +102,20 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
 
   /** What starts the servers by a way of our own. */
   final RedisNodes nodes(Way way) throws UnsuitableWayException {
+    Installation program =
+        switch (way) {
+          case BINARY -> BinaryInstallation.find("redis-server", "interlock.redis.binary");
+          case DOCKER ->
+              ContainerInstallation.find("redis-server", "interlock.redis.image", "redis:7.2");
+          case EMBEDDED -> EmbeddedRedis.find();
+          case ENDPOINT -> throw new IllegalArgumentException("an endpoint is not a program");
+        };
     RedisConfig config = new RedisConfig(appendOnly, password, tls, separable, List.copyOf(extra));
-    return new RedisNodes(RedisInstallations.find(way), config);
+    return new RedisNodes(program, config);
   }
 
-  final String namedEndpoint(String setting) throws UnsuitableWayException {
-    return namedEndpoint(
-        setting, appendOnly != AppendOnly.WRITTEN || password != null || tls || !extra.isEmpty());
+  @Override
+  protected boolean isConfigured() {
+    return appendOnly != AppendOnly.WRITTEN || password != null || tls || !extra.isEmpty();
   }
 }

@@ -3,7 +3,7 @@ package dev.interlock.testbed.redis;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.DisposableServer;
+import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
@@ -14,34 +14,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis Cluster: three masters with one replica each, unless told otherwise.
+ * A Redis Cluster: three masters with one replica each, unless told otherwise. Its URI lists all
+ * nodes, for example {@code redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}; its members are
+ * first those that began as masters, then those that began as replicas.
  *
  * <p>A shard's servers stay together for the cluster's life; which of them is its master changes.
  * {@link #masterFor} and {@link #masters} ask the servers.
  */
 public final class RedisCluster extends RedisDeployment {
+  private static final String SCHEME = "redis-cluster";
+
   private final RedisClusterView view;
-  private final @Nullable PeerGates gates;
 
-  private RedisCluster(RedisGroup group, RedisClusterView view, @Nullable PeerGates gates) {
-    super(group);
+  private RedisCluster(List<RedisServer> nodes, RedisClusterView view, @Nullable PeerGates gates) {
+    super(nodes, SCHEME, nodes, "", gates);
     this.view = view;
-    this.gates = gates;
   }
 
-  /**
-   * Where clients connect, all nodes listed, for example {@code
-   * redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}.
-   */
-  @Override
-  public String uri() {
-    return group.uri();
-  }
-
-  /** All nodes: first those that began as masters, then those that began as replicas. */
-  @Override
-  public List<RedisServer> members() {
-    return group.members();
+  private RedisCluster(EndpointUri uri) throws IOException {
+    super(uri);
+    this.view = new RedisClusterView(List.of(), 0, Duration.ZERO);
   }
 
   /**
@@ -50,7 +42,7 @@ public final class RedisCluster extends RedisDeployment {
    * @throws TestbedException if a shard has no running master within a minute
    */
   public List<RedisServer> masters() {
-    group.requireOurs();
+    requireOurs();
     List<RedisServer> masters = new ArrayList<>();
     for (int shard = 0; shard < view.shards(); shard++) {
       masters.add(view.awaitMaster(shard));
@@ -64,7 +56,7 @@ public final class RedisCluster extends RedisDeployment {
    * @throws TestbedException if the key's shard has no running master within a minute
    */
   public RedisServer masterFor(String key) {
-    group.requireOurs();
+    requireOurs();
     return view.awaitMaster(view.shardOf(key));
   }
 
@@ -117,47 +109,8 @@ public final class RedisCluster extends RedisDeployment {
   }
 
   @Override
-  public boolean canCutOff() {
-    return gates != null;
-  }
-
-  /**
-   * Nothing passes between the node and the others on the bus, and the node refuses its replicas; a
-   * replica goes on following its master.
-   */
-  @Override
-  public void cutOff(DisposableServer member) {
-    gates().cutOff(member.port());
-    ((RedisServer) member).refusePeers();
-  }
-
-  @Override
-  public void reconnect(DisposableServer member) {
-    ((RedisServer) member).admitPeers();
-    gates().reconnect(member.port());
-  }
-
-  private PeerGates gates() {
-    if (gates == null) {
-      throw new UnsupportedOperationException("the nodes were not started as separable()");
-    }
-    return gates;
-  }
-
-  @Override
-  public void heal() {
-    members().forEach(DisposableServer::heal);
-    if (gates != null) {
-      members().forEach(this::reconnect);
-    }
-    if (!members().isEmpty()) {
-      view.awaitWhole();
-    }
-  }
-
-  @Override
-  public void close() {
-    Servers.closeAll(members());
+  protected void awaitWhole() {
+    view.awaitWhole();
   }
 
   /** What is wanted of a cluster before it is started. */
@@ -167,7 +120,7 @@ public final class RedisCluster extends RedisDeployment {
     private Duration nodeTimeout = Duration.ofSeconds(2);
 
     public Builder() {
-      super("Redis Cluster");
+      super("Redis Cluster", "interlock.redis.cluster.uri");
     }
 
     /**
@@ -176,10 +129,7 @@ public final class RedisCluster extends RedisDeployment {
      * @throws IllegalArgumentException if it is below 3, which could not vote on a fail-over
      */
     public Builder masters(int masters) {
-      if (masters < 3) {
-        throw new IllegalArgumentException("a cluster needs at least 3 masters, not " + masters);
-      }
-      this.shards = masters;
+      this.shards = atLeast(3, masters, "the number of masters");
       return this;
     }
 
@@ -189,10 +139,7 @@ public final class RedisCluster extends RedisDeployment {
      * @throws IllegalArgumentException if it is negative
      */
     public Builder replicas(int perMaster) {
-      if (perMaster < 0) {
-        throw new IllegalArgumentException("replicas must not be negative: " + perMaster);
-      }
-      this.replicas = perMaster;
+      this.replicas = atLeast(0, perMaster, "the number of replicas");
       return this;
     }
 
@@ -219,31 +166,22 @@ public final class RedisCluster extends RedisDeployment {
     }
 
     @Override
-    protected RedisCluster startBy(Way way) throws UnsuitableWayException {
-      if (way == Way.ENDPOINT) {
-        RedisGroup named =
-            RedisGroup.named(namedEndpoint("interlock.redis.cluster.uri"), "redis-cluster");
-        return new RedisCluster(named, new RedisClusterView(List.of(), 0, nodeTimeout), null);
-      }
+    protected RedisCluster named(String text) throws IOException {
+      return new RedisCluster(EndpointUri.parse(text, SCHEME, RedisEndpoint.PORT));
+    }
+
+    @Override
+    protected RedisCluster launch(Way way) throws UnsuitableWayException {
       RedisNodes nodes = nodes(way);
       PeerGates gates = isSeparable() ? new PeerGates() : null;
-      List<RedisServer> started =
-          Servers.startAll(
-              shards * (1 + replicas),
-              i -> retryOnBindConflict(() -> startNode(nodes, "redis-cluster-" + (i + 1), gates)));
-      try {
-        RedisClusterView view = new RedisClusterView(started, shards, nodeTimeout);
-        view.form();
-        return new RedisCluster(RedisGroup.of(started, "redis-cluster", started, ""), view, gates);
-      } catch (IOException e) {
-        TestbedException failure =
-            new TestbedException("cannot form the cluster: " + e.getMessage(), e);
-        Servers.closeAfter(failure, started);
-        throw failure;
-      } catch (RuntimeException e) {
-        Servers.closeAfter(e, started);
-        throw e;
-      }
+      return Servers.startAll(
+          shards * (1 + replicas),
+          i -> retryOnBindConflict(() -> startNode(nodes, "redis-cluster-" + (i + 1), gates)),
+          started -> {
+            RedisClusterView view = new RedisClusterView(started, shards, nodeTimeout);
+            view.form();
+            return new RedisCluster(started, view, gates);
+          });
     }
 
     private RedisServer startNode(RedisNodes nodes, String name, @Nullable PeerGates gates) {
@@ -259,11 +197,6 @@ public final class RedisCluster extends RedisDeployment {
           // link has been down for a while: tests keep masters paused.
           "cluster-migration-barrier 1000",
           "cluster-replica-validity-factor 0");
-    }
-
-    @Override
-    protected Builder self() {
-      return this;
     }
   }
 }

@@ -104,7 +104,7 @@ final class RedisClusterView {
   /** Where the others find a node's bus. */
   private static String bus(RedisServer node) throws IOException {
     Object setting = node.call("CONFIG", "GET", RedisNodes.ANNOUNCED_BUS);
-    String announced = RedisReplies.map(setting).getOrDefault(RedisNodes.ANNOUNCED_BUS, "0");
+    String announced = RedisEndpoint.map(setting).getOrDefault(RedisNodes.ANNOUNCED_BUS, "0");
     return announced.equals("0")
         ? Integer.toString(node.port() + Ports.CLUSTER_BUS_OFFSET)
         : announced;

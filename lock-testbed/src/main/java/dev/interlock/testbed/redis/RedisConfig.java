@@ -1,8 +1,15 @@
 package dev.interlock.testbed.redis;
 
+import dev.interlock.testbed.process.Directories;
 import dev.interlock.testbed.redis.RedisBuilder.AppendOnly;
+import dev.interlock.testbed.server.TlsIdentity;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +46,51 @@ record RedisConfig(
     }
     lines.addAll(extra);
     return lines;
+  }
+
+  /**
+   * Writes a server's configuration file.
+   *
+   * @param identity what the server proves itself with, if it speaks TLS
+   * @param lines the configuration but for address, port and directory
+   * @return the file
+   */
+  static Path write(Path directory, int port, @Nullable TlsIdentity identity, List<String> lines) {
+    List<String> all = new ArrayList<>();
+    all.add("bind 127.0.0.1");
+    all.add("dir \"" + directory + "\"");
+    if (identity == null) {
+      all.add("port " + port);
+    } else {
+      all.add("port 0");
+      all.add("tls-port " + port);
+      all.add("tls-cert-file \"" + identity.certificate() + "\"");
+      all.add("tls-key-file \"" + identity.key() + "\"");
+      all.add("tls-ca-cert-file \"" + identity.certificate() + "\"");
+      all.add("tls-auth-clients no");
+      all.add("tls-replication yes");
+    }
+    all.addAll(lines);
+    try {
+      return Files.write(directory.resolve("redis.conf"), all);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write below " + directory, e);
+    }
+  }
+
+  /**
+   * Removes a server's data set: the append-only files of Redis 7 and of earlier ones, and dumps.
+   * What makes the server a member stays: a cluster node's table of nodes, and the roles that
+   * sentinels write into the configuration.
+   */
+  static void deleteData(Path directory) {
+    try (Stream<Path> files = Files.list(directory)) {
+      files
+          .filter(path -> path.toString().matches(".*(/appendonlydir|\\.aof|\\.rdb)"))
+          .forEach(Directories::delete);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot empty " + directory, e);
+    }
   }
 
   /** As a double-quoted word of redis.conf. */

@@ -1,46 +1,73 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DisposableServer;
+import dev.interlock.testbed.server.EndpointUri;
+import dev.interlock.testbed.server.PeerGates;
+import dev.interlock.testbed.server.ServerGroup;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** What all deployments of several Redis servers say of themselves. */
-abstract class RedisDeployment implements Deployment {
-  final RedisGroup group;
+/** Several Redis servers behind one URI. */
+abstract class RedisDeployment extends ServerGroup<RedisServer> {
 
-  RedisDeployment(RedisGroup group) {
-    this.group = group;
+  /**
+   * Servers of ours.
+   *
+   * @param scheme without TLS
+   * @param listed the servers that the URI lists
+   * @param path what follows them in the URI
+   */
+  RedisDeployment(
+      List<RedisServer> members,
+      String scheme,
+      List<RedisServer> listed,
+      String path,
+      @Nullable PeerGates gates) {
+    super(
+        members
+            .get(0)
+            .endpoint()
+            .uri(
+                scheme,
+                listed.stream().map(s -> s.endpoint().address()).collect(Collectors.joining(",")),
+                path),
+        members.get(0).how(),
+        members.get(0).version(),
+        members,
+        gates);
   }
 
-  @Override
-  public String uri() {
-    return group.uri();
-  }
-
-  @Override
-  public final String version() {
-    return group.version();
-  }
-
-  @Override
-  public final String how() {
-    return group.how();
+  /**
+   * Servers of the user.
+   *
+   * @throws IOException if the first server does not answer
+   */
+  RedisDeployment(EndpointUri uri) throws IOException {
+    super(uri.text(), uri.how(), RedisEndpoint.of(uri).version(), List.of(), null);
   }
 
   @Override
   public final Optional<Path> caCertificate() {
-    return group.caCertificate();
+    return members().isEmpty() ? Optional.empty() : members().get(0).caCertificate();
+  }
+
+  /**
+   * Also has the server refuse its replicas, and the sentinels; a replica goes on following its
+   * primary.
+   */
+  @Override
+  public final void cutOff(DisposableServer member) {
+    super.cutOff(member);
+    ((RedisServer) member).refusePeers();
   }
 
   @Override
-  public List<RedisServer> members() {
-    return group.members();
-  }
-
-  /** The servers' addresses and origin; no password. */
-  @Override
-  public String toString() {
-    return group.toString();
+  public final void reconnect(DisposableServer member) {
+    ((RedisServer) member).admitPeers();
+    super.reconnect(member);
   }
 }

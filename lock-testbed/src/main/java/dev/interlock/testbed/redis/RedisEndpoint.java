@@ -1,12 +1,13 @@
 package dev.interlock.testbed.redis;
 
+import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.TlsTrust;
-import dev.interlock.testbed.server.Uris;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -18,36 +19,14 @@ record RedisEndpoint(
     @Nullable String password,
     @Nullable TlsTrust tls) {
 
-  /**
-   * Reads {@code redis[s]://[[user]:password@]host[:port][/database][?caCert=file]}.
-   *
-   * @throws IllegalArgumentException if the text is not of this form; the password is not repeated
-   */
-  static RedisEndpoint parse(String text) {
-    URI uri;
-    try {
-      uri = new URI(text);
-    } catch (java.net.URISyntaxException e) {
-      // The cause repeats the text, and the text may hold a password.
-      throw new IllegalArgumentException("not a URI; expected redis://host:port");
-    }
-    boolean secured = "rediss".equals(uri.getScheme());
-    if (!(secured || "redis".equals(uri.getScheme())) || uri.getHost() == null) {
-      throw new IllegalArgumentException("not a plain Redis address; expected redis://host:port");
-    }
-    String user = null;
-    String password = null;
-    if (uri.getRawUserInfo() != null) {
-      String[] parts = uri.getRawUserInfo().split(":", 2);
-      user = parts[0].isEmpty() ? null : Uris.decode(parts[0]);
-      password = parts.length == 2 ? Uris.decode(parts[1]) : null;
-    }
-    return new RedisEndpoint(
-        uri.getHost(),
-        uri.getPort() < 0 ? 6379 : uri.getPort(),
-        user,
-        password,
-        secured ? TlsTrust.named(uri.getRawQuery()) : null);
+  /** The port of an address without one. */
+  static final int PORT = 6379;
+
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
+  /** The first server that a URI of the user names. */
+  static RedisEndpoint of(EndpointUri uri) {
+    return new RedisEndpoint(uri.host(), uri.port(), uri.user(), uri.password(), uri.tls());
   }
 
   /** The address as lock clients take it, password included. */
@@ -62,21 +41,17 @@ record RedisEndpoint(
    * @param path what follows the addresses
    */
   String uri(String scheme, String addresses, String path) {
+    String login = userInfo();
     return tls == null
-        ? scheme + "://" + userInfo() + addresses + path
-        : withTls(scheme) + "://" + userInfo() + addresses + path + tls.query();
-  }
-
-  /** The scheme that says the same with TLS: {@code rediss-cluster}, {@code redlocks}. */
-  static String withTls(String scheme) {
-    return scheme.startsWith("redis") ? scheme.replaceFirst("redis", "rediss") : scheme + "s";
+        ? scheme + "://" + login + addresses + path
+        : EndpointUri.withTls(scheme) + "://" + login + addresses + path + tls.query();
   }
 
   /** What stands before the address in a URI: empty, or user and password with an {@code @}. */
   private String userInfo() {
     return password == null
         ? ""
-        : (user == null ? "" : Uris.encode(user)) + ":" + Uris.encode(password) + "@";
+        : (user == null ? "" : EndpointUri.encode(user)) + ":" + EndpointUri.encode(password) + "@";
   }
 
   Optional<Path> caCertificate() {
@@ -96,13 +71,13 @@ record RedisEndpoint(
     }
   }
 
-  String version(Duration limit) throws IOException {
-    return field(call(limit, "INFO", "server"), "redis_version");
+  String version() throws IOException {
+    return field(call("INFO", "server"), "redis_version");
   }
 
-  /** One command on a connection of its own. */
-  @Nullable Object call(Duration limit, String... command) throws IOException {
-    try (RedisConnection connection = new RedisConnection(this, limit)) {
+  /** Sends one command on a connection of its own; see {@link RedisServer#call}. */
+  @Nullable Object call(String... command) throws IOException {
+    try (RedisConnection connection = new RedisConnection(this, ANSWER)) {
       return connection.call(command);
     }
   }
@@ -115,6 +90,23 @@ record RedisEndpoint(
       }
     }
     throw new IOException("the server's INFO has no field " + name);
+  }
+
+  /** A reply that lists names and values in turn. */
+  static Map<String, String> map(@Nullable Object reply) throws IOException {
+    List<?> words = list(reply);
+    Map<String, String> map = new HashMap<>();
+    for (int i = 0; i + 1 < words.size(); i += 2) {
+      map.put(String.valueOf(words.get(i)), String.valueOf(words.get(i + 1)));
+    }
+    return map;
+  }
+
+  static List<?> list(@Nullable Object reply) throws IOException {
+    if (reply instanceof List<?> list) {
+      return list;
+    }
+    throw new IOException("expected a list, and the reply is " + reply);
   }
 
   @Override

@@ -1,10 +1,13 @@
 package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.Installation;
+import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
 import dev.interlock.testbed.server.TlsIdentity;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +16,11 @@ import org.jspecify.annotations.Nullable;
 record RedisNodes(Installation installation, RedisConfig config) {
   /** The setting that says where the others are told that a cluster node's bus is. */
   static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
+
+  /** {@return the same with a wrong clock} */
+  RedisNodes withClock(Duration ahead) throws UnsuitableWayException {
+    return new RedisNodes(WrongClock.on(installation, ahead), config);
+  }
 
   RedisServer startServer(String name, String... more) {
     int port = Ports.reserve();
@@ -39,7 +47,7 @@ record RedisNodes(Installation installation, RedisConfig config) {
         gate);
   }
 
-  /** What comes over the bus begins with its sender's port for clients: clusterMsg in cluster.h. */
+  /** A message on the bus begins with its sender's port for clients: clusterMsg in cluster.h. */
   private static int sender(String text) {
     return text.startsWith("RCmb") && text.length() >= 12
         ? text.charAt(10) << 8 | text.charAt(11)
@@ -65,11 +73,19 @@ record RedisNodes(Installation installation, RedisConfig config) {
       int port,
       List<String> lines,
       @Nullable String password,
-      List<String> arguments) {
+      List<String> more) {
+    Path directory = place.directory();
     TlsIdentity tls = config.tls() ? TlsIdentity.of(place.workspace()) : null;
-    RedisFiles files = new RedisFiles(place.directory(), port, tls, lines);
     RedisEndpoint endpoint =
         new RedisEndpoint("127.0.0.1", port, null, password, tls == null ? null : tls.trust());
-    return RedisServer.launch(name, installation, place, files, endpoint, arguments);
+    List<String> arguments = new ArrayList<>();
+    arguments.add(RedisConfig.write(directory, port, tls, lines).toString());
+    arguments.addAll(more);
+    return RedisServer.launch(
+        name,
+        installation.how(),
+        endpoint,
+        place.parts(installation, arguments, () -> RedisConfig.deleteData(directory)),
+        installation instanceof WrongClock ? directory : null);
   }
 }

@@ -1,6 +1,6 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.server.Uris;
+import dev.interlock.testbed.server.EndpointUri;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,7 +71,7 @@ public final class RedisRights {
 
   /** What stands before the address in a URI to connect as the user, with an {@code @}. */
   public String userInfo() {
-    return user + ":" + Uris.encode(SECRET) + "@";
+    return user + ":" + EndpointUri.encode(SECRET) + "@";
   }
 
   /** The user, as a parameter of a URI. */
@@ -81,7 +81,7 @@ public final class RedisRights {
 
   /** The password, as a parameter of a URI. */
   public String password() {
-    return Uris.encode(SECRET);
+    return EndpointUri.encode(SECRET);
   }
 
   /**

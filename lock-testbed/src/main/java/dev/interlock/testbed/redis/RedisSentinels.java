@@ -4,8 +4,9 @@ import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.DisposableServer.State;
+import dev.interlock.testbed.server.EndpointUri;
+import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
@@ -15,45 +16,39 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Redis master with replicas (one, unless told otherwise), watched by three sentinels that put a
- * replica in its place when it fails.
+ * replica in its place when it fails. The members are the data servers: first the one that began as
+ * master, then those that began as replicas.
+ *
+ * <p>The URI has the sentinels, and the name that they have for the master, for example {@code
+ * redis-sentinel://127.0.0.1:10001,127.0.0.1:10002,127.0.0.1:10003/mymaster}. The password, if
+ * there is one, is the data servers'; the sentinels ask for none.
  *
  * <p>Replication is asynchronous: what the lost master had acknowledged last may be missing on the
  * new one.
  */
 public final class RedisSentinels extends RedisDeployment {
+  private static final String SCHEME = "redis-sentinel";
   private static final String MASTER_NAME = "mymaster";
   private static final int SENTINELS = 3;
-  private static final Duration LIMIT = Duration.ofMinutes(1);
 
   private final List<RedisServer> sentinels;
-  private final boolean separable;
 
-  private RedisSentinels(RedisGroup group, List<RedisServer> sentinels, boolean separable) {
-    super(group);
+  private RedisSentinels(
+      List<RedisServer> members, List<RedisServer> sentinels, @Nullable PeerGates gates) {
+    super(members, SCHEME, sentinels, "/" + MASTER_NAME, gates);
     this.sentinels = sentinels;
-    this.separable = separable;
   }
 
-  /**
-   * Where clients connect: the sentinels, and the name that they have for the master, for example
-   * {@code redis-sentinel://127.0.0.1:10001,127.0.0.1:10002,127.0.0.1:10003/mymaster}. The
-   * password, if there is one, is the data servers'; the sentinels ask for none.
-   */
-  @Override
-  public String uri() {
-    return group.uri();
+  private RedisSentinels(EndpointUri uri) throws IOException {
+    super(uri);
+    this.sentinels = List.of();
   }
 
-  /** The data servers: first the one that began as master, then those that began as replicas. */
-  @Override
-  public List<RedisServer> members() {
-    return group.members();
-  }
-
-  /** The sentinels, which may be hurt too. */
+  /** {@return the sentinels, which may be hurt too} */
   public List<RedisServer> sentinels() {
     return sentinels;
   }
@@ -64,7 +59,7 @@ public final class RedisSentinels extends RedisDeployment {
    * @throws TestbedException if there is none within a minute
    */
   public RedisServer master() {
-    group.requireOurs();
+    requireOurs();
     return await("agree on a master that serves", this::agreedMaster);
   }
 
@@ -116,49 +111,14 @@ public final class RedisSentinels extends RedisDeployment {
   }
 
   @Override
-  public boolean canCutOff() {
-    return separable;
-  }
-
-  /** The server refuses its replicas and the sentinels; a replica goes on following the master. */
-  @Override
-  public void cutOff(DisposableServer member) {
-    separable(member).refusePeers();
+  protected List<RedisServer> servers() {
+    return Stream.concat(sentinels.stream(), members().stream()).toList();
   }
 
   @Override
-  public void reconnect(DisposableServer member) {
-    separable(member).admitPeers();
-  }
-
-  private RedisServer separable(DisposableServer member) {
-    if (!separable) {
-      throw new UnsupportedOperationException("the servers were not started as separable()");
-    }
-    return (RedisServer) member;
-  }
-
-  @Override
-  public void heal() {
-    Stream.concat(members().stream(), sentinels.stream()).forEach(DisposableServer::heal);
-    if (separable) {
-      members().forEach(this::reconnect);
-    }
-    if (!members().isEmpty()) {
-      sentinels.forEach(RedisSentinels::hasten);
-      awaitThat("see the replicas follow one master", this::isWhole);
-    }
-  }
-
-  @Override
-  public void close() {
-    Servers.closeAll(Stream.concat(sentinels.stream(), members().stream()).toList());
-  }
-
-  /** The servers' addresses and origin; no password. */
-  @Override
-  public String toString() {
-    return group + ", sentinels " + sentinels;
+  protected void awaitWhole() {
+    sentinels.forEach(RedisSentinels::hasten);
+    awaitThat("see the replicas follow one master", this::isWhole);
   }
 
   /**
@@ -230,16 +190,24 @@ public final class RedisSentinels extends RedisDeployment {
   }
 
   private boolean isWholeFor(RedisServer sentinel) throws IOException {
-    Map<String, String> master = RedisReplies.map(sentinel.call("SENTINEL", "MASTER", MASTER_NAME));
-    List<Map<String, String>> replicas =
-        RedisReplies.maps(sentinel.call("SENTINEL", "REPLICAS", MASTER_NAME));
-    List<Map<String, String>> fellows =
-        RedisReplies.maps(sentinel.call("SENTINEL", "SENTINELS", MASTER_NAME));
+    Map<String, String> master = told(sentinel, "MASTER").get(0);
+    List<Map<String, String>> replicas = told(sentinel, "REPLICAS");
+    List<Map<String, String>> fellows = told(sentinel, "SENTINELS");
     return "master".equals(master.get("flags"))
         && replicas.size() == members().size() - 1
         && replicas.stream().allMatch(r -> isHealthyReplica(r))
         && fellows.size() == SENTINELS - 1
         && fellows.stream().allMatch(f -> "sentinel".equals(f.get("flags")));
+  }
+
+  private static List<Map<String, String>> told(RedisServer sentinel, String about)
+      throws IOException {
+    Object reply = sentinel.call("SENTINEL", about, MASTER_NAME);
+    List<Map<String, String>> maps = new ArrayList<>();
+    for (Object each : about.equals("MASTER") ? List.of(reply) : RedisEndpoint.list(reply)) {
+      maps.add(RedisEndpoint.map(each));
+    }
+    return maps;
   }
 
   private static boolean isHealthyReplica(Map<String, String> replica) {
@@ -260,7 +228,7 @@ public final class RedisSentinels extends RedisDeployment {
     private Duration downAfter = Duration.ofSeconds(1);
 
     public Builder() {
-      super("Redis with sentinels");
+      super("Redis with sentinels", "interlock.redis.sentinel.uri");
     }
 
     /**
@@ -269,10 +237,7 @@ public final class RedisSentinels extends RedisDeployment {
      * @throws IllegalArgumentException if it is not positive
      */
     public Builder replicas(int replicas) {
-      if (replicas <= 0) {
-        throw new IllegalArgumentException("there must be at least one replica, not " + replicas);
-      }
-      this.replicas = replicas;
+      this.replicas = atLeast(1, replicas, "the number of replicas");
       return this;
     }
 
@@ -299,41 +264,40 @@ public final class RedisSentinels extends RedisDeployment {
     }
 
     @Override
-    protected RedisSentinels startBy(Way way) throws UnsuitableWayException {
-      if (way == Way.ENDPOINT) {
-        RedisGroup named =
-            RedisGroup.named(namedEndpoint("interlock.redis.sentinel.uri"), "redis-sentinel");
-        return new RedisSentinels(named, List.of(), false);
-      }
-      RedisNodes nodes = nodes(way);
-      List<RedisServer> started = new ArrayList<>();
-      try {
-        RedisServer master = retryOnBindConflict(() -> nodes.startServer("redis-master"));
-        started.add(master);
-        started.addAll(
-            Servers.startAll(
-                replicas, i -> retryOnBindConflict(() -> startReplica(nodes, i + 1, master))));
-        List<RedisServer> members = List.copyOf(started);
-        List<RedisServer> sentinels =
-            Servers.startAll(
-                SENTINELS,
-                i ->
-                    retryOnBindConflict(
-                        () -> nodes.startSentinel("redis-sentinel-" + (i + 1), monitor(master))));
-        started.addAll(sentinels);
-        RedisGroup group = RedisGroup.of(members, "redis-sentinel", sentinels, "/" + MASTER_NAME);
-        RedisSentinels all = new RedisSentinels(group, sentinels, isSeparable());
-        all.heal();
-        return all;
-      } catch (RuntimeException e) {
-        Servers.closeAfter(e, started);
-        throw e;
-      }
+    protected RedisSentinels named(String text) throws IOException {
+      return new RedisSentinels(EndpointUri.parse(text, SCHEME, RedisEndpoint.PORT));
     }
 
-    private static RedisServer startReplica(RedisNodes nodes, int number, RedisServer master) {
-      return nodes.startServer(
-          "redis-replica-" + number, "replicaof " + master.host() + " " + master.port());
+    @Override
+    protected RedisSentinels launch(Way way) throws UnsuitableWayException {
+      RedisNodes nodes = nodes(way);
+      List<RedisServer> started = new ArrayList<>();
+      return Servers.startAll(
+          1 + replicas + SENTINELS,
+          i -> {
+            started.add(retryOnBindConflict(() -> start(i, nodes, started)));
+            return started.get(i);
+          },
+          all -> {
+            List<RedisServer> members = all.subList(0, 1 + replicas);
+            List<RedisServer> sentinels = all.subList(1 + replicas, all.size());
+            PeerGates gates = isSeparable() ? new PeerGates() : null;
+            RedisSentinels redis = new RedisSentinels(members, sentinels, gates);
+            redis.heal();
+            return redis;
+          });
+    }
+
+    /** The first server is the master, which its replicas and the sentinels have to know. */
+    private RedisServer start(int number, RedisNodes nodes, List<RedisServer> before) {
+      if (number == 0) {
+        return nodes.startServer("redis-master");
+      }
+      RedisServer master = before.get(0);
+      return number <= replicas
+          ? nodes.startServer(
+              "redis-replica-" + number, "replicaof " + master.host() + " " + master.port())
+          : nodes.startSentinel("redis-sentinel-" + (number - replicas), monitor(master));
     }
 
     private List<String> monitor(RedisServer master) {
@@ -354,11 +318,6 @@ public final class RedisSentinels extends RedisDeployment {
         lines.add("sentinel auth-pass " + MASTER_NAME + " " + RedisConfig.quote(password));
       }
       return lines;
-    }
-
-    @Override
-    protected Builder self() {
-      return this;
     }
   }
 }

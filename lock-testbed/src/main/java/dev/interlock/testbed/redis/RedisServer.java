@@ -1,19 +1,14 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.install.Installation;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
-import dev.interlock.testbed.server.AbstractServer;
 import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.ManagedServer;
-import dev.interlock.testbed.server.NamedEndpoint;
-import dev.interlock.testbed.server.Place;
-import dev.interlock.testbed.server.ServerControl;
+import dev.interlock.testbed.server.DisposableServer;
+import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,9 +22,7 @@ import org.jspecify.annotations.Nullable;
  * back even after {@link #kill()}. With {@link #restartEmpty()} the data set goes; a cluster node
  * keeps its identity and its slots, a replica its role.
  */
-public final class RedisServer extends AbstractServer implements Deployment {
-  private static final Duration ANSWER = Duration.ofSeconds(5);
-
+public final class RedisServer extends DisposableServer implements Deployment {
   private static final String KEYS_AND_TIMES =
       """
       local found = {}
@@ -41,72 +34,31 @@ public final class RedisServer extends AbstractServer implements Deployment {
 
   private final RedisEndpoint endpoint;
   private final String uri;
-  private final String version;
   private final @Nullable Path clock;
 
-  /**
-   * A server.
-   *
-   * @param clock the directory of a server whose clock can be set; null for others
-   */
   private RedisServer(
       String name,
       String how,
       RedisEndpoint endpoint,
       String uri,
-      ServerControl control,
-      @Nullable Path clock)
-      throws IOException {
-    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, control);
+      @Nullable Parts parts,
+      @Nullable Path clock) {
+    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
     this.endpoint = endpoint;
     this.uri = uri;
-    this.version = endpoint.version(ANSWER);
     this.clock = clock;
-  }
-
-  /** A server that runs already and belongs to the user. */
-  static RedisServer named(String uri) {
-    try {
-      RedisEndpoint endpoint = RedisEndpoint.parse(uri);
-      NamedEndpoint control = new NamedEndpoint(endpoint.address());
-      String how = "endpoint " + endpoint.address();
-      return new RedisServer("redis", how, endpoint, uri, control, null);
-    } catch (IOException | IllegalArgumentException e) {
-      throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
-    }
   }
 
   /**
    * Starts a server of our own and waits until it answers.
    *
-   * @param arguments what is to follow the configuration file on its command line
+   * @param clock the directory of a server whose clock can be set; null for others
    */
   static RedisServer launch(
-      String name,
-      Installation installation,
-      Place place,
-      RedisFiles files,
-      RedisEndpoint endpoint,
-      List<String> arguments) {
-    files.writeConfiguration();
-    List<String> command = new ArrayList<>();
-    command.add(files.configuration().toString());
-    command.addAll(arguments);
-    ManagedServer managed =
-        new ManagedServer(
-            name,
-            installation.process(place.workspace(), place.directory(), command),
-            endpoint::ready,
-            files::deleteData,
-            place::leave);
-    managed.start();
-    try {
-      Path clock = installation instanceof WrongClock ? place.directory() : null;
-      return new RedisServer(name, installation.how(), endpoint, endpoint.uri(), managed, clock);
-    } catch (IOException e) {
-      managed.close();
-      throw new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
-    }
+      String name, String how, RedisEndpoint endpoint, Parts parts, @Nullable Path clock) {
+    RedisServer server = new RedisServer(name, how, endpoint, endpoint.uri(), parts, clock);
+    server.start();
+    return server;
   }
 
   /**
@@ -119,8 +71,8 @@ public final class RedisServer extends AbstractServer implements Deployment {
   }
 
   @Override
-  public String version() {
-    return version;
+  protected String askVersion() throws IOException {
+    return endpoint.version();
   }
 
   /**
@@ -132,7 +84,7 @@ public final class RedisServer extends AbstractServer implements Deployment {
    * @throws IOException if it did not answer within 5 seconds
    */
   public @Nullable Object call(String... command) throws IOException {
-    return endpoint.call(ANSWER, command);
+    return endpoint.call(command);
   }
 
   /**
@@ -257,23 +209,6 @@ public final class RedisServer extends AbstractServer implements Deployment {
     return members();
   }
 
-  /** Always false. */
-  @Override
-  public boolean canChangeLeader() {
-    return false;
-  }
-
-  /** Always throws {@link UnsupportedOperationException}. */
-  @Override
-  public void changeLeader() {
-    throw new UnsupportedOperationException("no other server could follow " + name());
-  }
-
-  @Override
-  public void heal() {
-    super.heal();
-  }
-
   /** Whether this server is a replica whose link to that master is up. */
   boolean replicates(RedisServer master) throws IOException {
     Object replication = call("INFO", "replication");
@@ -291,7 +226,7 @@ public final class RedisServer extends AbstractServer implements Deployment {
     private @Nullable Duration ahead;
 
     public Builder() {
-      super("Redis");
+      super("Redis", "interlock.redis.uri");
     }
 
     /**
@@ -306,25 +241,24 @@ public final class RedisServer extends AbstractServer implements Deployment {
     }
 
     @Override
-    protected RedisServer startBy(Way way) throws UnsuitableWayException {
-      if (way == Way.ENDPOINT) {
-        if (ahead != null) {
-          throw new UnsuitableWayException("the clock of a named endpoint is not ours to set");
-        }
-        return RedisServer.named(namedEndpoint("interlock.redis.uri"));
-      }
-      RedisNodes nodes = nodes(way);
-      if (ahead != null) {
-        RedisNodes wrong =
-            new RedisNodes(WrongClock.on(nodes.installation(), ahead), nodes.config());
-        return retryOnBindConflict(() -> wrong.startServer("redis"));
-      }
-      return retryOnBindConflict(() -> nodes.startServer("redis"));
+    protected boolean isConfigured() {
+      return ahead != null || super.isConfigured();
     }
 
     @Override
-    protected Builder self() {
-      return this;
+    protected RedisServer named(String text) {
+      EndpointUri uri = EndpointUri.parse(text, "redis", RedisEndpoint.PORT);
+      RedisServer server =
+          new RedisServer("redis", uri.how(), RedisEndpoint.of(uri), text, null, null);
+      server.start();
+      return server;
+    }
+
+    @Override
+    protected RedisServer launch(Way way) throws UnsuitableWayException {
+      RedisNodes right = nodes(way);
+      RedisNodes nodes = ahead == null ? right : right.withClock(ahead);
+      return retryOnBindConflict(() -> nodes.startServer("redis"));
     }
   }
 }

@@ -1,52 +1,27 @@
 package dev.interlock.testbed.redis;
 
 import dev.interlock.testbed.install.UnsuitableWayException;
-import dev.interlock.testbed.server.DisposableServer;
+import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Independent Redis masters that know nothing of each other, for Redlock: five by default. */
+/**
+ * Independent Redis primaries that know nothing of each other, for Redlock: five by default. Their
+ * URI is, for example, {@code redlock://127.0.0.1:10001,127.0.0.1:10002,...}.
+ */
 public final class RedlockNodes extends RedisDeployment {
+  private static final String SCHEME = "redlock";
 
-  private RedlockNodes(RedisGroup group) {
-    super(group);
+  private RedlockNodes(List<RedisServer> nodes, String parameters) {
+    super(nodes, SCHEME, nodes, parameters, null);
   }
 
-  /** Where clients connect, for example {@code redlock://127.0.0.1:10001,127.0.0.1:10002,...}. */
-  @Override
-  public String uri() {
-    return group.uri();
-  }
-
-  /** Always empty: all nodes are equal. */
-  @Override
-  public List<RedisServer> leaders() {
-    return List.of();
-  }
-
-  /** Always false. */
-  @Override
-  public boolean canChangeLeader() {
-    return false;
-  }
-
-  /** Always throws {@link UnsupportedOperationException}. */
-  @Override
-  public void changeLeader() {
-    throw new UnsupportedOperationException("independent Redis nodes have no leader");
-  }
-
-  @Override
-  public void heal() {
-    members().forEach(DisposableServer::heal);
-  }
-
-  @Override
-  public void close() {
-    Servers.closeAll(members());
+  private RedlockNodes(EndpointUri uri) throws IOException {
+    super(uri);
   }
 
   /** What is wanted of the nodes before they are started. */
@@ -56,7 +31,7 @@ public final class RedlockNodes extends RedisDeployment {
     private String parameters = "";
 
     public Builder() {
-      super("Redlock nodes");
+      super("Redlock nodes", "interlock.redlock.uri");
     }
 
     /**
@@ -65,10 +40,7 @@ public final class RedlockNodes extends RedisDeployment {
      * @throws IllegalArgumentException if it is not positive
      */
     public Builder nodes(int count) {
-      if (count <= 0) {
-        throw new IllegalArgumentException("there must be at least one node, not " + count);
-      }
-      this.count = count;
+      this.count = atLeast(1, count, "the number of nodes");
       return this;
     }
 
@@ -96,42 +68,31 @@ public final class RedlockNodes extends RedisDeployment {
     }
 
     @Override
-    protected RedlockNodes startBy(Way way) throws UnsuitableWayException {
-      if (way == Way.ENDPOINT) {
-        if (!ahead.isEmpty()) {
-          throw new UnsuitableWayException("the clocks of a named endpoint are not ours to set");
-        }
-        return new RedlockNodes(
-            RedisGroup.named(namedEndpoint("interlock.redlock.uri"), "redlock"));
-      }
-      RedisNodes nodes = nodes(way);
-      List<WrongClock> clocks = new ArrayList<>();
-      for (Duration each : ahead) {
-        clocks.add(WrongClock.on(nodes.installation(), each));
-      }
-      List<RedisServer> started = Servers.startAll(count, i -> start(i, nodes, clocks));
-      return new RedlockNodes(RedisGroup.of(started, "redlock", started, parameters));
-    }
-
-    private static RedisServer start(int i, RedisNodes nodes, List<WrongClock> clocks) {
-      String name = "redlock-" + (i + 1);
-      if (i >= clocks.size()) {
-        return retryOnBindConflict(() -> nodes.startServer(name));
-      }
-      RedisNodes wrong = new RedisNodes(clocks.get(i), nodes.config());
-      RedisServer server = retryOnBindConflict(() -> wrong.startServer(name));
-      try {
-        WrongClock.verify(server, clocks.get(i).ahead());
-        return server;
-      } catch (RuntimeException e) {
-        Servers.closeAfter(e, List.of(server));
-        throw e;
-      }
+    protected boolean isConfigured() {
+      return !ahead.isEmpty() || super.isConfigured();
     }
 
     @Override
-    protected Builder self() {
-      return this;
+    protected RedlockNodes named(String text) throws IOException {
+      return new RedlockNodes(EndpointUri.parse(text, SCHEME, RedisEndpoint.PORT));
+    }
+
+    @Override
+    protected RedlockNodes launch(Way way) throws UnsuitableWayException {
+      RedisNodes right = nodes(way);
+      List<RedisNodes> nodes = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        nodes.add(i < ahead.size() ? right.withClock(ahead.get(i)) : right);
+      }
+      return Servers.startAll(
+          count,
+          i -> retryOnBindConflict(() -> nodes.get(i).startServer("redlock-" + (i + 1))),
+          started -> {
+            for (int i = 0; i < Math.min(count, ahead.size()); i++) {
+              WrongClock.verify(started.get(i), ahead.get(i));
+            }
+            return new RedlockNodes(started, parameters);
+          });
     }
   }
 }

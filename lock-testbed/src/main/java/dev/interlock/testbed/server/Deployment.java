@@ -14,52 +14,64 @@ import java.util.Optional;
 public interface Deployment extends AutoCloseable {
 
   /**
-   * Where clients connect, in the form that {@code LockClient.open} takes, passwords included: not
-   * for messages.
+   * Returns where clients connect.
+   *
+   * @return the URI in the form that {@code LockClient.open} takes, passwords included: not for
+   *     messages
    */
   String uri();
 
   /**
-   * The certificates, in PEM form, that clients must trust; empty if the servers do not speak TLS,
-   * or are trusted anyway. The URI names the file too.
+   * Returns what clients must trust.
+   *
+   * @return the certificates, in PEM form; empty if the servers do not speak TLS, or are trusted
+   *     anyway. The URI names the file too
    */
   default Optional<Path> caCertificate() {
     return Optional.empty();
   }
 
-  /** The version that the servers report. */
+  /** {@return the version that the servers report} */
   String version();
 
-  /** How the servers were got, for example {@code binary /usr/bin/redis-server}. */
+  /** {@return the origin of the servers, for example {@code binary /usr/bin/redis-server}} */
   String how();
 
-  /** The servers that may be hurt, in a fixed order; without auxiliary ones such as sentinels. */
+  /**
+   * {@return the servers that may be hurt, in a fixed order; without auxiliary ones (sentinels)}
+   */
   List<? extends DisposableServer> members();
 
   /**
-   * The members that decide at present: the one server, the master of every shard, the elected
-   * leader. Empty where all members are equal (Redlock) or not ours.
+   * Returns the members that decide at present.
    *
-   * @throws TestbedException if an office that should be held is vacant for longer than a minute
+   * @return the one server, the primary of every shard, the elected leader; empty where all members
+   *     are equal (Redlock) or not ours
+   * @throws TestbedException if a shard or ensemble is without a leader for longer than a minute
    */
-  List<? extends DisposableServer> leaders();
+  default List<? extends DisposableServer> leaders() {
+    return List.of();
+  }
 
   /**
-   * Whether {@link #changeLeader()} can do anything: there is an office, and another who can take
-   * it.
+   * {@return whether {@link #changeLeader()} can do anything: there is a leader, and a successor}
    */
-  boolean canChangeLeader();
+  default boolean canChangeLeader() {
+    return false;
+  }
 
   /**
    * Has another member take over from one of the leaders, in the orderly way where the servers have
-   * one, else by stopping the leader and bringing it back. Returns when the new one is in office.
+   * one, else by stopping the leader and restarting it. Returns when the new one leads.
    *
    * @throws UnsupportedOperationException if {@link #canChangeLeader()} is false
    * @throws TestbedException if that takes longer than a minute
    */
-  void changeLeader();
+  default void changeLeader() {
+    throw new UnsupportedOperationException("no other server of ours could take over");
+  }
 
-  /** Whether {@link #cutOff} can do anything. */
+  /** {@return whether {@link #cutOff} can do anything} */
   default boolean canCutOff() {
     return false;
   }
@@ -67,9 +79,9 @@ public interface Deployment extends AutoCloseable {
   /**
    * Cuts one member off from the others, while clients still reach it. Until it is {@linkplain
    * #reconnect reconnected} nothing arrives that it sends to the others, or they to it; connections
-   * between them are accepted and stay silent, or are refused. Returns at once: how long it takes
-   * the members to notice is theirs. Until it has noticed, an etcd member that does not lead can
-   * still have the leader renew the leases of clients that ask it to.
+   * between them are accepted and stay silent, or are refused. Returns at once: the members take
+   * their own time to notice. Until it has noticed, an etcd member that does not lead can still
+   * have the leader renew the leases of clients that ask it to.
    *
    * @throws UnsupportedOperationException if {@link #canCutOff()} is false
    */
@@ -87,14 +99,14 @@ public interface Deployment extends AutoCloseable {
     throw new UnsupportedOperationException("these servers cannot be cut off from each other");
   }
 
-  /** Whether clients have what they have by sessions, which can be ended behind their backs. */
+  /** {@return whether clients hold locks by sessions, which can be ended without their notice} */
   default boolean hasSessions() {
     return false;
   }
 
   /**
-   * Ends the session of some client that has something by it, as an operator can. Returns when the
-   * servers do not know it any more, and everything that hung on it is gone.
+   * Ends the session of some client that holds something by it, as an operator can. Returns when
+   * the servers do not know it any more, and everything that hung on it is gone.
    *
    * @param choice which of them, taken modulo their number
    * @return the session's number, or empty if there is none
@@ -107,7 +119,7 @@ public interface Deployment extends AutoCloseable {
 
   /**
    * Brings every server back to running and waits until the whole is fit for use: all members
-   * joined, a leader in office, replicas in step.
+   * joined, a leader elected, replicas in step.
    *
    * @throws TestbedException if that takes longer than a minute
    */

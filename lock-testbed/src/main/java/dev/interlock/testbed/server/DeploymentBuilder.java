@@ -3,14 +3,15 @@ package dev.interlock.testbed.server;
 import dev.interlock.testbed.install.Settings;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,11 +27,22 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   private static final Set<String> REPORTED = ConcurrentHashMap.newKeySet();
 
   private final String kind;
+  private final String setting;
   private List<Way> ways = defaultWays();
   private boolean forFaults;
 
-  protected DeploymentBuilder(String kind) {
+  /** Lines to add to every server's configuration. */
+  protected final List<String> extra = new ArrayList<>();
+
+  /**
+   * Wants the defaults.
+   *
+   * @param kind what is started, for messages
+   * @param setting the setting that names an endpoint
+   */
+  protected DeploymentBuilder(String kind, String setting) {
     this.kind = kind;
+    this.setting = setting;
   }
 
   /**
@@ -39,9 +51,7 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
    * separated by commas.
    */
   public final B using(Way first, Way... others) {
-    List<Way> chosen = new ArrayList<>(List.of(first));
-    chosen.addAll(List.of(others));
-    ways = List.copyOf(chosen);
+    ways = Stream.concat(Stream.of(first), Stream.of(others)).toList();
     return self();
   }
 
@@ -55,9 +65,24 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Starts the servers and waits until they answer. Which way served is logged once for each kind,
-   * at info, with the servers' version. An endpoint that was named but does not serve is not
-   * replaced by another way: whoever named it wants that one.
+   * Adds lines to the configuration of every server, in the form of its configuration file: {@code
+   * redis.conf}, etcd's YAML, {@code zoo.cfg}. There, a key that ZooKeeper does not know becomes
+   * the system property of that name with {@code zookeeper.} before it.
+   */
+  public final B config(String... lines) {
+    for (String line : lines) {
+      if (line.indexOf('\n') >= 0 || line.indexOf('\r') >= 0) {
+        throw new IllegalArgumentException("a configuration line must be one line");
+      }
+      extra.add(line);
+    }
+    return self();
+  }
+
+  /**
+   * Starts the servers and waits until they answer. Logs which way served once for each kind, at
+   * info, with the servers' version. An endpoint that was named but does not serve is not replaced
+   * by another way: the user asked for that one.
    *
    * @throws NoServerException if none of the ways served; the message lists each with its reason
    */
@@ -66,11 +91,11 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
     List<Throwable> failures = new ArrayList<>();
     for (Way way : ways) {
       try {
-        if (way == Way.ENDPOINT && forFaults) {
-          throw new UnsuitableWayException("a named endpoint is not ours to hurt");
+        D deployment = way == Way.ENDPOINT ? named() : launch(way);
+        String line = kind + ": " + deployment.how() + ", version " + deployment.version();
+        if (REPORTED.add(line)) {
+          LOG.info("{}", line);
         }
-        D deployment = startBy(way);
-        report(deployment);
         return deployment;
       } catch (UnsuitableWayException e) {
         reasons.add("  " + way + ": " + e.getMessage());
@@ -83,37 +108,58 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
       }
     }
     NoServerException none =
-        new NoServerException("no " + kind + " to be had\n" + String.join("\n", reasons));
+        new NoServerException("no " + kind + " available\n" + String.join("\n", reasons));
     failures.forEach(none::addSuppressed);
     throw none;
   }
 
-  /**
-   * Starts by one way.
-   *
-   * @throws UnsuitableWayException if this way cannot serve here
-   * @throws TestbedException if it could, but the start failed
-   */
-  protected abstract D startBy(Way way) throws UnsuitableWayException;
-
-  protected abstract B self();
-
-  /**
-   * The endpoint that the user named by a setting.
-   *
-   * @param configured whether settings were made that an endpoint cannot be given
-   * @throws UnsuitableWayException if none is named, or if one made to measure is wanted
-   */
-  protected static String namedEndpoint(String setting, boolean configured)
-      throws UnsuitableWayException {
+  private D named() throws UnsuitableWayException {
+    if (forFaults) {
+      throw new UnsuitableWayException("a named endpoint is not ours to hurt");
+    }
     Optional<String> uri = Settings.get(setting);
     if (uri.isEmpty()) {
       throw new UnsuitableWayException(Settings.environmentName(setting) + " is not set");
     }
-    if (configured) {
+    if (isConfigured()) {
       throw new UnsuitableWayException("a named endpoint is not ours to configure");
     }
-    return uri.get();
+    try {
+      return named(uri.get());
+    } catch (IOException e) {
+      throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
+    }
+  }
+
+  /** {@return whether settings were made that an endpoint cannot be given} */
+  protected abstract boolean isConfigured();
+
+  /**
+   * Connects to servers that the user named.
+   *
+   * @throws IOException if they do not serve
+   */
+  protected abstract D named(String uri) throws IOException;
+
+  /**
+   * Starts servers by any way but {@link Way#ENDPOINT}.
+   *
+   * @throws UnsuitableWayException if this way cannot serve here
+   * @throws TestbedException if it could, but the start failed
+   */
+  protected abstract D launch(Way way) throws UnsuitableWayException;
+
+  @SuppressWarnings("unchecked") // what the type parameter promises
+  protected final B self() {
+    return (B) this;
+  }
+
+  /** Returns a number of servers, unless there are too few of them. */
+  protected static int atLeast(int least, int count, String what) {
+    if (count < least) {
+      throw new IllegalArgumentException(what + " must be at least " + least + ", not " + count);
+    }
+    return count;
   }
 
   /** Between the choice of a port and the server's bind another program may take it. */
@@ -129,32 +175,22 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
     }
   }
 
-  private void report(D deployment) {
-    String line = kind + ": " + deployment.how() + ", version " + deployment.version();
-    if (REPORTED.add(line)) {
-      LOG.info("{}", line);
-    }
-  }
-
   private static List<Way> defaultWays() {
-    Optional<String> chosen = Settings.get("interlock.ways");
-    if (chosen.isEmpty()) {
-      return List.of(Way.values());
-    }
-    List<Way> ways = new ArrayList<>();
-    for (String name : chosen.get().split(",")) {
-      ways.add(way(name.strip()));
-    }
-    return List.copyOf(ways);
+    return Settings.get("interlock.ways")
+        .map(chosen -> Stream.of(chosen.split(",")).map(DeploymentBuilder::way).toList())
+        .orElse(List.of(Way.values()));
   }
 
   private static Way way(String name) {
-    for (Way way : Way.values()) {
-      if (way.toString().equals(name.toLowerCase(Locale.ROOT))) {
-        return way;
-      }
-    }
-    throw new IllegalArgumentException(
-        "INTERLOCK_WAYS names \"" + name + "\"; the ways are " + EnumSet.allOf(Way.class));
+    return Stream.of(Way.values())
+        .filter(way -> way.toString().equalsIgnoreCase(name.strip()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "INTERLOCK_WAYS names \""
+                        + name.strip()
+                        + "\"; the ways are "
+                        + EnumSet.allOf(Way.class)));
   }
 }

@@ -1,10 +1,16 @@
 package dev.interlock.testbed.server;
 
+import dev.interlock.testbed.process.ServerProcess;
 import dev.interlock.testbed.process.TestbedException;
+import dev.interlock.testbed.process.Waiting;
+import java.io.IOException;
+import java.net.ConnectException;
 import java.time.Duration;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One real server process that may be hurt: paused, killed, restarted with its data or without.
+ * One real server process that may be paused, killed and restarted with its data or without.
  *
  * <pre>{@code
  * try (RedisServer redis = Testbed.redis().start()) {
@@ -24,13 +30,23 @@ import java.time.Duration;
  * each other. An interrupt ends a wait with a {@link TestbedException} and leaves the interrupt
  * flag set.
  */
-public interface DisposableServer extends AutoCloseable {
+public abstract class DisposableServer implements AutoCloseable {
+  /** Limits the wait for the effect of a fault, and for a start. */
+  public static final Duration LIMIT = Duration.ofSeconds(30);
+
+  /** How long a query waits for its answer. */
+  protected static final Duration ANSWER = Duration.ofSeconds(5);
+
+  /** A paused server is given this long to answer wrongly. */
+  private static final Duration SILENCE = Duration.ofMillis(100);
+
+  private static final Duration PROBE = Duration.ofSeconds(1);
 
   /** What has been done to a server. */
-  enum State {
-    /** It runs, as far as the testbed's own doing goes. */
+  public enum State {
+    /** The testbed has started it and not stopped it. */
     RUNNING,
-    /** It stands still: connections are taken by the operating system, and nothing answers. */
+    /** It stands still: the operating system accepts connections, and nothing answers. */
     PAUSED,
     /** Its process has gone; connections are refused. */
     KILLED,
@@ -38,25 +54,96 @@ public interface DisposableServer extends AutoCloseable {
     CLOSED
   }
 
-  /** What this server is among those of its deployment, for example {@code redis-cluster-3}. */
-  String name();
+  /**
+   * What a server of ours consists of.
+   *
+   * @param wipe removes the server's data while it is down
+   * @param release gives up what the server occupied, after its end
+   */
+  public record Parts(ServerProcess process, Runnable wipe, Runnable release) {}
 
-  /** The address that clients use, {@code 127.0.0.1} for servers of this machine. */
-  String host();
-
-  /** The port that clients use. It stays the same through kill and restart. */
-  int port();
-
-  /** The version that the server itself reports, for example {@code 7.0.15}. */
-  String version();
+  private final String name;
+  private final String host;
+  private final int port;
+  private final String how;
+  private final Probe probe;
+  private final @Nullable Parts parts;
+  private State state;
+  private String version = "";
 
   /**
-   * How this server was got, without its version, for example {@code binary /usr/bin/redis-server}.
+   * Describes a server that {@link #start} has yet to start.
+   *
+   * @param parts null for a server of the user, which runs already
    */
-  String how();
+  protected DisposableServer(
+      String name, String host, int port, String how, Probe probe, @Nullable Parts parts) {
+    this.name = name;
+    this.host = host;
+    this.port = port;
+    this.how = how;
+    this.probe = probe;
+    this.parts = parts;
+    this.state = parts == null ? State.RUNNING : State.KILLED;
+  }
 
-  /** What was last done to the server through this object. */
-  State state();
+  /**
+   * Starts the server for the first time and asks for its version; closes it if that fails.
+   *
+   * @throws BindConflictException if another program has taken one of its ports
+   */
+  protected final synchronized void start() {
+    try {
+      if (parts != null) {
+        launch(parts.process);
+      }
+      version = askVersion();
+    } catch (IOException | RuntimeException e) {
+      RuntimeException failure =
+          e instanceof RuntimeException unchecked
+              ? unchecked
+              : new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
+      try {
+        close();
+      } catch (RuntimeException alsoFailed) {
+        failure.addSuppressed(alsoFailed);
+      }
+      throw failure;
+    }
+  }
+
+  /** Asks the server, which has just been started, for its version. */
+  protected abstract String askVersion() throws IOException;
+
+  /** {@return the name among the servers of the deployment, for example {@code redis-cluster-3}} */
+  public final String name() {
+    return name;
+  }
+
+  /** {@return the address that clients use, {@code 127.0.0.1} for servers of this machine} */
+  public final String host() {
+    return host;
+  }
+
+  /** {@return the port that clients use; it stays the same through kill and restart} */
+  public final int port() {
+    return port;
+  }
+
+  /** {@return the version that the server itself reports, for example {@code 7.0.15}} */
+  public final String version() {
+    return version;
+  }
+
+  /** {@return the origin, without the version, for example {@code binary /usr/bin/redis-server}} */
+  public final String how() {
+    return how;
+  }
+
+  /** {@return what was last done to the server through this object} */
+  public final synchronized State state() {
+    return state;
+  }
 
   /**
    * Asks the server over a new connection whether it is there.
@@ -64,31 +151,74 @@ public interface DisposableServer extends AutoCloseable {
    * @param limit how long to wait for the answer
    * @return whether it answered; a refusal to serve (still loading, no quorum) is an answer too
    */
-  boolean answers(Duration limit);
+  public final boolean answers(Duration limit) {
+    try {
+      probe.ready(limit);
+      return true;
+    } catch (IOException silent) {
+      return false;
+    }
+  }
 
-  /** Whether this server is ours to pause, kill, restart and empty. */
-  boolean canBeHurt();
+  /** {@return whether this server is ours to pause, kill, restart and empty} */
+  public final boolean canBeHurt() {
+    return parts != null;
+  }
 
   /**
-   * Stops the server where it is (SIGSTOP, or a paused container). Does nothing if it is paused.
+   * Stops the server where it is (SIGSTOP). Does nothing if it is paused.
    *
    * @throws IllegalStateException if it is killed or closed
    */
-  void pause();
+  public final synchronized void pause() {
+    ServerProcess process = ours().process;
+    if (state == State.PAUSED) {
+      return;
+    }
+    requireState(State.RUNNING, "paused");
+    attempt("pause", process::pause);
+    state = State.PAUSED;
+    if (answers(SILENCE)) {
+      throw new TestbedException(name + " answers although it is paused");
+    }
+  }
 
   /**
-   * Lets a paused server go on, and waits until it answers. Does nothing if it runs.
+   * Continues a paused server, and waits until it answers. Does nothing if it runs.
    *
    * @throws IllegalStateException if it is killed or closed
    */
-  void resume();
+  public final synchronized void resume() {
+    ServerProcess process = ours().process;
+    if (state == State.RUNNING) {
+      return;
+    }
+    requireState(State.PAUSED, "resumed");
+    attempt("resume", process::resume);
+    state = State.RUNNING;
+    if (!Waiting.until(LIMIT, () -> answers(PROBE))) {
+      throw new TestbedException(
+          name + " does not answer after it was resumed; it wrote:\n" + process.output());
+    }
+  }
 
   /**
-   * Kills the server without its notice (SIGKILL), paused or not. Does nothing if it is killed.
+   * Kills the server without notice (SIGKILL), paused or not. Does nothing if it is killed.
    *
    * @throws IllegalStateException if it is closed
    */
-  void kill();
+  public final synchronized void kill() {
+    ServerProcess process = ours().process;
+    requireOpen();
+    if (state == State.KILLED) {
+      return;
+    }
+    attempt("kill", process::kill);
+    state = State.KILLED;
+    if (!Waiting.until(LIMIT, this::refuses)) {
+      throw new TestbedException(name + " does not refuse connections although it is killed");
+    }
+  }
 
   /**
    * Starts the server again on the same port with the data it has on disk, and waits until it
@@ -96,7 +226,10 @@ public interface DisposableServer extends AutoCloseable {
    *
    * @throws IllegalStateException if it is closed
    */
-  void restart();
+  public final synchronized void restart() {
+    kill();
+    launch(ours().process);
+  }
 
   /**
    * As {@link #restart()}, with all of its data gone, as after the loss of a disk. A member keeps
@@ -104,7 +237,11 @@ public interface DisposableServer extends AutoCloseable {
    *
    * @throws IllegalStateException if it is closed
    */
-  void restartEmpty();
+  public final synchronized void restartEmpty() {
+    kill();
+    ours().wipe.run();
+    launch(ours().process);
+  }
 
   /**
    * Brings the server back to running from whatever was done to it: resumes or restarts it, with
@@ -112,19 +249,107 @@ public interface DisposableServer extends AutoCloseable {
    *
    * @throws IllegalStateException if it is closed
    */
-  default void heal() {
+  public final void heal() {
     switch (state()) {
       case RUNNING -> {}
       case PAUSED -> resume();
       case KILLED -> restart();
-      case CLOSED -> throw new IllegalStateException(name() + " is closed");
+      case CLOSED -> requireOpen();
     }
   }
 
-  /** The end of what the server has written since its last start; empty for a named endpoint. */
-  String log();
+  /**
+   * {@return the end of what the server has written since its last start; empty for a named
+   * endpoint}
+   */
+  public final String log() {
+    return parts == null ? "" : parts.process.output();
+  }
 
-  /** Ends the server and removes its files. A named endpoint is left alone. Idempotent. */
+  /** Ends the server and removes its files. Leaves a named endpoint alone. Idempotent. */
   @Override
-  void close();
+  public final synchronized void close() {
+    if (parts == null || state == State.CLOSED) {
+      return;
+    }
+    state = State.CLOSED;
+    try {
+      attempt("end", parts.process::close);
+    } finally {
+      parts.release.run();
+    }
+  }
+
+  /** {@return the server's name, address, origin and state; no password} */
+  @Override
+  public final String toString() {
+    return name + " at " + host + ":" + port + " (" + how + ", " + state() + ")";
+  }
+
+  private Parts ours() {
+    if (parts == null) {
+      throw new UnsupportedOperationException(
+          host
+              + ":"
+              + port
+              + " is an endpoint that you named; the testbed hurts only servers that it started."
+              + " Unset it, or ask for forFaults()");
+    }
+    return parts;
+  }
+
+  private void launch(ServerProcess process) {
+    attempt("start", process::start);
+    state = State.RUNNING;
+    boolean ready = Waiting.until(LIMIT, () -> !process.isRunning() || probe.ready(PROBE));
+    if (!process.isRunning()) {
+      state = State.KILLED;
+      String output = process.output();
+      if (output.toLowerCase(Locale.ROOT).contains("address already in use")) {
+        throw new BindConflictException(name + " found its port taken:\n" + output);
+      }
+      throw new TestbedException(name + " ended while it was starting:\n" + output);
+    }
+    if (!ready) {
+      throw new TestbedException(
+          name + " was not ready within " + LIMIT.toSeconds() + " s of its start:\n" + log());
+    }
+  }
+
+  private boolean refuses() {
+    try {
+      probe.ready(PROBE);
+      return false;
+    } catch (ConnectException refused) {
+      return true;
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
+  private void requireState(State wanted, String fault) {
+    requireOpen();
+    if (state != wanted) {
+      throw new IllegalStateException(
+          name + " cannot be " + fault + " while it is " + state.name().toLowerCase(Locale.ROOT));
+    }
+  }
+
+  private void requireOpen() {
+    if (state == State.CLOSED) {
+      throw new IllegalStateException(name + " is closed");
+    }
+  }
+
+  private interface Action {
+    void perform() throws IOException;
+  }
+
+  private void attempt(String verb, Action action) {
+    try {
+      action.perform();
+    } catch (IOException e) {
+      throw new TestbedException("cannot " + verb + " " + name + ": " + e.getMessage(), e);
+    }
+  }
 }

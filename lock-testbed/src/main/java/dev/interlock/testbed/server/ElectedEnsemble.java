@@ -4,74 +4,33 @@ import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.DisposableServer.State;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Servers that elect one leader among them; with one member, that is the leader. */
-public abstract class ElectedEnsemble<S extends AbstractServer> implements Deployment {
-  private static final Duration LIMIT = Duration.ofMinutes(1);
+public abstract class ElectedEnsemble<S extends DisposableServer> extends ServerGroup<S> {
 
-  private final String uri;
-  private final String how;
-  private final String version;
-  private final List<S> members;
-  private final @Nullable PeerGates gates;
-
-  /**
-   * An ensemble.
-   *
-   * @param members none if the user named it
-   * @param gates what stands between the members; null if nothing does
-   */
   protected ElectedEnsemble(
       String uri, String how, String version, List<S> members, @Nullable PeerGates gates) {
-    this.uri = uri;
-    this.how = how;
-    this.version = version;
-    this.members = members;
-    this.gates = gates;
-  }
-
-  @Override
-  public String uri() {
-    return uri;
-  }
-
-  @Override
-  public final String version() {
-    return version;
-  }
-
-  @Override
-  public final String how() {
-    return how;
-  }
-
-  @Override
-  public final List<S> members() {
-    return members;
+    super(uri, how, version, members, gates);
   }
 
   /**
-   * The member that leads, by its own word.
+   * Returns the member that leads, by its own statement.
    *
    * @throws TestbedException if there is none within a minute
    * @throws UnsupportedOperationException if the ensemble is a named endpoint
    */
   public final S leader() {
-    if (members.isEmpty()) {
-      throw new UnsupportedOperationException(
-          "these servers were named by you; the testbed knows only members that it started");
-    }
+    requireOurs();
     return Waiting.demand(LIMIT, "no member leads", this::findLeader);
   }
 
-  /** The members that do not lead. */
+  /** {@return the members that do not lead} */
   public final List<S> followers() {
-    List<S> followers = new ArrayList<>(members);
+    List<S> followers = new ArrayList<>(members());
     followers.remove(leader());
     return List.copyOf(followers);
   }
@@ -89,15 +48,15 @@ public abstract class ElectedEnsemble<S extends AbstractServer> implements Deplo
         () -> findLeader().filter(leader -> !leader.equals(lost)));
   }
 
-  /** The one member that leads; empty if the ensemble is a named endpoint. */
+  /** {@return the one member that leads; empty if the ensemble is a named endpoint} */
   @Override
   public final List<S> leaders() {
-    return members.isEmpty() ? List.of() : List.of(leader());
+    return members().isEmpty() ? List.of() : List.of(leader());
   }
 
   @Override
   public final boolean canChangeLeader() {
-    return members.size() > 2;
+    return members().size() > 2;
   }
 
   @Override
@@ -114,30 +73,8 @@ public abstract class ElectedEnsemble<S extends AbstractServer> implements Deplo
   }
 
   @Override
-  public final boolean canCutOff() {
-    return gates != null;
-  }
-
-  @Override
-  public final void cutOff(DisposableServer member) {
-    gates().cutOff(member.port());
-  }
-
-  @Override
-  public final void reconnect(DisposableServer member) {
-    gates().reconnect(member.port());
-  }
-
-  private PeerGates gates() {
-    if (gates == null) {
-      throw new UnsupportedOperationException("the members were not started as separable()");
-    }
-    return gates;
-  }
-
-  @Override
   public final boolean hasSessions() {
-    return !members.isEmpty();
+    return !members().isEmpty();
   }
 
   @Override
@@ -159,49 +96,62 @@ public abstract class ElectedEnsemble<S extends AbstractServer> implements Deplo
   }
 
   @Override
-  public final void heal() {
-    members.forEach(DisposableServer::heal);
-    if (canCutOff()) {
-      members.forEach(this::reconnect);
-    }
-    if (!members.isEmpty()) {
-      Waiting.demandThat(LIMIT, "the members did not form an ensemble", this::isWhole);
-    }
+  protected final void awaitWhole() {
+    Waiting.demandThat(LIMIT, "the members did not form an ensemble", this::isWhole);
   }
 
-  @Override
-  public final void close() {
-    Servers.closeAll(members);
-  }
-
-  /** The members' addresses and origin; no password. */
-  @Override
-  public final String toString() {
-    return members.isEmpty() ? how : members.toString();
-  }
-
-  /** Whether a member leads, by its own word. */
+  /** {@return whether a member leads, by its own statement} */
   protected abstract boolean leads(S member) throws IOException;
 
-  /** Whether all members serve, in agreement. */
+  /** {@return whether all members serve, in agreement} */
   protected abstract boolean isWhole() throws IOException;
 
   /** Ends a member's lead; returns when another leads and the member is back. */
   protected abstract void depose(S leader) throws IOException;
 
-  /** The sessions on which something hangs, in a fixed order. */
+  /** {@return the sessions that hold something, in a fixed order} */
   protected abstract List<String> sessions(S server) throws IOException;
 
   /** Ends a session in the name of its client. */
   protected abstract void endSession(S server, String session) throws IOException;
 
-  /** Members that stand still would only be waited for. */
+  /** {@return the leader, if one of the running members calls itself that} */
   protected final Optional<S> findLeader() throws IOException {
-    for (S member : members) {
+    for (S member : members()) {
       if (member.state() == State.RUNNING && leads(member)) {
         return Optional.of(member);
       }
     }
     return Optional.empty();
+  }
+
+  /** What is wanted of an ensemble before it is started. */
+  public abstract static class Builder<B extends Builder<B, D>, D extends ElectedEnsemble<?>>
+      extends DeploymentBuilder<B, D> {
+    protected int members = 1;
+    protected boolean separable;
+
+    protected Builder(String kind, String setting) {
+      super(kind, setting);
+    }
+
+    /**
+     * Sets the number of members, 1 by default.
+     *
+     * @throws IllegalArgumentException if it is not positive
+     */
+    public final B members(int members) {
+      this.members = atLeast(1, members, "the number of members");
+      return self();
+    }
+
+    /**
+     * Lets members be {@linkplain Deployment#cutOff cut off} from each other. Those of ZooKeeper
+     * then listen to each other on all addresses of this machine.
+     */
+    public final B separable() {
+      this.separable = true;
+      return self();
+    }
   }
 }

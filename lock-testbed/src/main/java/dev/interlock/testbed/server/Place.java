@@ -1,5 +1,6 @@
 package dev.interlock.testbed.server;
 
+import dev.interlock.testbed.install.Installation;
 import dev.interlock.testbed.process.Directories;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.process.Workspace;
@@ -43,8 +44,21 @@ public final class Place {
     }
   }
 
+  /** {@return the directory that all servers share with this one} */
   public Workspace workspace() {
     return workspace;
+  }
+
+  /**
+   * Prepares a server here.
+   *
+   * @param arguments what follows the program's name on its command line
+   * @param wipe removes the server's data while it is down
+   */
+  public DisposableServer.Parts parts(
+      Installation installation, List<String> arguments, Runnable wipe) {
+    return new DisposableServer.Parts(
+        installation.process(workspace, directory, arguments), wipe, this::leave);
   }
 
   public Path directory() {

@@ -1,5 +1,7 @@
 package dev.interlock.testbed.server;
 
+import dev.interlock.testbed.process.TestbedException;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -8,18 +10,40 @@ import java.util.function.IntFunction;
 public final class Servers {
   private Servers() {}
 
-  /** Starts one after the other; if one fails, those before it are closed. */
-  public static <S extends DisposableServer> List<S> startAll(int count, IntFunction<S> start) {
+  /** Makes a deployment of servers that run. */
+  public interface Joining<S, D> {
+    D join(List<S> started) throws IOException;
+  }
+
+  /**
+   * Starts one after the other, and makes a deployment of them; if one of that fails, those that
+   * have been started are closed.
+   *
+   * @throws TestbedException if the joining throws an {@link IOException}
+   */
+  public static <S extends DisposableServer, D> D startAll(
+      int count, IntFunction<S> start, Joining<S, D> joining) {
     List<S> started = new ArrayList<>();
     try {
       for (int i = 0; i < count; i++) {
         started.add(start.apply(i));
       }
-      return List.copyOf(started);
+      return joining.join(List.copyOf(started));
+    } catch (IOException e) {
+      throw closing(started, new TestbedException("cannot set up servers: " + e.getMessage(), e));
     } catch (RuntimeException e) {
-      closeAfter(e, started);
-      throw e;
+      throw closing(started, e);
     }
+  }
+
+  private static RuntimeException closing(
+      List<? extends DisposableServer> servers, RuntimeException failure) {
+    try {
+      closeAll(servers);
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
+    }
+    return failure;
   }
 
   /** Closes all, then throws what the first failing close threw, with the others suppressed. */
@@ -38,16 +62,6 @@ public final class Servers {
     }
     if (first != null) {
       throw first;
-    }
-  }
-
-  /** Closes what had been started before a failure, which is about to be thrown. */
-  public static void closeAfter(
-      RuntimeException failure, List<? extends DisposableServer> servers) {
-    try {
-      closeAll(servers);
-    } catch (RuntimeException e) {
-      failure.addSuppressed(e);
     }
   }
 }

@@ -15,8 +15,7 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 
 /**
- * A key and a certificate, made with the JDK's keytool. The certificate is signed by itself, so it
- * is also the one that whoever is shown it has to trust.
+ * A key and a self-signed certificate, which its peers must trust, made with the JDK's keytool.
  *
  * @param directory where the files are; they are to be deleted with it
  */

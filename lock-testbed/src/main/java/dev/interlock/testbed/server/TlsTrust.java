@@ -11,8 +11,6 @@ import java.security.KeyStore;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -25,8 +23,6 @@ import org.jspecify.annotations.Nullable;
  * what it shows to one that asks.
  */
 public final class TlsTrust {
-  private static final Pattern CA_CERT = Pattern.compile("(?:^|[?&])caCert=([^&]*)");
-
   private final @Nullable Path certificates;
   private final SSLContext context;
 
@@ -64,18 +60,15 @@ public final class TlsTrust {
       context.init(shown, managers.getTrustManagers(), null);
       return new TlsTrust(pem, context);
     } catch (IOException | GeneralSecurityException e) {
-      throw new TestbedException("no certificates to be had from " + pem + ": " + e, e);
+      throw new TestbedException("no certificates in " + pem + ": " + e, e);
     }
   }
 
-  /** Trusts what the {@code caCert} of a URI's query names, or else what the JVM trusts. */
-  public static TlsTrust named(@Nullable String query) {
-    Matcher file = CA_CERT.matcher(query == null ? "" : query);
-    return file.find() ? in(Path.of(Uris.decode(file.group(1)))) : ofTheJvm();
-  }
-
-  /** Trusts what the JVM trusts. */
-  private static TlsTrust ofTheJvm() {
+  /** Trusts the certificates of a file, or else what the JVM trusts. */
+  static TlsTrust named(@Nullable String file) {
+    if (file != null) {
+      return in(Path.of(file));
+    }
     try {
       return new TlsTrust(null, SSLContext.getDefault());
     } catch (GeneralSecurityException e) {
@@ -94,7 +87,7 @@ public final class TlsTrust {
 
   /** The query that lock clients take from a URI, with its question mark, or nothing. */
   public String query() {
-    return certificates == null ? "" : "?caCert=" + Uris.encode(certificates.toString());
+    return certificates == null ? "" : "?caCert=" + EndpointUri.encode(certificates.toString());
   }
 
   /** Puts TLS onto a connection; the server's name is checked. */

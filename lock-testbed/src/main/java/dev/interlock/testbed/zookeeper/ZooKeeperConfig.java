@@ -66,13 +66,18 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
     }
   }
 
+  /** {@return the number of a member, counted from 1} */
+  int number(Member member) {
+    return members.indexOf(member) + 1;
+  }
+
   /** Writes the files of one member and returns the main one. */
   Path write(Path directory, Member member) {
     Path data = directory.resolve(DATA);
     Path configuration = directory.resolve("zoo.cfg");
     try {
       Files.createDirectory(data);
-      Files.writeString(data.resolve("myid"), (members.indexOf(member) + 1) + "\n");
+      Files.writeString(data.resolve("myid"), number(member) + "\n");
       Files.writeString(directory.resolve("logback.xml"), LOGGING);
       Files.write(configuration, lines(data, member));
       return configuration;

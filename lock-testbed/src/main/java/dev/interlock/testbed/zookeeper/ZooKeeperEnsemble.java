@@ -1,13 +1,12 @@
 package dev.interlock.testbed.zookeeper;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
-import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.ElectedEnsemble;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
-import dev.interlock.testbed.server.Place;
 import dev.interlock.testbed.server.Servers;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
@@ -15,11 +14,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A ZooKeeper ensemble, of one member or more, each in a process of its own. */
+/**
+ * A ZooKeeper ensemble, of one member or more, each in a process of its own. Its URI is, for
+ * example, {@code zookeeper://127.0.0.1:10001,127.0.0.1:10002}.
+ */
 public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   private static final String SCHEME = "zookeeper";
   private static final Duration ANSWER = Duration.ofSeconds(5);
@@ -35,32 +36,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     super(uri, how, version, members, gates);
   }
 
-  private static ZooKeeperEnsemble of(List<ZooKeeperServer> members, @Nullable PeerGates gates) {
-    ZooKeeperServer first = members.get(0);
-    String addresses =
-        members.stream().map(m -> m.host() + ":" + m.port()).collect(Collectors.joining(","));
-    String uri = SCHEME + "://" + addresses;
-    return new ZooKeeperEnsemble(uri, first.how(), first.version(), members, gates);
-  }
-
-  private static ZooKeeperEnsemble named(String text) {
-    EndpointUri uri = EndpointUri.parse(text, SCHEME);
-    try {
-      ZooKeeperEndpoint endpoint = new ZooKeeperEndpoint(uri.firstHost(), uri.firstPort(2181));
-      String version = ZooKeeperEndpoint.version(endpoint.ask("srvr", ANSWER));
-      return new ZooKeeperEnsemble(text, "endpoint " + uri, version, List.of(), null);
-    } catch (IOException | IllegalArgumentException e) {
-      throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
-    }
-  }
-
-  /** Where clients connect, for example {@code zookeeper://127.0.0.1:10001,127.0.0.1:10002}. */
-  @Override
-  public String uri() {
-    return super.uri();
-  }
-
-  /** The same as ZooKeeper's own clients take it, for example {@code 127.0.0.1:10001}. */
+  /** {@return the URI without its scheme, as ZooKeeper's own clients take it} */
   public String connectString() {
     return uri().substring(SCHEME.length() + "://".length());
   }
@@ -103,28 +79,12 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   }
 
   /** What is wanted of an ensemble before it is started. */
-  public static final class Builder extends DeploymentBuilder<Builder, ZooKeeperEnsemble> {
-    private int members = 1;
+  public static final class Builder extends ElectedEnsemble.Builder<Builder, ZooKeeperEnsemble> {
     private Duration tick = Duration.ofMillis(500);
-    private final List<String> extra = new ArrayList<>();
     private final List<String> flags = new ArrayList<>();
-    private boolean separable;
 
     public Builder() {
-      super("ZooKeeper");
-    }
-
-    /**
-     * Sets the number of members, 1 by default.
-     *
-     * @throws IllegalArgumentException if it is not positive
-     */
-    public Builder members(int members) {
-      if (members <= 0) {
-        throw new IllegalArgumentException("there must be at least one member, not " + members);
-      }
-      this.members = members;
-      return this;
+      super("ZooKeeper", "interlock.zookeeper.uri");
     }
 
     /**
@@ -142,16 +102,6 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     /**
-     * Adds lines to the configuration of every member, as {@code zoo.cfg} takes them. A key that
-     * ZooKeeper does not know becomes the system property of that name with {@code zookeeper.}
-     * before it.
-     */
-    public Builder config(String... lines) {
-      extra.addAll(List.of(lines));
-      return this;
-    }
-
-    /**
      * Gives options to the servers' JVMs, for settings that ZooKeeper reads from nowhere else, such
      * as {@code -Dreadonlymode.enabled=true}. Only embedded servers can be given any.
      */
@@ -160,21 +110,24 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
       return this;
     }
 
-    /**
-     * Lets members be {@linkplain Deployment#cutOff cut off} from each other. They then listen to
-     * each other on all addresses of this machine.
-     */
-    public Builder separable() {
-      this.separable = true;
-      return this;
+    @Override
+    protected boolean isConfigured() {
+      return !extra.isEmpty() || !flags.isEmpty();
     }
 
     @Override
-    protected ZooKeeperEnsemble startBy(Way way) throws UnsuitableWayException {
-      if (way == Way.ENDPOINT) {
-        return named(
-            namedEndpoint("interlock.zookeeper.uri", !extra.isEmpty() || !flags.isEmpty()));
+    protected ZooKeeperEnsemble named(String text) throws IOException {
+      EndpointUri uri = EndpointUri.parse(text, SCHEME, 2181);
+      if (uri.tls() != null) {
+        throw new TestbedException("the named endpoint must begin with " + SCHEME + "://");
       }
+      String answer = new ZooKeeperEndpoint(uri.host(), uri.port()).ask("srvr", ANSWER);
+      String version = ZooKeeperEndpoint.version(answer);
+      return new ZooKeeperEnsemble(text, uri.how(), version, List.of(), null);
+    }
+
+    @Override
+    protected ZooKeeperEnsemble launch(Way way) throws UnsuitableWayException {
       ZooKeeperInstallation installation = ZooKeeperInstallation.find(way, List.copyOf(flags));
       return retryOnBindConflict(() -> launch(installation));
     }
@@ -187,31 +140,23 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
               .toList();
       ZooKeeperConfig config = new ZooKeeperConfig(places, tick, List.copyOf(extra));
       PeerGates gates = new PeerGates();
-      List<ZooKeeperServer> started =
-          Servers.startAll(members, i -> launch(installation, config, i, gates));
-      ZooKeeperEnsemble ensemble = of(started, separable ? gates : null);
-      try {
-        ensemble.heal();
-        return ensemble;
-      } catch (RuntimeException e) {
-        Servers.closeAfter(e, started);
-        throw e;
-      }
-    }
-
-    private static ZooKeeperServer launch(
-        ZooKeeperInstallation installation, ZooKeeperConfig config, int index, PeerGates gates) {
-      String name = "zookeeper-" + (index + 1);
-      ZooKeeperConfig.Member member = config.members().get(index);
-      return Place.launch(
-          name,
-          place -> ZooKeeperServer.launch(name, installation, place, config, member, gates),
-          member.ports());
-    }
-
-    @Override
-    protected Builder self() {
-      return this;
+      return Servers.startAll(
+          members,
+          i -> ZooKeeperServer.launch(installation, config, places.get(i), gates),
+          started -> {
+            ZooKeeperServer first = started.get(0);
+            String addresses =
+                started.stream().map(m -> m.host() + ":" + m.port()).collect(joining(","));
+            ZooKeeperEnsemble ensemble =
+                new ZooKeeperEnsemble(
+                    SCHEME + "://" + addresses,
+                    first.how(),
+                    first.version(),
+                    started,
+                    separable ? gates : null);
+            ensemble.heal();
+            return ensemble;
+          });
     }
   }
 }

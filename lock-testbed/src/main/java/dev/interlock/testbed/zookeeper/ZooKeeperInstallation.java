@@ -5,11 +5,10 @@ import dev.interlock.testbed.install.ContainerInstallation;
 import dev.interlock.testbed.install.Installation;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.LocalProcess;
-import dev.interlock.testbed.process.ServerProcess;
-import dev.interlock.testbed.process.Workspace;
 import dev.interlock.testbed.server.Way;
 import java.io.File;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -45,15 +44,15 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
     };
   }
 
-  ServerProcess process(Workspace workspace, Path directory, Path configuration) {
-    return program.process(workspace, directory, arguments.apply(configuration));
-  }
-
   /** The start script of ZooKeeper's distribution replaces itself by the JVM: one process. */
   private static ZooKeeperInstallation script(Installation program) {
     return new ZooKeeperInstallation(
         program,
-        configuration -> List.of("--config", parent(configuration).toString(), "start-foreground"));
+        configuration ->
+            List.of(
+                "--config",
+                configuration.toAbsolutePath().resolveSibling("").toString(),
+                "start-foreground"));
   }
 
   /**
@@ -68,18 +67,13 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
     BinaryInstallation jvm = new BinaryInstallation("embedded in a JVM of its own", java, Map.of());
     return new ZooKeeperInstallation(
         jvm,
-        configuration ->
-            Stream.of(
-                    flags.stream(),
-                    Stream.of(
-                        "-Xmx512m",
-                        "-Dslf4j.provider=" + StandardErrorLogging.class.getName(),
-                        "-cp",
-                        classPath(),
-                        SERVER,
-                        configuration.toString()))
-                .flatMap(part -> part)
-                .toList());
+        configuration -> {
+          List<String> arguments = new ArrayList<>(flags);
+          arguments.addAll(List.of("-Xmx512m", "-cp", classPath()));
+          arguments.add("-Dslf4j.provider=" + StandardErrorLogging.class.getName());
+          arguments.addAll(List.of(SERVER, configuration.toString()));
+          return arguments;
+        });
   }
 
   private static String classPath() {
@@ -87,9 +81,5 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
         .map(System::getProperty)
         .filter(path -> path != null && !path.isEmpty())
         .collect(Collectors.joining(File.pathSeparator));
-  }
-
-  private static Path parent(Path file) {
-    return file.toAbsolutePath().resolveSibling("");
   }
 }

@@ -1,16 +1,14 @@
 package dev.interlock.testbed.zookeeper;
 
 import dev.interlock.testbed.process.Directories;
-import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
-import dev.interlock.testbed.server.AbstractServer;
-import dev.interlock.testbed.server.ManagedServer;
+import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
-import dev.interlock.testbed.server.ServerControl;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,57 +19,48 @@ import java.util.regex.Pattern;
  * <p>With {@link #restartEmpty()} a member loses its snapshots and logs, keeps its number, and gets
  * the data again from the leader.
  */
-public final class ZooKeeperServer extends AbstractServer {
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+public final class ZooKeeperServer extends DisposableServer {
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(1);
   private static final Pattern MODE = Pattern.compile("^Mode: (\\w+)", Pattern.MULTILINE);
 
   private final ZooKeeperEndpoint endpoint;
-  private final String version;
 
-  private ZooKeeperServer(
-      String name, String how, ZooKeeperEndpoint endpoint, ServerControl control) {
-    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, control);
+  private ZooKeeperServer(String name, String how, ZooKeeperEndpoint endpoint, Parts parts) {
+    super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
     this.endpoint = endpoint;
-    // A server that has just begun to listen may leave a question unanswered.
-    this.version =
-        Waiting.demand(
-            ManagedServer.LIMIT,
-            name + " does not tell its version",
-            () -> Optional.of(ZooKeeperEndpoint.version(endpoint.ask("envi", FIRST_ANSWER))));
   }
 
   /** Starts a server and waits until its process answers, with or without a quorum. */
   static ZooKeeperServer launch(
-      String name,
       ZooKeeperInstallation installation,
-      Place place,
       ZooKeeperConfig config,
       ZooKeeperConfig.Member member,
       PeerGates gates) {
-    config.open(gates, member, place);
-    Path configuration = config.write(place.directory(), member);
-    Path data = place.directory().resolve(ZooKeeperConfig.DATA).resolve("version-2");
-    ZooKeeperEndpoint endpoint = member.endpoint();
-    ManagedServer managed =
-        new ManagedServer(
-            name,
-            installation.process(place.workspace(), place.directory(), configuration),
-            endpoint::ready,
-            () -> Directories.delete(data),
-            place::leave);
-    managed.start();
-    try {
-      return new ZooKeeperServer(name, installation.program().how(), endpoint, managed);
-    } catch (TestbedException e) {
-      managed.close();
-      throw e;
-    }
+    String name = "zookeeper-" + config.number(member);
+    return Place.launch(
+        name,
+        place -> {
+          config.open(gates, member, place);
+          List<String> arguments =
+              installation.arguments().apply(config.write(place.directory(), member));
+          Path data = place.directory().resolve(ZooKeeperConfig.DATA).resolve("version-2");
+          Parts parts =
+              place.parts(installation.program(), arguments, () -> Directories.delete(data));
+          ZooKeeperServer server =
+              new ZooKeeperServer(name, installation.program().how(), member.endpoint(), parts);
+          server.start();
+          return server;
+        },
+        member.ports());
   }
 
+  /** A server that has just begun to listen may leave a question unanswered. */
   @Override
-  public String version() {
-    return version;
+  protected String askVersion() {
+    return Waiting.demand(
+        LIMIT,
+        name() + " does not tell its version",
+        () -> Optional.of(ZooKeeperEndpoint.version(endpoint.ask("envi", FIRST_ANSWER))));
   }
 
   /**

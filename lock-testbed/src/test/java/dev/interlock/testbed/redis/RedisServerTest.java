@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.NoServerException;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
@@ -39,7 +40,7 @@ class RedisServerTest {
     try (RedisServer redis = start()) {
       redis.call("SET", "key", "value");
       redis.pause();
-      RedisEndpoint endpoint = RedisEndpoint.parse(redis.uri());
+      RedisEndpoint endpoint = endpoint(redis.uri());
       assertThrows(SocketTimeoutException.class, () -> endpoint.ready(SHORT));
       assertFalse(redis.answers(SHORT));
       redis.resume();
@@ -83,12 +84,11 @@ class RedisServerTest {
   void thePasswordIsAskedForAndToldOnlyByTheUri() throws IOException {
     try (RedisServer redis = Testbed.redis().using(Way.BINARY).password("sec\"ret/@ \\").start()) {
       assertEquals("PONG", redis.call("PING"));
-      assertEquals("sec\"ret/@ \\", RedisEndpoint.parse(redis.uri()).password());
+      assertEquals("sec\"ret/@ \\", endpoint(redis.uri()).password());
       assertFalse(redis.toString().contains("ret"), redis.toString());
       RedisEndpoint stranger = new RedisEndpoint(redis.host(), redis.port(), null, null, null);
       RedisReplyException refused =
-          assertThrows(
-              RedisReplyException.class, () -> stranger.call(Duration.ofSeconds(5), "GET", "key"));
+          assertThrows(RedisReplyException.class, () -> stranger.call("GET", "key"));
       assertTrue(refused.getMessage().startsWith("NOAUTH"), refused.getMessage());
     }
   }
@@ -122,11 +122,11 @@ class RedisServerTest {
     try (RedisServer redis = Testbed.redis().using(Way.BINARY).tls().password("secret").start()) {
       assertTrue(redis.uri().startsWith("rediss://:secret@127.0.0.1:"), redis.toString());
       assertTrue(Files.exists(redis.caCertificate().orElseThrow()));
-      assertEquals("PONG", RedisEndpoint.parse(redis.uri()).call(Duration.ofSeconds(5), "PING"));
+      assertEquals("PONG", endpoint(redis.uri()).call("PING"));
       RedisEndpoint plain = new RedisEndpoint(redis.host(), redis.port(), null, null, null);
-      assertThrows(IOException.class, () -> plain.call(Duration.ofSeconds(5), "PING"));
-      RedisEndpoint distrustful = RedisEndpoint.parse(redis.uri().replaceFirst("\\?.*", ""));
-      assertThrows(SSLException.class, () -> distrustful.call(Duration.ofSeconds(5), "PING"));
+      assertThrows(IOException.class, () -> plain.call("PING"));
+      RedisEndpoint distrustful = endpoint(redis.uri().replaceFirst("\\?.*", ""));
+      assertThrows(SSLException.class, () -> distrustful.call("PING"));
       redis.pause();
       assertFalse(redis.answers(SHORT));
       redis.kill();
@@ -148,5 +148,9 @@ class RedisServerTest {
       assertEquals("value", redis.call("GET", "key"));
       assertEquals("OK", redis.call("SET", "key", "other"));
     }
+  }
+
+  private static RedisEndpoint endpoint(String uri) {
+    return RedisEndpoint.of(EndpointUri.parse(uri, "redis", RedisEndpoint.PORT));
   }
 }

@@ -26,7 +26,7 @@ class WaysTest {
             NoServerException.class, () -> Testbed.redis().using(Way.ENDPOINT, Way.BINARY).start());
     assertEquals(
         List.of(
-            "no Redis to be had",
+            "no Redis available",
             "  endpoint: INTERLOCK_REDIS_URI is not set",
             "  binary: INTERLOCK_REDIS_BINARY names /no/such/program, which is no program"),
         e.getMessage().lines().toList());

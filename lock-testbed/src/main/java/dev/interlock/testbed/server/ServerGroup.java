@@ -1,0 +1,122 @@
+package dev.interlock.testbed.server;
+
+import dev.interlock.testbed.process.TestbedException;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Several servers behind one URI. */
+public abstract class ServerGroup<S extends DisposableServer> implements Deployment {
+  /** Limits the wait for what the members decide among them. */
+  protected static final Duration LIMIT = Duration.ofMinutes(1);
+
+  private final String uri;
+  private final String how;
+  private final String version;
+  private final List<S> members;
+  private final @Nullable PeerGates gates;
+
+  /**
+   * Makes a group of servers that run.
+   *
+   * @param members none if the user named the servers
+   * @param gates what stands between the members; null if nothing does
+   */
+  protected ServerGroup(
+      String uri, String how, String version, List<S> members, @Nullable PeerGates gates) {
+    this.uri = uri;
+    this.how = how;
+    this.version = version;
+    this.members = List.copyOf(members);
+    this.gates = gates;
+  }
+
+  @Override
+  public final String uri() {
+    return uri;
+  }
+
+  @Override
+  public final String version() {
+    return version;
+  }
+
+  @Override
+  public final String how() {
+    return how;
+  }
+
+  @Override
+  public final List<S> members() {
+    return members;
+  }
+
+  @Override
+  public final boolean canCutOff() {
+    return gates != null;
+  }
+
+  @Override
+  public void cutOff(DisposableServer member) {
+    gates().cutOff(member.port());
+  }
+
+  @Override
+  public void reconnect(DisposableServer member) {
+    gates().reconnect(member.port());
+  }
+
+  private PeerGates gates() {
+    if (gates == null) {
+      throw new UnsupportedOperationException("the servers were not started as separable()");
+    }
+    return gates;
+  }
+
+  @Override
+  public final void heal() {
+    servers().forEach(DisposableServer::heal);
+    if (canCutOff()) {
+      members.forEach(this::reconnect);
+    }
+    if (!members.isEmpty()) {
+      awaitWhole();
+    }
+  }
+
+  @Override
+  public final void close() {
+    Servers.closeAll(servers());
+  }
+
+  /** {@return all servers, auxiliary ones first} */
+  protected List<S> servers() {
+    return members;
+  }
+
+  /**
+   * Waits until all servers, which run, serve together.
+   *
+   * @throws TestbedException if that takes longer than a minute
+   */
+  protected void awaitWhole() {}
+
+  /**
+   * Refuses what needs members of ours.
+   *
+   * @throws UnsupportedOperationException if the user named the servers
+   */
+  protected final void requireOurs() {
+    if (members.isEmpty()) {
+      throw new UnsupportedOperationException(
+          "these servers were named by you; the testbed hurts only servers that it started."
+              + " Unset them, or ask for forFaults()");
+    }
+  }
+
+  /** {@return the servers' addresses and origin; no password} */
+  @Override
+  public final String toString() {
+    return servers().isEmpty() ? how : servers().toString();
+  }
+}
