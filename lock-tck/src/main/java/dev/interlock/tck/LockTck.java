@@ -1,13 +1,28 @@
 package dev.interlock.tck;
 
-import dev.interlock.tck.rules.*;
+import dev.interlock.tck.rules.AdminRules;
+import dev.interlock.tck.rules.ApiRules;
+import dev.interlock.tck.rules.ExclusionRules;
+import dev.interlock.tck.rules.FairnessRules;
+import dev.interlock.tck.rules.FaultRules;
+import dev.interlock.tck.rules.FencingRules;
+import dev.interlock.tck.rules.LeaseRules;
+import dev.interlock.tck.rules.LivenessRules;
+import dev.interlock.tck.rules.LockViewRules;
+import dev.interlock.tck.rules.LossRules;
+import dev.interlock.tck.rules.MultiLockRules;
+import dev.interlock.tck.rules.ReleaseRules;
+import dev.interlock.tck.rules.RuleTest;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestInstances;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -38,8 +53,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
-@ExtendWith(BrokenRule.Explanation.class)
-@SuppressWarnings("exports") // JUnit alone uses the extension.
+@ExtendWith({BrokenRule.Explanation.class, LockTck.KitOfRun.class})
+@SuppressWarnings("exports") // JUnit alone uses the extensions.
 public abstract class LockTck {
   private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
 
@@ -85,87 +100,49 @@ public abstract class LockTck {
     }
   }
 
-  @Nested
-  class Exclusion extends ExclusionRules {
-    Exclusion() {
-      super(LockTck.this::kit);
+  /** Gives the run's kit to each test. */
+  static final class KitOfRun implements BeforeEachCallback {
+    @Override
+    public void beforeEach(ExtensionContext context) {
+      TestInstances instances = context.getRequiredTestInstances();
+      Kit kit = instances.findInstance(LockTck.class).orElseThrow().kit();
+      instances.findInstance(RuleTest.class).ifPresent(rules -> rules.use(kit));
     }
   }
 
   @Nested
-  class Liveness extends LivenessRules {
-    Liveness() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Exclusion extends ExclusionRules {}
 
   @Nested
-  class Leases extends LeaseRules {
-    Leases() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Liveness extends LivenessRules {}
 
   @Nested
-  class Losses extends LossRules {
-    Losses() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Leases extends LeaseRules {}
 
   @Nested
-  class Fencing extends FencingRules {
-    Fencing() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Losses extends LossRules {}
 
   @Nested
-  class Release extends ReleaseRules {
-    Release() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Fencing extends FencingRules {}
 
   @Nested
-  class Api extends ApiRules {
-    Api() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Release extends ReleaseRules {}
 
   @Nested
-  class Admin extends AdminRules {
-    Admin() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Api extends ApiRules {}
 
   @Nested
-  class Fairness extends FairnessRules {
-    Fairness() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Admin extends AdminRules {}
 
   @Nested
-  class LockView extends LockViewRules {
-    LockView() {
-      super(LockTck.this::kit);
-    }
-  }
+  class Fairness extends FairnessRules {}
 
   @Nested
-  class MultiLock extends MultiLockRules {
-    MultiLock() {
-      super(LockTck.this::kit);
-    }
-  }
+  class LockView extends LockViewRules {}
 
   @Nested
-  class Faults extends FaultRules {
-    Faults() {
-      super(LockTck.this::kit);
-    }
-  }
+  class MultiLock extends MultiLockRules {}
+
+  @Nested
+  class Faults extends FaultRules {}
 }

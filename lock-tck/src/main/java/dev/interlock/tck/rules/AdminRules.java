@@ -10,7 +10,6 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import java.util.HashMap;
@@ -22,7 +21,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** ADMIN: inspecting and intervening. */
@@ -30,15 +28,6 @@ public abstract class AdminRules extends RuleTest {
 
   /** More locks than fit on one page of a listing. */
   private static final int LISTED = 120;
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected AdminRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   @Test
   @Rule("ADMIN-01")

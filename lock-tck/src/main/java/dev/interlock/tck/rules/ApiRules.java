@@ -19,7 +19,6 @@ import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockProviders;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
@@ -37,7 +36,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -45,15 +43,6 @@ import org.junit.jupiter.api.Test;
 // calls that must be refused return no future
 @SuppressWarnings("FutureReturnValueIgnored")
 public abstract class ApiRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected ApiRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- API-01 ---
 

@@ -14,7 +14,6 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Direction;
@@ -41,21 +40,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** EXCL: one lease of a name at a time, and no request for one lease affects another. */
 public abstract class ExclusionRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected ExclusionRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- EXCL-01 ---
 

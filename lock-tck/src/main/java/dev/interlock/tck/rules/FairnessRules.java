@@ -8,7 +8,6 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Disturbance;
@@ -25,7 +24,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** FAIR: the order in which waiters are served. */
@@ -33,15 +31,6 @@ public abstract class FairnessRules extends RuleTest {
 
   private static final int TURN = 64;
   private static final String OUT_OF_ORDER = "not served in the order of arrival";
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected FairnessRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   /**
    * A held lease, and waiters that entered its queue one after the other, each of its own client.

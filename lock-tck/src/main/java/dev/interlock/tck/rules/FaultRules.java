@@ -16,7 +16,6 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Permissions;
@@ -35,21 +34,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** FAULT: the backend survives the faults that its failure model declares. */
 public abstract class FaultRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected FaultRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- FAULT-01 ---
 

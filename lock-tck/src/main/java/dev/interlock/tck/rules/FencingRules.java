@@ -14,7 +14,6 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
@@ -38,21 +37,11 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** FENCE: the later lease has the higher token. */
 public abstract class FencingRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected FencingRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   private static void assertHigher(long later, long earlier, String when) {
     assertTrue(

@@ -16,7 +16,6 @@ import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.TimeSource;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Direction;
@@ -41,15 +40,6 @@ import org.junit.jupiter.api.Test;
 
 /** LEASE: TTLs, validity and renewal. */
 public abstract class LeaseRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected LeaseRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- LEASE-01, LEASE-02 ---
 

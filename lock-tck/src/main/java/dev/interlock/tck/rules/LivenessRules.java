@@ -14,7 +14,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
@@ -41,7 +40,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** WAIT: a waiter acquires the lock, or learns in time that it does not. */
@@ -50,15 +48,6 @@ public abstract class LivenessRules extends RuleTest {
 
   /** Long enough for a waiter to enter the queue, or to poll again. */
   private static final Duration MOMENT = Duration.ofMillis(200);
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected LivenessRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- WAIT-01, WAIT-02 ---
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.Rule;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -18,22 +17,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** JUC: the view behaves as code written for {@link Lock} expects. */
 // the tests are about unlocking itself, so unlocking in finally would hide failures
 @SuppressWarnings("LockNotBeforeTry")
 public abstract class LockViewRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected LockViewRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   @Test
   @Rule("JUC-01")

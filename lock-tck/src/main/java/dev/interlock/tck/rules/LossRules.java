@@ -13,7 +13,6 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
@@ -32,20 +31,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** LOSS: losses are reported once and in time. */
 public abstract class LossRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected LossRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   /** Counts how often a lease is reported as lost, by event and by future. */
   private static final class Signals {

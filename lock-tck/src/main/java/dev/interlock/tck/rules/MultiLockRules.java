@@ -13,7 +13,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
@@ -23,20 +22,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** MULTI: several names at once. */
 public abstract class MultiLockRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected MultiLockRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   @Test
   @Rule("MULTI-01")

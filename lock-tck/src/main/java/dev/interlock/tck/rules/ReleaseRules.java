@@ -14,7 +14,6 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
@@ -31,21 +30,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** REL: how leases and clients end, and what they leave behind. */
 public abstract class ReleaseRules extends RuleTest {
-
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit gives the run
-   */
-  protected ReleaseRules(Supplier<Kit> kit) {
-    super(kit);
-  }
 
   // --- REL-01, REL-02 ---
 

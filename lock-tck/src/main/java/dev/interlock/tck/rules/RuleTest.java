@@ -1,5 +1,6 @@
 package dev.interlock.tck.rules;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -43,7 +44,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayNameGeneration;
@@ -64,18 +65,14 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 public abstract class RuleTest {
   private static final int MOST_WARM_UPS = 10;
 
-  private final Supplier<Kit> kit;
+  private @Nullable Kit kit;
   private final Deque<AutoCloseable> resources = new ArrayDeque<>();
   private final List<Network> networks = new CopyOnWriteArrayList<>();
   private final List<Thread> threads = new CopyOnWriteArrayList<>();
 
-  /**
-   * For {@link dev.interlock.tck.LockTck}.
-   *
-   * @param kit supplies the run; called by each test
-   */
-  protected RuleTest(Supplier<Kit> kit) {
-    this.kit = kit;
+  /** Called by {@link dev.interlock.tck.LockTck} before each test. */
+  public final void use(Kit ofRun) {
+    this.kit = ofRun;
   }
 
   @BeforeEach
@@ -117,7 +114,7 @@ public abstract class RuleTest {
   // --- the backend under test ---
 
   final Kit kit() {
-    return kit.get();
+    return requireNonNull(kit);
   }
 
   final BackendInfo info() {
