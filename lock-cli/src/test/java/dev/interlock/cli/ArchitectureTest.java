@@ -1,6 +1,7 @@
 package dev.interlock.cli;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
@@ -21,6 +22,8 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.tck.process.StderrLogger;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
@@ -175,7 +178,9 @@ class ArchitectureTest {
             .resideInAPackage(TESTBED)
             .should()
             .dependOnClassesThat(
-                resideInAPackage("dev.interlock..").and(not(resideInAPackage(TESTBED)))));
+                resideInAPackage("dev.interlock..")
+                    .and(not(resideInAPackage(TESTBED)))
+                    .and(not(belongToAnyOf(ProcessSignals.class, StderrLogger.class)))));
   }
 
   @Test

@@ -24,6 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.event.Level;
 
 /**
  * Another JVM on the same class path, with its own lock client. It runs tasks for a test, and can
@@ -115,8 +116,7 @@ public final class OtherProcess implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-cp", classPath(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-    command.add("-Dslf4j.provider=" + StderrLogger.Provider.class.getName());
-    command.add("-D" + StderrLogger.TRACE + "=" + settings.trace);
+    command.addAll(StderrLogger.options(settings.trace ? Level.TRACE : Level.WARN));
     command.addAll(settings.jvmArguments);
     command.add(Worker.class.getName());
     command.add(opensByUri(settings.harness) ? "-" : className(settings.harness).orElseThrow());

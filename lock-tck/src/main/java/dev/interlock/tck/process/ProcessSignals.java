@@ -1,5 +1,7 @@
 package dev.interlock.tck.process;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,9 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Stops, continues and kills processes, and waits until the operating system shows the effect. It
- * reads Linux's {@code /proc}; elsewhere everything except kill throws {@link
- * UnsupportedOperationException}.
+ * Stops, continues and kills processes, and waits until the operating system shows the effect. For
+ * that it reads Linux's {@code /proc}; elsewhere it waits only for the end of a killed process.
  */
 public final class ProcessSignals {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -18,11 +19,7 @@ public final class ProcessSignals {
 
   private ProcessSignals() {}
 
-  /**
-   * Returns whether processes can be stopped and continued here.
-   *
-   * @return true on Linux
-   */
+  /** {@return whether the effect of stopping a process can be seen here: true on Linux} */
   public static boolean supported() {
     return Files.isDirectory(PROC.resolve("self"));
   }
@@ -63,16 +60,12 @@ public final class ProcessSignals {
 
   private static void signal(ProcessHandle process, String name)
       throws IOException, InterruptedException {
-    if (!supported()) {
-      throw new UnsupportedOperationException("processes can be stopped on Linux only");
-    }
     // the shell's built-in kill: minimal systems lack the program
     Process kill =
         new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
             .redirectErrorStream(true)
             .start();
-    String said =
-        new String(kill.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+    String said = new String(kill.getInputStream().readAllBytes(), UTF_8);
     if (kill.waitFor() != 0) {
       throw new IOException("cannot send " + name + " to process " + process.pid() + ": " + said);
     }
@@ -82,7 +75,7 @@ public final class ProcessSignals {
   private static void awaitStopped(ProcessHandle process, boolean stopped)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!allStopped(process.pid(), stopped)) {
+    while (!allThreads(process.pid(), stopped)) {
       if (System.nanoTime() - end > 0) {
         throw new IOException(
             "process " + process.pid() + " did not " + (stopped ? "stop" : "continue"));
@@ -94,7 +87,21 @@ public final class ProcessSignals {
     }
   }
 
-  private static boolean allStopped(long pid, boolean stopped) throws IOException {
+  /**
+   * Returns whether a process is stopped.
+   *
+   * @param pid its number
+   * @return whether all of its threads are; true where that cannot be seen
+   * @throws IOException if there is no such process
+   */
+  public static boolean isStopped(long pid) throws IOException {
+    return allThreads(pid, true);
+  }
+
+  private static boolean allThreads(long pid, boolean stopped) throws IOException {
+    if (!supported()) {
+      return true;
+    }
     try (var tasks = Files.newDirectoryStream(PROC.resolve(pid + "/task"))) {
       for (Path task : tasks) {
         if (isStopped(task.resolve("stat")) != stopped) {

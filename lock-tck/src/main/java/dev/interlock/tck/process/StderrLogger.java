@@ -1,12 +1,13 @@
 package dev.interlock.tck.process;
 
+import java.time.Instant;
+import java.util.List;
 import java.util.logging.ConsoleHandler;
-import java.util.logging.Level;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.ILoggerFactory;
 import org.slf4j.IMarkerFactory;
-import org.slf4j.Logger;
 import org.slf4j.Marker;
+import org.slf4j.event.Level;
 import org.slf4j.helpers.BasicMDCAdapter;
 import org.slf4j.helpers.BasicMarkerFactory;
 import org.slf4j.helpers.LegacyAbstractLogger;
@@ -15,53 +16,68 @@ import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
 /**
- * Logging of the other JVMs: to standard error, which the test can read, whatever logging library
- * is on the class path. It logs warnings and errors, or everything if a test requests it.
+ * Logging of other JVMs: to standard error, which their parent can read, whatever logging library
+ * is on the class path.
  */
-final class StderrLogger extends LegacyAbstractLogger {
-  /** System property: whether everything is logged. */
-  static final String TRACE = "interlock.tck.trace";
-
+@SuppressWarnings("exports") // slf4j alone uses what it inherits.
+public final class StderrLogger extends LegacyAbstractLogger {
+  private static final String LEVEL = "interlock.tck.log";
+  private static final Level LEAST = Level.valueOf(System.getProperty(LEVEL, Level.WARN.name()));
   private static final long serialVersionUID = 1L;
-
-  private final boolean trace = Boolean.getBoolean(TRACE);
 
   private StderrLogger(String name) {
     this.name = name;
   }
 
-  /** Also logs everything from drivers that use the JDK's logging. */
+  /**
+   * Returns the options of a JVM that logs so.
+   *
+   * @param least the lowest level that it logs
+   * @return arguments for {@code java}
+   */
+  public static List<String> options(Level least) {
+    return List.of("-Dslf4j.provider=" + Provider.class.getName(), "-D" + LEVEL + "=" + least);
+  }
+
+  /** Also logs everything from drivers that use the JDK's logging, if everything is logged. */
   static void traceJavaLogging() {
+    if (LEAST != Level.TRACE) {
+      return;
+    }
     java.util.logging.Logger root = java.util.logging.Logger.getLogger("");
-    root.setLevel(Level.ALL);
+    root.setLevel(java.util.logging.Level.ALL);
     ConsoleHandler handler = new ConsoleHandler();
-    handler.setLevel(Level.ALL);
+    handler.setLevel(java.util.logging.Level.ALL);
     root.addHandler(handler);
+  }
+
+  private static boolean logs(Level level) {
+    return level.toInt() >= LEAST.toInt();
   }
 
   @Override
   public boolean isTraceEnabled() {
-    return trace;
+    return logs(Level.TRACE);
   }
 
   @Override
   public boolean isDebugEnabled() {
-    return trace;
+    return logs(Level.DEBUG);
   }
 
   @Override
   public boolean isInfoEnabled() {
-    return trace;
+    return logs(Level.INFO);
   }
 
   @Override
   public boolean isWarnEnabled() {
-    return true;
+    return logs(Level.WARN);
   }
 
   @Override
   public boolean isErrorEnabled() {
-    return true;
+    return logs(Level.ERROR);
   }
 
   @Override
@@ -71,14 +87,14 @@ final class StderrLogger extends LegacyAbstractLogger {
 
   @Override
   protected void handleNormalizedLoggingCall(
-      org.slf4j.event.Level level,
+      Level level,
       @Nullable Marker marker,
       String message,
       Object @Nullable [] arguments,
       @Nullable Throwable cause) {
     String text = MessageFormatter.basicArrayFormat(message, arguments);
     synchronized (System.err) {
-      System.err.println(level + " " + getName() + " " + text);
+      System.err.println(Instant.now() + " " + level + " " + getName() + " " + text);
       if (cause != null) {
         cause.printStackTrace();
       }
@@ -90,9 +106,12 @@ final class StderrLogger extends LegacyAbstractLogger {
     private final IMarkerFactory markers = new BasicMarkerFactory();
     private final MDCAdapter context = new BasicMDCAdapter();
 
+    /** For slf4j. */
+    public Provider() {}
+
     @Override
     public ILoggerFactory getLoggerFactory() {
-      return StderrLogger::of;
+      return StderrLogger::new;
     }
 
     @Override
@@ -112,9 +131,5 @@ final class StderrLogger extends LegacyAbstractLogger {
 
     @Override
     public void initialize() {}
-  }
-
-  private static Logger of(String name) {
-    return new StderrLogger(name);
   }
 }

@@ -91,9 +91,7 @@ public final class Worker {
     ignoreInterrupts();
     PrintStream answers = System.out;
     System.setOut(System.err); // what tasks and libraries print must not look like answers
-    if (Boolean.getBoolean(StderrLogger.TRACE)) {
-      StderrLogger.traceJavaLogging();
-    }
+    StderrLogger.traceJavaLogging();
     Harness harness =
         arguments[0].equals("-") ? Harness.at(arguments[1]) : instance(arguments[0], Harness.class);
     LockOptions options =

@@ -8,6 +8,7 @@ import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.Bind;
 import com.github.dockerjava.api.model.Frame;
 import com.github.dockerjava.api.model.HostConfig;
+import dev.interlock.tck.process.ProcessSignals;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -104,7 +105,7 @@ public final class ContainerProcess implements ServerProcess {
   @Override
   public void pause() throws IOException {
     signal("SIGSTOP");
-    if (!Waiting.until(LIMIT, () -> LocalProcess.isStopped(pid))) {
+    if (!Waiting.until(LIMIT, () -> ProcessSignals.isStopped(pid))) {
       throw new IOException("the container's process " + pid + " did not stop on SIGSTOP");
     }
   }

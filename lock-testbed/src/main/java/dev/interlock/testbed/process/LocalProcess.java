@@ -1,5 +1,6 @@
 package dev.interlock.testbed.process;
 
+import dev.interlock.tck.process.ProcessSignals;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -7,17 +8,14 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A server that runs as a child process of this JVM. Not thread-safe. */
 public final class LocalProcess implements ServerProcess {
-  private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(10);
   private static final int OUTPUT_LIMIT = 16_384;
   private static final Path SETSID = Path.of("/usr/bin/setsid");
 
@@ -83,35 +81,21 @@ public final class LocalProcess implements ServerProcess {
 
   @Override
   public void pause() throws IOException {
-    long pid = running().pid();
-    signal("STOP", pid);
-    if (!Waiting.until(SIGNAL_LIMIT, () -> isStopped(pid))) {
-      throw new IOException("process " + pid + " did not stop on SIGSTOP");
-    }
+    signal(ProcessSignals::stop);
   }
 
   @Override
   public void resume() throws IOException {
-    signal("CONT", running().pid());
+    signal(ProcessSignals::resume);
   }
 
   @Override
   public void kill() throws IOException {
-    Process victim = process;
-    if (victim == null) {
-      return;
+    if (process != null) {
+      ProcessSignals.kill(process.toHandle());
+      workspace.ended(process.pid());
+      process = null;
     }
-    victim.destroyForcibly();
-    try {
-      if (!victim.waitFor(SIGNAL_LIMIT.toMillis(), TimeUnit.MILLISECONDS)) {
-        throw new IOException("process " + victim.pid() + " survived SIGKILL");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted while process " + victim.pid() + " was being killed", e);
-    }
-    process = null;
-    workspace.ended(victim.pid());
   }
 
   @Override
@@ -135,38 +119,19 @@ public final class LocalProcess implements ServerProcess {
     kill();
   }
 
-  private Process running() throws IOException {
+  private interface Signal {
+    void send(ProcessHandle process) throws IOException, InterruptedException;
+  }
+
+  private void signal(Signal signal) throws IOException {
     if (process == null || !process.isAlive()) {
       throw new IOException("the process has ended by itself: " + command);
     }
-    return process;
-  }
-
-  private static void signal(String name, long pid) throws IOException {
-    Process kill =
-        new ProcessBuilder("sh", "-c", "kill -" + name + " " + pid)
-            .redirectErrorStream(true)
-            .start();
-    String complaint = new String(kill.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     try {
-      if (kill.waitFor() != 0) {
-        throw new IOException("kill -" + name + " " + pid + ": " + complaint.strip());
-      }
+      signal.send(process.toHandle());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IOException("interrupted while signalling process " + pid, e);
+      throw new IOException("interrupted while signalling process " + process.pid(), e);
     }
-  }
-
-  /** Where there is no /proc, the question to the server that follows every pause has to do. */
-  static boolean isStopped(long pid) throws IOException {
-    Path stat = Path.of("/proc", Long.toString(pid), "stat");
-    if (!Files.exists(stat)) {
-      return true;
-    }
-    // "pid (command) state ...", and the command may hold blanks and parentheses
-    String line = Files.readString(stat);
-    String state = line.substring(line.lastIndexOf(')') + 1).strip();
-    return state.startsWith("T") || state.startsWith("t");
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.testbed.zookeeper;
 
+import dev.interlock.tck.process.StderrLogger;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.ContainerInstallation;
 import dev.interlock.testbed.install.Installation;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.slf4j.event.Level;
 
 /**
  * A ZooKeeper server program.
@@ -70,7 +72,7 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
         configuration -> {
           List<String> arguments = new ArrayList<>(flags);
           arguments.addAll(List.of("-Xmx512m", "-cp", classPath()));
-          arguments.add("-Dslf4j.provider=" + StandardErrorLogging.class.getName());
+          arguments.addAll(StderrLogger.options(Level.INFO));
           arguments.addAll(List.of(SERVER, configuration.toString()));
           return arguments;
         });
