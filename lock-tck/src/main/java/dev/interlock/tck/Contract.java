@@ -114,20 +114,15 @@ public final class Contract {
     return value;
   }
 
-  /**
-   * Returns all rules.
-   *
-   * @return the rules in the order of the document
-   */
+  /** {@return all rules, in the order of the document} */
   public List<ContractRule> rules() {
     return List.copyOf(rules.values());
   }
 
   /**
-   * Returns the identifiers that match the patterns.
+   * {@return the identifiers that match the patterns, each once}
    *
    * @param patterns identifiers in any case, with {@code *} for any characters
-   * @return every identifier once
    * @throws IllegalArgumentException if a pattern matches none; the message lists all identifiers
    */
   public List<String> matching(List<String> patterns) {

@@ -41,11 +41,9 @@ public interface Harness {
   Server start() throws Exception;
 
   /**
-   * Returns whether every {@link #start()} returns another server, which the kit may stop, kill and
-   * restart. If not, the kit calls {@link #start()} once, and does not test rules that need a
-   * separate server.
-   *
-   * @return false by default
+   * {@return whether every {@link #start()} returns another server, which the kit may stop, kill
+   * and restart; false by default} If not, the kit calls {@link #start()} once, and does not test
+   * rules that need a separate server.
    */
   default boolean startsServers() {
     return false;
@@ -89,29 +87,23 @@ public interface Harness {
   }
 
   /**
-   * Returns the durations that the tests use.
+   * {@return the durations that the tests use; {@link Timing#of} by default}
    *
    * @param info what the backend declares
-   * @return {@link Timing#of} by default
    */
   default Timing timing(BackendInfo info) {
     return Timing.of(info, slack());
   }
 
-  /**
-   * Returns for how long clients are exposed to random faults; see rule FAULT-01.
-   *
-   * @return 15 s by default
-   */
+  /** {@return for how long rule FAULT-01 exposes clients to random faults; 15 s by default} */
   default Duration storm() {
     return Duration.ofSeconds(15);
   }
 
   /**
-   * Returns a harness for a store that already runs, and that the kit cannot stop.
+   * {@return a harness for a store that already runs, and that the kit cannot stop}
    *
    * @param uri the store's URI
-   * @return the harness
    */
   static Harness at(String uri) {
     return () -> () -> uri;

@@ -90,10 +90,8 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Returns a lock name of letters, digits and hyphens that no other test and no other run uses. No
-   * such name is a prefix of another.
-   *
-   * @return a new name
+   * {@return a lock name of letters, digits and hyphens that no other test and no other run uses}
+   * No such name is a prefix of another.
    */
   public String newName() {
     return "tck-" + run + "-" + names.incrementAndGet() + "n";

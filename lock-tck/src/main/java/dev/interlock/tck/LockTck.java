@@ -65,9 +65,8 @@ public abstract class LockTck {
   protected LockTck() {}
 
   /**
-   * Returns the harness that gives the kit access to the backend. Called once.
+   * {@return the harness that gives the kit access to the backend} Called once.
    *
-   * @return the harness
    * @throws Exception if there is none; all tests then fail
    */
   protected abstract Harness harness() throws Exception;

@@ -7,9 +7,8 @@ package dev.interlock.tck;
 public interface Permissions {
 
   /**
-   * Returns the URI of the clients whose permissions can be taken away.
-   *
-   * @return the URI, with the user and the password of such a client if one is needed
+   * {@return the URI of the clients whose permissions can be taken away, with the user and the
+   * password of such a client if one is needed}
    */
   String uri();
 

@@ -9,36 +9,24 @@ import java.util.Optional;
  */
 public interface Server extends AutoCloseable {
 
-  /**
-   * Returns the store's URI, for {@link dev.interlock.LockClient#open(String)}.
-   *
-   * @return the URI
-   */
+  /** {@return the store's URI, for {@link dev.interlock.LockClient#open(String)}} */
   String uri();
 
-  /**
-   * Returns the processes that the store consists of, if the kit may stop and kill them.
-   *
-   * @return the nodes; empty if the kit must not touch the server
-   */
+  /** {@return the processes that the store consists of; empty if the kit must not touch them} */
   default List<ServerNode> nodes() {
     return List.of();
   }
 
-  /**
-   * Returns a view of the store's contents.
-   *
-   * @return the view, or empty if there is none
-   */
+  /** {@return a view of the store's contents, or empty if there is none} */
   default Optional<StoreView> view() {
     return Optional.empty();
   }
 
   /**
-   * Returns the permissions of lock clients, if the kit may take them away for a while. The kit
-   * does so only on a server that it does not share.
+   * {@return the permissions of lock clients, which the kit may take away for a while; empty if
+   * there are none or the kit must not touch them} The kit does so only on a server that it does
+   * not share.
    *
-   * @return the permissions, or empty if there are none or the kit must not touch them
    * @throws Exception if they cannot be set up
    */
   default Optional<Permissions> permissions() throws Exception {

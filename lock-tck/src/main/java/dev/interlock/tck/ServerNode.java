@@ -33,9 +33,8 @@ public interface ServerNode {
   void restart() throws Exception;
 
   /**
-   * Returns whether this node is the leader.
+   * {@return whether this node is the leader; always false where nodes have no leader}
    *
-   * @return true if it does; always false where nodes have no leader
    * @throws Exception if the node cannot be queried
    */
   default boolean isLeader() throws Exception {

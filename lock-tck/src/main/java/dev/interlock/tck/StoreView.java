@@ -6,9 +6,9 @@ import java.util.List;
 public interface StoreView {
 
   /**
-   * Returns what locks have left on the store at this moment.
+   * {@return what locks have left on the store at this moment: one entry for each key, node,
+   * server-side lease, watch and subscription}
    *
-   * @return one entry for each key, node, server-side lease, watch and subscription
    * @throws Exception if the store cannot be read
    */
   List<Entry> entries() throws Exception;

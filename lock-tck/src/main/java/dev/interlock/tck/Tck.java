@@ -7,7 +7,6 @@ import dev.interlock.LockOptions;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.tck.report.Report;
-import dev.interlock.tck.report.TextTable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.MalformedURLException;
@@ -186,7 +185,7 @@ public final class Tck {
             run.rules(),
             run.tests());
     out.println();
-    out.print(TextTable.of(report));
+    out.print(report.table());
     out.println();
     out.println(report.summary());
     out.flush();

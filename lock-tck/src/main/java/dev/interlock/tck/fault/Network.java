@@ -48,11 +48,7 @@ public final class Network implements AutoCloseable {
     return uri;
   }
 
-  /**
-   * Returns the proxies.
-   *
-   * @return one for each address of the URI, in its order
-   */
+  /** {@return the proxies, one for each address of the URI, in its order} */
   public List<FaultProxy> proxies() {
     return proxies;
   }

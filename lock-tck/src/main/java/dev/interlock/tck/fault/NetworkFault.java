@@ -35,11 +35,9 @@ public final class NetworkFault implements AutoCloseable {
   }
 
   /**
-   * Returns how many times this fault has struck. A strike is a chunk that it dropped, held back or
-   * delayed, or a connection that it closed. Connections that the operating system refuses are not
-   * counted.
-   *
-   * @return the number of strikes
+   * {@return how many times this fault has struck} A strike is a chunk that it dropped, held back
+   * or delayed, or a connection that it closed. Connections that the operating system refuses are
+   * not counted.
    */
   public long hits() {
     lock.lock();

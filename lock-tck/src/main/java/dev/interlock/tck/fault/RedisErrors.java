@@ -64,18 +64,16 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /**
-   * Returns whether clients have sent requests of the Redis protocol through these proxies.
-   *
-   * @return false also if nothing has been sent yet
+   * {@return whether clients have sent requests of the Redis protocol through these proxies; false
+   * also if nothing has been sent yet}
    */
   public boolean speaksRedis() {
     return proxies.stream().anyMatch(RedisErrorProxy::speaksRedis);
   }
 
   /**
-   * Returns whether clients use TLS, so that the proxies can read and answer nothing.
-   *
-   * @return false also if nothing has been sent yet
+   * {@return whether clients use TLS, so that the proxies can read and answer nothing; false also
+   * if nothing has been sent yet}
    */
   public boolean encrypted() {
     return proxies.stream().anyMatch(RedisErrorProxy::encrypted);

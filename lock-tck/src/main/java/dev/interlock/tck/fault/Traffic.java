@@ -11,10 +11,9 @@ package dev.interlock.tck.fault;
  */
 public record Traffic(long accepted, int open, Flow toServer, Flow toClient) {
   /**
-   * Returns the flow of one direction.
+   * {@return what passed in one direction}
    *
    * @param direction which
-   * @return what passed that way
    */
   public Flow flow(Direction direction) {
     return direction == Direction.CLIENT_TO_SERVER ? toServer : toClient;

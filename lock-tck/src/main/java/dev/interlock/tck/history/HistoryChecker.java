@@ -41,22 +41,16 @@ public final class HistoryChecker {
     this.withinFailureModel = withinFailureModel;
   }
 
-  /**
-   * Returns a checker for histories whose faults are all within the backend's failure model.
-   *
-   * @return a checker
-   */
+  /** {@return a checker for histories whose faults are all within the backend's failure model} */
   public static HistoryChecker withinFailureModel() {
     return new HistoryChecker(true);
   }
 
   /**
-   * Returns a checker for histories with faults that the backend does not promise to survive, which
-   * may have broken exclusion. Overlaps are still found, for the caller to count. A process that
-   * has not yet noticed its loss may continue to hand off its acquisition among its threads, so all
-   * leases of such a turn count as granted when the store granted the turn.
-   *
-   * @return a checker
+   * {@return a checker for histories with faults that the backend does not promise to survive,
+   * which may have broken exclusion} Overlaps are still found, for the caller to count. A process
+   * that has not yet noticed its loss may continue to hand off its acquisition among its threads,
+   * so all leases of such a turn count as granted when the store granted the turn.
    */
   public static HistoryChecker outsideFailureModel() {
     return new HistoryChecker(false);

@@ -71,11 +71,10 @@ public final class OtherProcess implements AutoCloseable {
       Harness harness, String uri, LockOptions options, List<String> jvmArguments, boolean trace) {}
 
   /**
-   * Returns whether another JVM can open clients as the harness does: by the URI alone, or by
-   * creating the harness again.
+   * {@return whether another JVM can open clients as the harness does: by the URI alone, or by
+   * creating the harness again}
    *
    * @param harness the harness
-   * @return whether it can
    */
   public static boolean canMake(Harness harness) {
     return opensByUri(harness) || className(harness).isPresent();

@@ -88,10 +88,9 @@ public final class ProcessSignals {
   }
 
   /**
-   * Returns whether a process is stopped.
+   * {@return whether all threads of a process are stopped; true where that cannot be seen}
    *
    * @param pid its number
-   * @return whether all of its threads are; true where that cannot be seen
    * @throws IOException if there is no such process
    */
   public static boolean isStopped(long pid) throws IOException {

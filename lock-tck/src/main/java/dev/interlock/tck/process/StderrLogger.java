@@ -30,10 +30,9 @@ public final class StderrLogger extends LegacyAbstractLogger {
   }
 
   /**
-   * Returns the options of a JVM that logs so.
+   * {@return arguments for a {@code java} that logs so}
    *
    * @param least the lowest level that it logs
-   * @return arguments for {@code java}
    */
   public static List<String> options(Level least) {
     return List.of("-Dslf4j.provider=" + Provider.class.getName(), "-D" + LEVEL + "=" + least);

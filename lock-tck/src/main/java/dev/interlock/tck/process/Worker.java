@@ -68,10 +68,9 @@ public final class Worker {
   }
 
   /**
-   * Returns a kept lease.
+   * {@return a kept lease}
    *
    * @param key its key
-   * @return the lease
    */
   public Lease lease(String key) {
     Lease lease = leases.get(key);

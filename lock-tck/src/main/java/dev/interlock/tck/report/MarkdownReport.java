@@ -8,16 +8,10 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /** A report for people: {@code report.md}. */
-public final class MarkdownReport {
+final class MarkdownReport {
   private MarkdownReport() {}
 
-  /**
-   * Writes the report.
-   *
-   * @param report what was found
-   * @return the document
-   */
-  public static String of(Report report) {
+  static String of(Report report) {
     StringBuilder text = new StringBuilder();
     text.append("# Lock contract: ").append(report.backend().name()).append("\n\n");
     text.append("**").append(report.summary()).append("**\n\n");

@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -123,6 +124,20 @@ public record Report(
     return line.append(String.join(", ", parts)).append(")").toString();
   }
 
+  /** {@return the rules as lines for a terminal: rule, result, reason} */
+  public String table() {
+    StringBuilder text = new StringBuilder();
+    for (RuleResult rule : rules) {
+      String id = rule.rule().id();
+      String result = rule.outcome().words();
+      text.append(String.format(Locale.ROOT, "%-9s %-14s %s%n", id, result, rule.rule().title()));
+      if (!rule.reason().isEmpty()) {
+        text.append(String.format(Locale.ROOT, "%-24s %s%n", "", rule.reason()));
+      }
+    }
+    return text.toString();
+  }
+
   /**
    * Writes {@code report.md} and {@code report.json}.
    *
@@ -135,11 +150,7 @@ public record Report(
     Files.writeString(folder.resolve("report.json"), JsonReport.of(this), UTF_8);
   }
 
-  /**
-   * Returns how reports name the JVM that runs the tests.
-   *
-   * @return name and version
-   */
+  /** {@return name and version of the JVM that runs the tests} */
   public static String thisJava() {
     return System.getProperty("java.vm.name") + " " + System.getProperty("java.version");
   }

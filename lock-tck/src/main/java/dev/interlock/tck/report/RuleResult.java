@@ -38,11 +38,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     }
   }
 
-  /**
-   * Returns the outcome of the rule. It is passed only if a test ran.
-   *
-   * @return the outcome
-   */
+  /** {@return the outcome of the rule, which is passed only if a test ran} */
   public Outcome outcome() {
     if (any(Status.FAILED)) {
       return Outcome.FAILED;
@@ -59,11 +55,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     return tests.stream().anyMatch(test -> test.status() == status);
   }
 
-  /**
-   * Returns why the rule did not simply pass.
-   *
-   * @return one line; empty for a pass
-   */
+  /** {@return why the rule did not simply pass, in one line; empty for a pass} */
   public String reason() {
     Status status =
         switch (outcome()) {

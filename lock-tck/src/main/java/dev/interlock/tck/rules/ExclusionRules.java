@@ -92,7 +92,7 @@ public abstract class ExclusionRules extends RuleTest {
     for (Future<?> worker : workers) {
       within(Duration.ofSeconds(100), worker, "not all threads acquired the lock");
     }
-    Histories.assertExclusive(history);
+    assertExclusive(history);
     assertEquals(
         clients * threadsPerClient * rounds,
         counter.value,
@@ -128,7 +128,7 @@ public abstract class ExclusionRules extends RuleTest {
     for (Future<?> worker : workers) {
       within(Duration.ofMinutes(2), worker, "the leases did not expire");
     }
-    Histories.assertExclusive(history);
+    assertExclusive(history);
   }
 
   /** Increments a number in a file that only the lock protects. */
@@ -189,7 +189,7 @@ public abstract class ExclusionRules extends RuleTest {
       workers.get(p).answer(Duration.ofSeconds(100));
       history.addAll(EventLog.read(folder.resolve("log-" + p)));
     }
-    Histories.assertExclusive(history);
+    assertExclusive(history);
     assertEquals(
         (long) processes * rounds,
         ByteBuffer.wrap(Files.readAllBytes(number)).getLong(),
@@ -444,7 +444,7 @@ public abstract class ExclusionRules extends RuleTest {
     } catch (LockUnavailableException e) {
       // the time was over before the store answered again
     }
-    Histories.assertExclusive(history);
+    assertExclusive(history);
   }
 
   @Test

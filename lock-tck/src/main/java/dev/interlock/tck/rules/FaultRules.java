@@ -108,9 +108,7 @@ public abstract class FaultRules extends RuleTest {
     LockClient client = client(server.uri(), lasting());
     String name = newName();
     Lease before = acquireNow(client.lock(name));
-    for (ServerNode node : nodes.subList(0, minority)) {
-      node.kill();
-    }
+    each(nodes.subList(0, minority), ServerNode::kill);
     eventuallyRenewed(before, "with a minority dead");
     Lease during =
         acquireWithin(
@@ -119,14 +117,10 @@ public abstract class FaultRules extends RuleTest {
             "no lock was acquired with a minority of the nodes dead");
     assertReleased(during, "with a minority of the nodes dead");
 
-    for (ServerNode node : nodes.subList(minority, nodes.size() - minority)) {
-      node.kill();
-    }
+    each(nodes.subList(minority, nodes.size() - minority), ServerNode::kill);
     assertFailsInTime(client);
 
-    for (ServerNode node : nodes.subList(0, nodes.size() - minority)) {
-      node.restart();
-    }
+    each(nodes.subList(0, nodes.size() - minority), ServerNode::restart);
     // Restarted nodes may have to abstain from voting until all earlier locks have ended.
     acquireWithin(
             lasting().ttl().plus(bound()),
@@ -173,13 +167,9 @@ public abstract class FaultRules extends RuleTest {
     Server server = ownServerWithNodes();
     LockClient client = client(server.uri(), lasting());
     acquireNow(client.lock(newName())).release();
-    for (ServerNode node : server.nodes()) {
-      node.kill();
-    }
+    each(server.nodes(), ServerNode::kill);
     assertFailsInTime(client);
-    for (ServerNode node : server.nodes()) {
-      node.restart();
-    }
+    each(server.nodes(), ServerNode::restart);
     acquireWithin(
             lasting().ttl().plus(bound()),
             client.lock(newName()),

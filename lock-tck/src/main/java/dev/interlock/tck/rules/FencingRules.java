@@ -103,7 +103,7 @@ public abstract class FencingRules extends RuleTest {
     for (CompletableFuture<Void> waiter : waiters) {
       within(bound(), waiter, "a waiter was not served");
     }
-    Histories.assertExclusive(history);
+    assertExclusive(history);
     Lease last = acquireWithin(bound(), client().lock(name), "the lock is not free");
     long highest =
         history.stream()

@@ -162,17 +162,13 @@ public abstract class LivenessRules extends RuleTest {
     DistributedLock lock = client.lock(newName());
     acquireNow(lock).release();
     Duration patience = Duration.ofSeconds(1);
-    for (ServerNode node : server.nodes()) {
-      node.pause();
-    }
+    each(server.nodes(), ServerNode::pause);
     try {
       long start = System.nanoTime();
       assertThrows(LockUnavailableException.class, () -> lock.tryAcquire(patience));
       assertInTime(patience, since(start));
     } finally {
-      for (ServerNode node : server.nodes()) {
-        node.resume();
-      }
+      each(server.nodes(), ServerNode::resume);
     }
     acquireWithin(lasting().ttl().plus(bound()), lock, "the client did not recover after the pause")
         .release();

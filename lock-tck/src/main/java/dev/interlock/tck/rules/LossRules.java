@@ -169,15 +169,11 @@ public abstract class LossRules extends RuleTest {
   void aStoppedServerIsReportedByTheEndOfValidity() throws Exception {
     Server server = ownServerWithNodes();
     Lease lease = acquireNow(client(server.uri(), renewed()).lock(newName()));
-    for (ServerNode node : server.nodes()) {
-      node.pause();
-    }
+    each(server.nodes(), ServerNode::pause);
     try {
       assertReportedAtTheEnd(lease);
     } finally {
-      for (ServerNode node : server.nodes()) {
-        node.resume();
-      }
+      each(server.nodes(), ServerNode::resume);
     }
   }
 

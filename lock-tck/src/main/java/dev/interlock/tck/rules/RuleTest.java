@@ -21,15 +21,20 @@ import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisErrors;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.HistoryChecker;
+import dev.interlock.tck.history.Violation;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -44,6 +49,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,6 +71,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
   private static final int MOST_WARM_UPS = 10;
+
+  /** For a store that was too busy to answer. */
+  private static final Duration BREATH = Duration.ofMillis(20);
 
   private @Nullable Kit kit;
   private final Deque<AutoCloseable> resources = new ArrayDeque<>();
@@ -349,30 +359,11 @@ public abstract class RuleTest {
 
   /** Polls until the condition holds. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
-    long end = System.nanoTime() + limit.toNanos();
-    while (true) {
-      // The last poll begins after the limit, so a slow poll cannot fail the test too early.
-      boolean last = System.nanoTime() - end > 0;
-      if (holds(condition, last)) {
-        return;
-      }
-      if (last) {
-        fail(otherwise + " within " + text(limit));
-      }
-      LockSupport.parkNanos(2_000_000);
-    }
-  }
-
-  /** {@return whether the condition holds; false if the store is too busy to answer} */
-  private static boolean holds(BooleanSupplier condition, boolean last) {
-    try {
-      return condition.getAsBoolean();
-    } catch (LockUnavailableException e) {
-      if (last) {
-        throw e;
-      }
-      return false;
-    }
+    retry(
+        limit,
+        Duration.ofMillis(2),
+        () -> condition.getAsBoolean() ? Optional.of(true) : Optional.empty(),
+        () -> fail(otherwise + " within " + text(limit)));
   }
 
   /** A query of the store. */
@@ -382,17 +373,37 @@ public abstract class RuleTest {
 
   /** {@return the store's answer; the query is repeated while the store is too busy to answer} */
   final <T, E extends Exception> T answer(Question<T, E> question) throws E {
-    long end = System.nanoTime() + bound().toNanos();
+    return answer(bound(), question);
+  }
+
+  private static <T, E extends Exception> T answer(Duration limit, Question<T, E> question)
+      throws E {
+    return retry(
+        limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
+  }
+
+  /**
+   * Repeats a question until it has an answer. An unavailable store counts as no answer; at the end
+   * the test fails by its exception. The last attempt begins after the limit, so a slow one cannot
+   * fail the test too early.
+   */
+  private static <T, E extends Exception> T retry(
+      Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> otherwise)
+      throws E {
+    long end = System.nanoTime() + limit.toNanos();
     while (true) {
       boolean last = System.nanoTime() - end > 0;
       try {
-        return question.ask();
+        Optional<T> answer = question.ask();
+        if (answer.isPresent() || last) {
+          return answer.orElseGet(otherwise);
+        }
       } catch (LockUnavailableException e) {
         if (last) {
           throw e;
         }
       }
-      LockSupport.parkNanos(20_000_000);
+      LockSupport.parkNanos(pause.toNanos());
     }
   }
 
@@ -436,19 +447,13 @@ public abstract class RuleTest {
 
   /** Renews a lease that must be held. Retries while the store is too busy to answer. */
   static void renewNow(Lease lease, Duration limit) throws InterruptedException {
-    long end = System.nanoTime() + limit.toNanos();
-    while (true) {
-      boolean last = System.nanoTime() - end > 0;
-      try {
-        lease.renew();
-        return;
-      } catch (LockUnavailableException e) {
-        if (last) {
-          throw e;
-        }
-      }
-      letPass(Duration.ofMillis(20));
-    }
+    boolean unused =
+        answer(
+            limit,
+            () -> {
+              lease.renew();
+              return true;
+            });
   }
 
   /**
@@ -460,26 +465,16 @@ public abstract class RuleTest {
   }
 
   final Lease acquireNow(DistributedLock lock, String otherwise) {
-    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
-    boolean inDoubt = false;
-    while (true) {
-      boolean last = System.nanoTime() - end > 0;
-      try {
-        Optional<Lease> acquired = lock.tryAcquire();
-        if (acquired.isPresent()) {
-          return acquired.get();
-        }
-        if (!inDoubt || last) {
-          return fail(otherwise);
-        }
-      } catch (LockUnavailableException e) {
-        if (last) {
-          throw e;
-        }
-        inDoubt = true;
-      }
-      LockSupport.parkNanos(20_000_000);
-    }
+    AtomicBoolean inDoubt = new AtomicBoolean();
+    return retry(
+        bound().multipliedBy(2),
+        BREATH,
+        () -> {
+          boolean first = !inDoubt.getAndSet(true);
+          Optional<Lease> acquired = lock.tryAcquire();
+          return acquired.isEmpty() && first ? fail(otherwise) : acquired;
+        },
+        () -> fail(otherwise));
   }
 
   /** Acquires a released lock: at once, unless its release may still be in flight. */
@@ -500,19 +495,13 @@ public abstract class RuleTest {
    * request of this client in flight can interfere.
    */
   final Lease acquireUndoubted(LockClient client) {
-    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
-    while (true) {
-      try {
-        return client
-            .lock(newName())
-            .tryAcquire()
-            .orElseGet(() -> fail("an attempt on an unused name returned empty"));
-      } catch (LockUnavailableException e) {
-        if (System.nanoTime() - end > 0) {
-          throw e;
-        }
-      }
-    }
+    return answer(
+        bound().multipliedBy(2),
+        () ->
+            client
+                .lock(newName())
+                .tryAcquire()
+                .orElseGet(() -> fail("an attempt on an unused name returned empty")));
   }
 
   /**
@@ -578,6 +567,26 @@ public abstract class RuleTest {
               return client.forceRelease(name) || asked;
             });
     assertTrue(seen, otherwise);
+  }
+
+  /** Fails if the history shows a violation. All of its faults must be within the failure model. */
+  static void assertExclusive(Collection<Event> history) {
+    List<Violation> violations = HistoryChecker.withinFailureModel().check(history);
+    if (!violations.isEmpty()) {
+      fail(violations.stream().map(Violation::toString).collect(Collectors.joining("\n")));
+    }
+  }
+
+  /** Does something to each of some nodes. */
+  static void each(List<ServerNode> nodes, NodeFault fault) throws Exception {
+    for (ServerNode node : nodes) {
+      fault.strike(node);
+    }
+  }
+
+  /** What can be done to a node. */
+  interface NodeFault {
+    void strike(ServerNode node) throws Exception;
   }
 
   static void assertStruck(Disturbance disturbance) throws InterruptedException {

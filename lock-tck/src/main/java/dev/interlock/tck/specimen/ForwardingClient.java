@@ -29,10 +29,10 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   /**
-   * Returns what {@link #lock(String)} and {@link #lock(String, Consumer)} return.
+   * {@return what {@link #lock(String)} and {@link #lock(String, Consumer)} return; the right lock
+   * by default}
    *
    * @param lock the right lock
-   * @return the same by default
    */
   protected DistributedLock altered(DistributedLock lock) {
     return lock;

@@ -21,10 +21,9 @@ public abstract class ForwardingLock implements DistributedLock {
   }
 
   /**
-   * Returns the lease that an acquisition returns.
+   * {@return the lease that an acquisition returns; the right one by default}
    *
    * @param lease the right lease
-   * @return the same by default
    */
   protected Lease altered(Lease lease) {
     return lease;

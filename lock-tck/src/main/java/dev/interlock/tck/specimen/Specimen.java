@@ -83,11 +83,7 @@ public final class Specimen {
     return name;
   }
 
-  /**
-   * Returns its source.
-   *
-   * @return a publication, or {@code mutant}
-   */
+  /** {@return its source: a publication, or {@code mutant}} */
   public String source() {
     return source;
   }

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** The kit's results for one specimen. */
-public final class SpecimenRun {
+final class SpecimenRun {
   /** The maximum number of runs of a rule that does not refuse a specimen in the expected words. */
   private static final int MOST_RUNS = 3;
 
@@ -60,11 +60,8 @@ public final class SpecimenRun {
    * stall can make a rule fail for another reason. So a rule that has not refused the specimen in
    * the expected words runs again, up to twice. A rule that cannot detect the fault never fails
    * with those words, however often it runs.
-   *
-   * @param specimen the wrong lock
-   * @return the results
    */
-  public static SpecimenRun of(Specimen specimen) {
+  static SpecimenRun of(Specimen specimen) {
     SpecimenRun result = new SpecimenRun(specimen);
     List<String> rules =
         System.getProperty(WHOLE) == null ? specimen.refusedBy() : specimen.rules();
@@ -92,12 +89,10 @@ public final class SpecimenRun {
   }
 
   /**
-   * Returns what differs from the specimen's description.
-   *
-   * @return one entry for every rule that refused it and should not have, should have and did not,
-   *     or did so for another reason; empty if all is as described
+   * {@return one entry for every rule that refused it and should not have, should have and did not,
+   * or did so for another reason}
    */
-  public List<String> differences() {
+  private List<String> differences() {
     List<String> differences = new ArrayList<>();
     failed.forEach(
         (rule, failures) -> {
@@ -136,12 +131,8 @@ public final class SpecimenRun {
     return String.join("; ", said);
   }
 
-  /**
-   * Fails unless the kit's results match the specimen's description.
-   *
-   * @throws AssertionError with every difference
-   */
-  public void assertAsDescribed() {
+  /** Fails with every difference between the kit's results and the specimen's description. */
+  void assertAsDescribed() {
     List<String> differences = differences();
     if (!differences.isEmpty()) {
       throw new AssertionError(

@@ -39,11 +39,7 @@ public abstract class SpecimenSuite {
   /** For subclasses. */
   protected SpecimenSuite() {}
 
-  /**
-   * Returns the wrong locks.
-   *
-   * @return the specimens, in the order of the document
-   */
+  /** {@return the wrong locks, in the order of the document} */
   protected abstract List<Specimen> specimens();
 
   /**
@@ -55,11 +51,7 @@ public abstract class SpecimenSuite {
     return Optional.empty();
   }
 
-  /**
-   * Returns how many specimens run at once.
-   *
-   * @return 4 by default
-   */
+  /** {@return how many specimens run at once; 4 by default} */
   protected int atOnce() {
     return 4;
   }

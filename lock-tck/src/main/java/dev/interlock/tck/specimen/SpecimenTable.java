@@ -82,10 +82,9 @@ public final class SpecimenTable {
   }
 
   /**
-   * Returns which rules refuse at least one specimen of any part of a document.
+   * {@return the rules that refuse at least one specimen of any part of a document}
    *
    * @param document the file
-   * @return the rules' identifiers
    * @throws IOException if the document cannot be read
    */
   public static Set<String> rulesThatRefuse(Path document) throws IOException {
@@ -111,10 +110,9 @@ public final class SpecimenTable {
   }
 
   /**
-   * Returns the table.
+   * {@return the table, in Markdown}
    *
    * @param specimens its rows
-   * @return Markdown
    */
   static String markdown(List<Specimen> specimens) {
     StringBuilder text = new StringBuilder();
