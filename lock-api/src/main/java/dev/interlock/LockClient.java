@@ -155,7 +155,8 @@ public interface LockClient extends AutoCloseable {
    * {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows them.
    *
    * <p>Listing reads through the store's locks, on some stores through all its keys, so it is not
-   * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws.
+   * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws,
+   * also where the store refuses to show this client some of the locks.
    *
    * @param prefix what the names begin with, compared character by character; empty for all locks
    * @return the held locks, in no particular order
