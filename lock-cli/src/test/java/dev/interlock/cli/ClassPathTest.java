@@ -14,7 +14,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,12 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ClassPathTest {
   @TempDir private Path directory;
 
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
   void aBackendInAJarServesItsScheme() throws Exception {

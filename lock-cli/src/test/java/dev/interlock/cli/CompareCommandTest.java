@@ -12,7 +12,7 @@ import dev.interlock.cli.extra.TinyProvider;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,12 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class CompareCommandTest {
   @TempDir private Path directory;
 
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
   void backendsOfOthersAppearBesideOurs() throws Exception {

@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 import javax.xml.parsers.DocumentBuilderFactory;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,12 +50,7 @@ class DocumentationTest {
   private static final String TABLE_BEGIN = "<!-- failure model: begin -->\n";
   private static final String TABLE_END = "<!-- failure model: end -->";
 
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
   void theSampleInTheReadmeCompilesAndRuns(@TempDir Path directory) throws Exception {

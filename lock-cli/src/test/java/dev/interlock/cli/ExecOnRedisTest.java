@@ -14,8 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,26 +24,16 @@ class ExecOnRedisTest {
   /** Holds until something is typed, and says so. */
   private static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
 
-  private static RedisServer redis;
+  @AutoClose private static RedisServer redis;
   private static String uri;
 
-  private final Interlock interlock = new Interlock();
+  @AutoClose private final Interlock interlock = new Interlock();
   private final String name = "job-" + UUID.randomUUID();
 
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
     uri = Interlock.patient(redis.uri());
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
   }
 
   @Test

@@ -8,7 +8,7 @@ import dev.interlock.cli.Interlock.Result;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,12 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What all commands have in common. */
 class MainTest {
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @ParameterizedTest
   @ValueSource(

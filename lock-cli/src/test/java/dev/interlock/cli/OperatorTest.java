@@ -15,33 +15,22 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** {@code inspect} and {@code release}, as a person uses them on somebody else's lock. */
 class OperatorTest {
-  private static RedisServer redis;
+  @AutoClose private static RedisServer redis;
   private static String uri;
 
-  private final Interlock interlock = new Interlock();
+  @AutoClose private final Interlock interlock = new Interlock();
   private final String name = "job " + UUID.randomUUID();
 
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().start();
     uri = Interlock.patient(redis.uri());
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
   }
 
   @Test

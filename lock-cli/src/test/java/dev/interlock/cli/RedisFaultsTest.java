@@ -9,8 +9,8 @@ import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class RedisFaultsTest {
   private static final String PASSWORD = "s3cret";
 
-  private static RedisServer redis;
+  @AutoClose private static RedisServer redis;
 
   private final Interlock interlock = new Interlock();
   private final String name = "job-" + UUID.randomUUID();
@@ -26,11 +26,6 @@ class RedisFaultsTest {
   @BeforeAll
   static void startServer() {
     redis = Testbed.redis().password(PASSWORD).forFaults().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
   }
 
   @AfterEach

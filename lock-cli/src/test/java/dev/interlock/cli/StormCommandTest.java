@@ -12,7 +12,7 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,12 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class StormCommandTest {
   @TempDir private Path directory;
 
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
   void aStormIsReported() throws Exception {

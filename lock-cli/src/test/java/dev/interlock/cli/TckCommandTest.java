@@ -12,7 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,12 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TckCommandTest {
   @TempDir private Path directory;
 
-  private final Interlock interlock = new Interlock();
-
-  @AfterEach
-  void endAll() {
-    interlock.close();
-  }
+  @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
   void aBackendThatKeepsTheRulesPasses() throws Exception {

@@ -34,7 +34,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -44,21 +44,15 @@ class EtcdLocksTest {
   private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
   private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
-  private static EtcdCluster etcd;
+  @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
-  private static Client own;
+  @AutoClose private static Client own;
 
   @BeforeAll
   static void startServer() {
     etcd = Testbed.etcd().forFaults().start();
     server = etcd.leader();
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    own.close();
-    etcd.close();
   }
 
   private static void fixed(LockOptions.Builder options) {

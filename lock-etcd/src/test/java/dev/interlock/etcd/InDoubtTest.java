@@ -28,7 +28,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -37,18 +37,13 @@ class InDoubtTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
-  private static EtcdCluster etcd;
+  @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
 
   @BeforeAll
   static void startServer() {
     etcd = Testbed.etcd().forFaults().start();
     server = etcd.leader();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    etcd.close();
   }
 
   @Test

@@ -30,7 +30,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -42,21 +42,15 @@ class RevocationTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
-  private static EtcdCluster etcd;
+  @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
-  private static Client own;
+  @AutoClose private static Client own;
 
   @BeforeAll
   static void startServer() {
     etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
     server = etcd.leader();
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    own.close();
-    etcd.close();
   }
 
   /** The holder may renew until the moment of the revocation, however long that took. */

@@ -16,8 +16,8 @@ import dev.interlock.testbed.etcd.EtcdCluster;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -27,19 +27,13 @@ class StoredFormatTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final ByteSequence FORMAT = LockKeys.bytes("interlock/format");
 
-  private static EtcdCluster etcd;
-  private static Client observer;
+  @AutoClose private static EtcdCluster etcd;
+  @AutoClose private static Client observer;
 
   @BeforeAll
   static void startServer() {
     etcd = Testbed.etcd().forFaults().start();
     observer = Client.builder().endpoints("http://127.0.0.1:" + etcd.leader().port()).build();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    observer.close();
-    etcd.close();
   }
 
   @AfterEach

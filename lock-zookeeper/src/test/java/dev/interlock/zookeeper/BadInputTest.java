@@ -25,7 +25,7 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -36,19 +36,13 @@ class BadInputTest {
   /** Far beyond the request time-outs of 2 s and 5 s, for machines that are busy. */
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework operator;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework operator;
 
   @BeforeAll
   static void start() {
     server = Backends.server();
     operator = Backends.curator(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    operator.close();
-    server.close();
   }
 
   @Test

@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -43,16 +43,11 @@ class ChangedSessionTest {
   private static final Duration SHORT = Duration.ofSeconds(12);
   private static final LockOptions OPTIONS = Backends.OPTIONS.toBuilder().ttl(LONG).build();
 
-  private ZooKeeperEnsemble ensemble;
+  @AutoClose private ZooKeeperEnsemble ensemble;
 
   @BeforeEach
   void start() {
     ensemble = Backends.server();
-  }
-
-  @AfterEach
-  void stop() {
-    ensemble.close();
   }
 
   @Test

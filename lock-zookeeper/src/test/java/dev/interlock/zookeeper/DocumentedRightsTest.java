@@ -22,7 +22,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.ACL;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,20 +31,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The documented rights are enough, and each of them is needed. */
 class DocumentedRightsTest {
 
-  private static ZooKeeperEnsemble server;
-  private static ZkCli root;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static ZkCli root;
   private static int places;
 
   @BeforeAll
   static void start() {
     server = Backends.server();
     root = new ZkCli(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    root.close();
-    server.close();
   }
 
   @Test

@@ -23,8 +23,7 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -32,12 +31,12 @@ import org.junit.jupiter.api.Test;
 /** Which locks a listing shows, page by page, and since when they have been held. */
 class ListingTest {
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework observer;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
   private static int namespaces;
 
   private String namespace;
-  private ZooKeeperBackend backend;
+  @AutoClose private ZooKeeperBackend backend;
 
   @BeforeAll
   static void start() {
@@ -45,21 +44,10 @@ class ListingTest {
     observer = Backends.curator(server.connectString());
   }
 
-  @AfterAll
-  static void stop() {
-    observer.close();
-    server.close();
-  }
-
   @BeforeEach
   void connect() {
     namespace = "list-" + ++namespaces;
     backend = Backends.open(Backends.uri(server) + "&namespace=" + namespace);
-  }
-
-  @AfterEach
-  void disconnect() {
-    backend.close();
   }
 
   private Claim take(String name) throws InterruptedException {

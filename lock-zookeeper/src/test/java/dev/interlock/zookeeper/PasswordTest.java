@@ -14,23 +14,18 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** A user's password is changed step by step as docs/operating.md has it, under locks in use. */
 class PasswordTest {
 
-  private static ZooKeeperEnsemble server;
+  @AutoClose private static ZooKeeperEnsemble server;
 
   @BeforeAll
   static void start() {
     server = Backends.server();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @Test

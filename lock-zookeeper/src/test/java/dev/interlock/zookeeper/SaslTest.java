@@ -17,7 +17,7 @@ import javax.security.auth.login.Configuration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.server.auth.DigestLoginModule;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,7 +32,7 @@ class SaslTest {
 
   @TempDir static Path directory;
 
-  private static ZooKeeperEnsemble server;
+  @AutoClose private static ZooKeeperEnsemble server;
 
   @BeforeAll
   static void start() throws Exception {
@@ -47,11 +47,6 @@ class SaslTest {
                 "-Dzookeeper.authProvider.1="
                     + "org.apache.zookeeper.server.auth.SASLAuthenticationProvider")
             .start();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @Test

@@ -47,8 +47,8 @@ import org.apache.zookeeper.KeeperException.NoNodeException;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,8 +64,8 @@ class SessionTest {
 
   private static final long LIMIT_SECONDS = 60;
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework observer;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
 
   private Network network;
   private CuratorFramework curator;
@@ -74,12 +74,6 @@ class SessionTest {
   static void start() {
     server = Backends.server();
     observer = Backends.curator(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    observer.close();
-    server.close();
   }
 
   @BeforeEach

@@ -11,7 +11,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,20 +20,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a client does in a namespace that another version has used. */
 class StoredFormatTest {
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework observer;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
   private static int namespaces;
 
   @BeforeAll
   static void start() {
     server = Backends.server();
     observer = Backends.curator(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    observer.close();
-    server.close();
   }
 
   @Test

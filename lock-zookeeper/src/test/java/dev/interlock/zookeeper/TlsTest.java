@@ -21,7 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,7 +39,7 @@ class TlsTest {
 
   private static TlsIdentity signed;
   private static TlsIdentity stranger;
-  private static ZooKeeperEnsemble server;
+  @AutoClose private static ZooKeeperEnsemble server;
   private static int port;
 
   @BeforeAll
@@ -61,11 +61,6 @@ class TlsTest {
         "ssl.trustStore.location=" + signed.certificate(),
         "ssl.trustStore.type=PEM",
         "ssl.hostnameVerification=false");
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @Test

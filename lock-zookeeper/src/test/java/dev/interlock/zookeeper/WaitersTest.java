@@ -27,8 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,8 +38,8 @@ class WaitersTest {
 
   private static final Duration LONG = Duration.ofMinutes(2);
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework observer;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
 
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private ZooKeeperBackend backend;
@@ -53,12 +53,6 @@ class WaitersTest {
             .jvmFlags("-Dznode.container.maxPerMinute=1000000")
             .start();
     observer = Backends.curator(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    observer.close();
-    server.close();
   }
 
   @BeforeEach

@@ -30,26 +30,20 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.data.ACL;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Locks through a framework that the program brings, and what users with a password leave. */
 class ZooKeeperLocksTest {
 
-  private static ZooKeeperEnsemble server;
-  private static CuratorFramework observer;
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
 
   @BeforeAll
   static void start() {
     server = Backends.server();
     observer = Backends.curator(server.connectString());
-  }
-
-  @AfterAll
-  static void stop() {
-    observer.close();
-    server.close();
   }
 
   @Test
