@@ -12,7 +12,5 @@ module dev.interlock.redis {
       dev.interlock.redlock;
 
   provides dev.interlock.spi.LockProvider with
-      dev.interlock.redis.RedisProvider,
-      dev.interlock.redis.RedisClusterProvider,
-      dev.interlock.redis.RedisSentinelProvider;
+      dev.interlock.redis.RedisProvider;
 }

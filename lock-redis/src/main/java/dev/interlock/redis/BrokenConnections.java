@@ -12,10 +12,9 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Gives broken connections back to pools that are not ours. Such a pool connects anew at once, on
- * the thread that gives the broken one back (commons-pool since 2.12); a caller that has just
- * waited for a server in vain would wait for it again. So that is done by threads of our own, which
- * end when there is nothing to do.
+ * Returns broken connections to pools that are not ours. Such a pool reconnects at once, on the
+ * thread that returns the broken one (commons-pool since 2.12), so a caller would wait for a dead
+ * server a second time. Our threads do that instead; they end when there is nothing to do.
  */
 final class BrokenConnections implements AutoCloseable {
 
@@ -55,7 +54,7 @@ final class BrokenConnections implements AutoCloseable {
     try {
       threads.execute(task);
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // Closed, or no thread is to be had.
+      // Closed, or no thread can be created.
       task.run();
     }
   }

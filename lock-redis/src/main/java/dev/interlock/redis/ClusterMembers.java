@@ -4,16 +4,16 @@ import java.util.List;
 import java.util.Set;
 import redis.clients.jedis.HostAndPort;
 
-/** The nodes of a cluster by address. */
+/** The nodes of a cluster, by address. */
 interface ClusterMembers extends AutoCloseable {
 
-  /** Returns the node at an address that the cluster has told. */
+  /** Returns the node at an address that the cluster has named. */
   PooledNode at(HostAndPort address);
 
   /** Returns nodes that may be asked about the cluster. */
   List<PooledNode> known();
 
-  /** Says that the cluster consists of these now. */
+  /** Takes note of the nodes that the cluster consists of now. */
   void consistOf(Set<HostAndPort> addresses);
 
   @Override

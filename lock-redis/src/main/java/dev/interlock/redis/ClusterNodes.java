@@ -38,10 +38,10 @@ import redis.clients.jedis.util.Pool;
 /**
  * The primaries of a Redis Cluster.
  *
- * <p>Not through Jedis's own execution of cluster commands: it repeats a request for as long as the
- * client is set up to (10 s by default), waits between, and asks its start nodes one after the
- * other when a node has failed; too long for a lock that is to be given up in time. Here every step
- * ends with the caller's deadline.
+ * <p>Does not use Jedis's execution of cluster commands. That repeats a request for as long as the
+ * client is configured to (10 s by default), with pauses, and asks its start nodes one after the
+ * other when a node has failed: too long for a lock attempt with a deadline. Here every step ends
+ * with the caller's deadline.
  */
 final class ClusterNodes implements Nodes {
 
@@ -85,7 +85,7 @@ final class ClusterNodes implements Nodes {
       try {
         return node.use(deadline, repeatable, asking, talk);
       } catch (JedisRedirectionException e) {
-        // Not carried out. ASK is for this one request, MOVED for good.
+        // Not carried out. ASK redirects this request, MOVED all later ones, too.
         asking = e instanceof JedisAskDataException;
         suspectIfMoved(node, e);
         if (step == MOST_STEPS || deadline.hasPassed()) {
@@ -129,7 +129,7 @@ final class ClusterNodes implements Nodes {
       }
     }
 
-    // A node that is slow or dead must not hold up the others.
+    // A slow or dead node must not delay the others.
     Map<PooledNode, Future<List<Object>>> underWay = new LinkedHashMap<>();
     byNode.forEach(
         (node, indexes) ->
@@ -155,7 +155,7 @@ final class ClusterNodes implements Nodes {
     return Arrays.asList(answers);
   }
 
-  /** Sends a node that does not answer one request at a time, and fails all others at once. */
+  /** Sends a silent node one request at a time, and fails all others at once. */
   private Future<List<Object>> submit(PooledNode node, Deadline deadline, Talk<List<Object>> talk) {
     Pool<Connection> pool = node.pool();
     Future<?> last = silent.get(pool);
@@ -228,7 +228,7 @@ final class ClusterNodes implements Nodes {
   }
 
   /**
-   * The cursor has the layout of the cluster, a slot of the node that is looked at, and its own.
+   * The cursor consists of the cluster's layout, a slot of the scanned node, and the node's cursor.
    */
   @Override
   public Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)

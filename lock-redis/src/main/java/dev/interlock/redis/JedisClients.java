@@ -15,8 +15,8 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Backends on Jedis clients of the caller's own. Apart from {@link RedisLocks}, so that this can
- * say which version of Jedis is needed before classes are loaded that an older one lacks.
+ * Backends on Jedis clients that the program made. Apart from {@link RedisLocks}, which checks the
+ * version of Jedis before classes are loaded that an older version lacks.
  */
 @SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 final class JedisClients {
@@ -49,7 +49,7 @@ final class JedisClients {
             + " RedisClient, RedisClusterClient, JedisCluster or RedisSentinelClient");
   }
 
-  /** Jedis reaches for the pools of the provider that it makes itself, whichever it was given. */
+  /** Jedis casts its provider to the kind that it makes itself, whichever it was given. */
   private static void requirePools(UnifiedJedis jedis, Runnable reachForPools) {
     try {
       reachForPools.run();

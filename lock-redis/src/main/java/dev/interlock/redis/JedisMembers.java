@@ -9,7 +9,7 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 
-/** The nodes and pools of a cluster client of the user's, which stays open. */
+/** The nodes and pools of a cluster client that the program made, which stays open. */
 final class JedisMembers implements ClusterMembers {
 
   private final Supplier<Map<String, ConnectionPool>> pools;
@@ -20,7 +20,7 @@ final class JedisMembers implements ClusterMembers {
    * Wraps a client.
    *
    * @param pools its pools, by the nodes' addresses
-   * @param refresh has it ask for its nodes anew
+   * @param refresh makes it ask for its nodes again
    */
   JedisMembers(Supplier<Map<String, ConnectionPool>> pools, Runnable refresh) {
     this.pools = pools;
@@ -49,7 +49,7 @@ final class JedisMembers implements ClusterMembers {
 
   @Override
   public void consistOf(Set<HostAndPort> addresses) {
-    // Jedis finds out for itself.
+    // Jedis finds out itself.
   }
 
   @Override

@@ -19,44 +19,41 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Sends what many threads ask at the same time together: one write and one read for many requests,
- * in place of one each.
+ * Sends simultaneous requests of many threads together: one write and one read for many requests.
  *
- * <p>As long as no more than a few threads ask, each does so by itself, over a connection of its
- * own; that is faster then. Above that, requests go into a queue. One of those who wait in it at a
- * time leads: it sends all that it finds, and hands out the replies; while it waits for them, the
- * next requests gather. It wakes the next leader as soon as the first reply is there, before it
- * wakes anybody else, so that the server has work again while the others are woken, which takes
- * longer than what the server does. (Flat combining, Hendler et al., SPAA 2010, with a server in
- * the place of the shared structure.) No thread is added, and a busy machine gives the queue as
- * much time as it gives the callers. One queue is faster than several, which send smaller batches.
+ * <p>While only a few threads send requests, each uses its own connection, which is faster then.
+ * Above that number, requests go into a queue. One of its threads at a time leads: it sends all
+ * that are queued, and hands out the replies; meanwhile the next requests gather. After the first
+ * reply it wakes the next leader before it wakes any other thread, so that the server has work
+ * again: waking the threads takes longer than the server's work. (Flat combining, Hendler et al.,
+ * SPAA 2010, with a server in place of the shared structure.) This adds no thread, and a busy
+ * machine gives the queue as much time as the callers. One queue is faster than several, which send
+ * smaller batches.
  *
- * <p>Nobody depends on anybody else's request:
+ * <p>No caller depends on another one's request:
  *
  * <ul>
- *   <li>Whoever asks waits until his own deadline. A leader may be {@link #ALLOWANCE} late, as it
- *       takes along only those whose deadlines come no later than that.
- *   <li>An interrupt takes a request back that has not been sent. Otherwise the reply is waited
- *       for, as it is over a connection of one's own, and the interrupt is kept. It breaks no
+ *   <li>A caller waits until its own deadline. A leader may be {@link #ALLOWANCE} late, because it
+ *       takes along only requests whose deadlines come no later than that.
+ *   <li>An interrupt takes back a request that has not been sent. Otherwise the caller waits for
+ *       the reply, as it does over its own connection, and keeps the interrupt. That breaks no
  *       connection, because virtual threads, whose interrupts do that, always go alone.
- *   <li>A request that is not sent soon, because the ones before it hang, is taken back and goes
- *       alone.
- *   <li>When the connection breaks, those requests are in doubt whose reply has not been read. They
- *       are repeated over another connection where a single one would be, unless the one who asked
+ *   <li>A request that is not sent soon, because earlier ones hang, is taken back and goes alone.
+ *   <li>When the connection breaks, the requests whose replies have not been read are in doubt.
+ *       They are repeated over another connection where a single one would be, unless the caller
  *       has left.
- *   <li>Whoever leaves at his deadline cannot know whether the leader has written his request yet,
- *       and what he does to undo it may come before it to the server. So the leader itself takes
- *       back an acquisition whose caller has left, over the same connection and right behind it,
- *       without waiting for replies in between; it is guarded by the claim's value like every
- *       release.
+ *   <li>A caller that leaves at its deadline cannot know whether the leader has written its
+ *       request, and its undo may reach the server first. So the leader undoes an acquisition whose
+ *       caller has left, over the same connection and right behind it, without waiting for replies
+ *       in between. Like every release, the undo compares the claim's value.
  * </ul>
  */
 final class JoinedRequests {
 
-  /** So many may ask at the same time without being joined, if there are connections for them. */
+  /** How many threads may go alone at the same time, if there are enough connections. */
   private static final int FEW = 32;
 
-  /** One leader may still have replies to read when the next one begins. */
+  /** A leader may still be reading replies when the next one begins. */
   private static final int LEADERS = 2;
 
   /** As {@code few}: requests are never joined. */
@@ -65,15 +62,15 @@ final class JoinedRequests {
   /** By how much a deadline may be later than the leader's. */
   private static final Duration ALLOWANCE = Duration.ofMillis(10);
 
-  /** For how long a request lies in a queue, and replies stay out before the queue is passed by. */
+  /** How long a request may stay queued, and a reply may take, before callers go alone. */
   private static final Duration PATIENCE = Duration.ofMillis(50);
 
   private static final int MOST_AT_ONCE = 128;
 
-  /** As much as a server reads at a time, and a connection takes without its other end. */
+  /** What a server reads at a time, and a connection buffers. */
   private static final int MOST_BYTES = 16 * 1024;
 
-  /** The way to the server, over a connection that is lent to the calling thread. */
+  /** The way to the server, over a connection lent to the calling thread. */
   interface Route {
     /** Talks until the deadline at most; may do so twice, as {@link PooledNode#use} says. */
     <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException;
@@ -94,7 +91,7 @@ final class JoinedRequests {
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean led = new AtomicBoolean();
 
-  /** Until when the leader's replies are not late; null when none are waited for. */
+  /** After this the leader's replies are late; null when it expects none. */
   private volatile @Nullable Deadline repliesDue;
 
   /**
@@ -151,7 +148,7 @@ final class JoinedRequests {
     return route.use(deadline, wire -> wire.run(call));
   }
 
-  /** One caller's request. The caller and whoever sends it meet in its state. */
+  /** One caller's request. Its state synchronizes the caller and the leader. */
   private static final class Request {
     final Call call;
     final Deadline deadline;
@@ -160,7 +157,7 @@ final class JoinedRequests {
     private @Nullable Object reply;
     private @Nullable RuntimeException problem;
 
-    /** Whether it may be on the server. For the leader that has it. */
+    /** Whether it may be on the server. Used by the leader that has it. */
     private boolean went;
 
     Request(Call call, Deadline deadline) {
@@ -177,14 +174,14 @@ final class JoinedRequests {
       return now == State.ANSWERED || now == State.FAILED;
     }
 
-    /** Whether to send it now: nobody has, or it was sent in vain, and its caller still waits. */
+    /** Whether to send it now: its caller still waits, and it was not sent, or in vain. */
     boolean goes() {
       boolean goes = state.get() == State.SENT || state.compareAndSet(State.QUEUED, State.SENT);
       went |= goes;
       return goes;
     }
 
-    /** What takes back what it may have done for a caller who has left; null if nothing does. */
+    /** Returns what undoes it for a caller that has left; null if there is nothing to undo. */
     @Nullable Call undo() {
       return went && state.get() == State.LEFT ? call.undo() : null;
     }
@@ -296,7 +293,7 @@ final class JoinedRequests {
       return false;
     }
     queue.remove(mine);
-    // It may have been told to lead.
+    // It may have been woken to lead.
     wakeNextLeader();
     return true;
   }
@@ -314,11 +311,11 @@ final class JoinedRequests {
     }
   }
 
-  /** From the moment in which {@link #led} was set until this one ends it; used by one thread. */
+  /** Begins when {@link #led} was set. Used by one thread. */
   private final class Leadership {
     private boolean ended;
 
-    /** Anybody may lead from now on; somebody does if anybody waits. */
+    /** Lets the next request lead, if there is one. */
     void end() {
       if (!ended) {
         ended = true;
@@ -329,7 +326,7 @@ final class JoinedRequests {
     }
   }
 
-  /** Anybody who comes in between may lead as well; this one leads if nobody does. */
+  /** A request that arrives meanwhile may lead as well; the woken one leads if none does. */
   private void wakeNextLeader() {
     for (Request request : queue) {
       if (request.isQueued()) {
@@ -367,7 +364,7 @@ final class JoinedRequests {
       }
     }
     repliesDue = last.orIn(patience);
-    // What interrupts the leader is its own affair; the others must not have to do with it.
+    // An interrupt of the leader must not affect the others.
     boolean interrupted = Thread.interrupted();
     RuntimeException problem = null;
     try {
@@ -414,7 +411,7 @@ final class JoinedRequests {
     return true;
   }
 
-  /** What is asked for those who have left. A refusal is theirs to find out: they ask the same. */
+  /** Undoes the requests of callers that have left. They send the same, and see refusals. */
   private static List<Call> undoingsFor(List<Request> batch) {
     List<Call> undoings = List.of();
     for (Request request : batch) {

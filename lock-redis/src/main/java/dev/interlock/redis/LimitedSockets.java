@@ -23,9 +23,9 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * Connects to a server until a deadline at most, whatever there is to do: several addresses, the
- * TLS handshake, logging in. Jedis itself limits each of these steps, and not all together. Looking
- * up the host's name is the one thing that nothing limits. For one connection, by one thread.
+ * Connects to a server until a deadline at most, including all addresses, the TLS handshake and
+ * logging in. Jedis limits each of these steps, but not their sum. Only the lookup of the host's
+ * name is not limited. For one connection, by one thread.
  */
 final class LimitedSockets extends DefaultJedisSocketFactory {
 
@@ -40,7 +40,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     this.limit = limit;
   }
 
-  /** Says that the connection is made: what is read from now on has limits of its own. */
+  /** Ends the limit when the connection is made. */
   void liftLimit() {
     limit = null;
   }
@@ -87,7 +87,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
               tls.createSslContext()
                   .getSocketFactory()
                   .createSocket(socket, server.getHost(), server.getPort(), true);
-      // Among them that the certificate must be for this host.
+      // These include the check that the certificate is for this host.
       encrypted.setSSLParameters(tls.getSslParameters());
       return encrypted;
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
@@ -96,7 +96,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     }
   }
 
-  /** The milliseconds that a step may take; at least one, as zero would be without limit. */
+  /** Returns the milliseconds that a step may take; at least 1, because 0 means no limit. */
   private int left(int usual) throws SocketTimeoutException {
     Deadline deadline = limit;
     if (deadline == null) {
@@ -108,7 +108,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
   }
 
-  /** Has its time-out set before every read while there is a limit. */
+  /** Sets its time-out before every read while there is a limit. */
   private final class LimitedSocket extends Socket {
     @Override
     public InputStream getInputStream() throws IOException {

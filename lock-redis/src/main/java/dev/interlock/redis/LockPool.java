@@ -16,13 +16,12 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * The connections to one server, where they are ours. One that has lain in the pool for long is
- * replaced when it is wanted, if nobody has closed it yet, as something on the way may have
- * forgotten it without telling either end.
+ * Our connections to one server. A connection that has been idle for long is replaced before use,
+ * because a firewall may have dropped it without a message to either end.
  *
- * <p>How many may be lent is counted here, and commons-pool makes as many as it is asked for. It
- * does not wake those who wait for a connection when one breaks, it interrupts them when the pool
- * is closed, and a connection that was being lent when memory ran out counts as lent for ever.
+ * <p>This class limits how many are lent, and lets commons-pool make any number. That one does not
+ * wake the waiters when a connection breaks, interrupts them when the pool is closed, and for ever
+ * counts a connection as lent that was being lent when memory ran out.
  */
 final class LockPool extends ConnectionPool {
 
@@ -47,7 +46,7 @@ final class LockPool extends ConnectionPool {
       GenericObjectPoolConfig<Connection> config) {
     GenericObjectPoolConfig<Connection> unlimited = config.clone();
     unlimited.setMaxTotal(-1);
-    // Whoever closes the last pool would wait for the evictor's thread, and lose his interrupt.
+    // The close of the last pool would wait for the evictor's thread, and lose an interrupt.
     unlimited.setEvictorShutdownTimeout(Duration.ZERO);
     return unlimited;
   }
@@ -58,14 +57,14 @@ final class LockPool extends ConnectionPool {
   }
 
   /**
-   * Lends a connection. If one has to be made, connecting and logging in end with the deadline too,
-   * and not only with the time-outs of each step.
+   * Lends a connection. If one has to be made, the deadline limits connecting and logging in as
+   * well, not only the time-out of each step.
    *
    * @throws PoolExhaustedException if none came free in time
    * @throws IllegalStateException if the pool is closed
    */
   Connection borrow(Deadline deadline) throws Exception {
-    // The first for threads that are interrupted already, and need not wait.
+    // The first form also serves threads that are interrupted already and need not wait.
     if (!free.tryAcquire() && !free.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw new PoolExhaustedException(size, null);
     }
@@ -101,7 +100,7 @@ final class LockPool extends ConnectionPool {
     }
   }
 
-  /** Closes what is not lent. Those who wait are told so, each by the one before. */
+  /** Closes the idle connections. The waiters fail, each woken by the one before. */
   @Override
   public void close() {
     super.close();
@@ -114,9 +113,8 @@ final class LockPool extends ConnectionPool {
   }
 
   /**
-   * Does nothing. The pool calls it whenever a broken connection is given back, and would connect
-   * anew on the thread that has just met the failure: to a server that does not answer, the caller
-   * would wait a second time.
+   * Does nothing. The pool calls it whenever a broken connection is returned, and would reconnect
+   * on the thread that has just met the failure, which would wait for a dead server a second time.
    */
   @Override
   public void addObject() {}
@@ -148,7 +146,7 @@ final class LockPool extends ConnectionPool {
     @Override
     public void activateObject(PooledObject<Connection> pooled) {
       if (pooled.getIdleDuration().compareTo(LONGEST_REST) > 0) {
-        // The pool drops it, and goes on to the next or makes a new one.
+        // The pool drops it, and tries the next or makes a new one.
         throw new JedisConnectionException("has not been used for more than " + LONGEST_REST);
       }
     }

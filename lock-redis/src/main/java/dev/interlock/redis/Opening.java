@@ -15,7 +15,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** The first contact with the servers: whatever cannot work is refused here, with its reason. */
+/** The first contact with the servers. Refuses what cannot work, with the reason. */
 final class Opening {
 
   private static final Logger log = LoggerFactory.getLogger(Opening.class);
@@ -66,7 +66,7 @@ final class Opening {
       if (topology != RedisTopology.SINGLE || server.equals(endpoint)) {
         return new RedisBackend(topology, endpoint, nodes, settings, context.time(), failures);
       }
-      // Only its connections tell the address of a Jedis client that the caller has made.
+      // A Jedis client does not say its address, but its connections do.
       return new RedisBackend(
           topology,
           server,
@@ -80,7 +80,7 @@ final class Opening {
     }
   }
 
-  /** Makes sure that the servers are there, and of the right kind; returns the address of one. */
+  /** Checks that the servers answer and are of the right kind; returns the address of one. */
   private String greet(Nodes nodes) {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
@@ -105,7 +105,7 @@ final class Opening {
     try {
       server = wire.hello();
     } catch (JedisDataException e) {
-      log.debug("the server does not introduce itself", e);
+      log.debug("the server does not know HELLO", e);
       return address(wire);
     }
     if ("sentinel".equals(server.get("mode"))) {
@@ -117,7 +117,7 @@ final class Opening {
   private String address(Wire wire) {
     try {
       return wire.address().toString();
-    } catch (ClassCastException e) { // a Jedis client with a socket factory of the caller's own
+    } catch (ClassCastException e) { // a Jedis client with the caller's socket factory
       return endpoint;
     }
   }

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import redis.clients.jedis.HostAndPort;
 
-/** Nodes with pools of our own, beginning with those that the URI names. */
+/** Nodes with our pools, beginning with those that the URI names. */
 final class OwnMembers implements ClusterMembers {
 
   private final Set<HostAndPort> seeds;

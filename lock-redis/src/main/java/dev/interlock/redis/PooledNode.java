@@ -29,7 +29,7 @@ final class PooledNode {
   /** A new number whenever all connections are given up; those of earlier ones are dropped. */
   private volatile long generation = GENERATIONS.incrementAndGet();
 
-  /** A node with a pool of our own. */
+  /** A node with our pool. */
   PooledNode(LockPool pool) {
     this(pool, null, () -> {});
   }
@@ -47,8 +47,7 @@ final class PooledNode {
    * A node whose place another one may take.
    *
    * @param broken takes the broken connections of a pool that is not ours
-   * @param doubt told whenever all connections are given up, on the thread that asked; must not
-   *     block
+   * @param doubt runs whenever all connections are given up, on the caller's thread; must not block
    */
   PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken, Runnable doubt) {
     this.pool = pool;
@@ -63,10 +62,10 @@ final class PooledNode {
   /**
    * Borrows a connection and talks over it, until the deadline at most.
    *
-   * <p>Connections that lie in the pool do not notice that the server has closed them, or is no
-   * longer the one that serves. When one turns out to be broken, all are dropped, those in use when
-   * they come back; so a restart of the server does not fail one request per connection. A
-   * repeatable talk then begins anew over a fresh one, unless the server has answered.
+   * <p>Idle connections do not notice that the server has closed them, or that another server has
+   * taken its place. When one turns out to be broken, all are dropped, those in use when they are
+   * returned; so a restart of the server does not fail one request per connection. A repeatable
+   * talk then starts again over a new connection, unless the server has answered.
    */
   <T> T use(Deadline deadline, boolean repeatable, boolean asking, Talk<T> talk)
       throws InterruptedException {
@@ -128,7 +127,7 @@ final class PooledNode {
               ? ours.borrow(deadline)
               : pool.borrowObject(deadline.remaining());
       if (deadline.hasPassed()) {
-        // It took that long to connect. What is not sent need not be undone.
+        // Connecting took too long. A request that was not sent needs no undo.
         pool.returnResource(connection);
         throw new TooLateException();
       }
@@ -137,7 +136,7 @@ final class PooledNode {
       throw e;
     } catch (InterruptedException e) {
       if (pool.isClosed() && !(pool instanceof LockPool)) {
-        // It interrupts those who wait for it.
+        // A pool that is closed interrupts its waiters.
         throw new PoolClosedException(e);
       }
       throw e;
@@ -152,7 +151,7 @@ final class PooledNode {
       if (e instanceof IllegalStateException && pool.isClosed()) {
         throw new PoolClosedException(e);
       }
-      throw new NotSentException("no connection was to be had: " + e, e);
+      throw new NotSentException("could not get a connection: " + e, e);
     }
   }
 
@@ -193,7 +192,7 @@ final class PooledNode {
     }
   }
 
-  /** Makes a connection that the pool does not count. */
+  /** Makes a connection that does not belong to the pool. */
   Connection dedicated() {
     PooledObjectFactory<Connection> factory = pool.getFactory();
     try {
@@ -209,7 +208,7 @@ final class PooledNode {
     pool.close();
   }
 
-  /** An interrupt breaks a virtual thread's connection; the interrupt is then what happened. */
+  /** The interrupt of a virtual thread breaks its connection. Reports the interrupt instead. */
   private static void rethrowInterrupt() throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();

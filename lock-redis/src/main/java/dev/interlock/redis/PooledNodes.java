@@ -12,7 +12,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
-/** One server, or the one that Sentinel says is the master at the moment. */
+/** One server, or the current primary of a Sentinel group. */
 final class PooledNodes implements Nodes {
 
   private final Supplier<? extends Pool<Connection>> currentPool;
@@ -44,31 +44,31 @@ final class PooledNodes implements Nodes {
             few);
   }
 
-  /** One server, through a pool of our own. */
+  /** One server, through our pool. */
   static PooledNodes of(LockPool pool) {
     return of(pool, JoinedRequests.few(pool.size()));
   }
 
   /**
-   * The same.
+   * One server, through our pool.
    *
-   * @param few how many threads may ask at the same time before their requests are joined
+   * @param few how many threads may send requests at the same time before these are joined
    */
   static PooledNodes of(LockPool pool, int few) {
     return new PooledNodes(() -> pool, null, few, () -> {}, pool::close);
   }
 
-  /** The master that the sentinels tell, through a pool of our own. */
-  static PooledNodes of(SentinelMaster master) {
-    int few = JoinedRequests.few(master.get().size());
-    return new PooledNodes(master, null, few, master::doubt, master::close);
+  /** The primary that the sentinels name, through our pool. */
+  static PooledNodes of(SentinelPrimary primary) {
+    int few = JoinedRequests.few(primary.get().size());
+    return new PooledNodes(primary, null, few, primary::doubt, primary::close);
   }
 
   /**
-   * The pool of a client of the user's, which stays open. Requests are not joined: what an
-   * interrupt does to its sockets is not known.
+   * The pool of a client that the program made, which stays open. Requests are not joined, because
+   * we do not know what an interrupt does to its sockets.
    *
-   * @param currentPool yields the pool to use; another one after a fail-over
+   * @param currentPool returns the pool to use; another one after a fail-over
    */
   static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
     BrokenConnections broken = new BrokenConnections();
@@ -105,7 +105,7 @@ final class PooledNodes implements Nodes {
     try {
       return use.of(node);
     } catch (PoolClosedException e) {
-      // Sentinel's client closes the old master's pool after it has put the new one in its place.
+      // Sentinel's client closes the old primary's pool after it has put the new one in its place.
       PooledNode other = node();
       if (other == node) {
         throw broken == null ? e : new ClientClosedException(e);

@@ -36,13 +36,13 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Locks as keys that expire, on whichever {@linkplain Nodes servers} there are.
+ * Locks as keys that expire, on any kind of {@linkplain Nodes servers}.
  *
- * <p>The TTL is counted by the server's wall clock from when it executes the request, and by ours
- * from before it was sent. Two things make the server's shorter: it counts whole milliseconds,
- * which may take 1 ms at each end, and clocks do not run equally fast. A thousandth of the TTL,
- * twice what NTP slews a clock by at most, is left for that. A server clock that is
- * <em>stepped</em> forward is outside of what a lock on Redis survives.
+ * <p>The server's wall clock measures the TTL from the execution of the request, our clock from
+ * before it was sent. The server's TTL may be shorter for two reasons: it counts whole
+ * milliseconds, which may cost 1 ms at each end, and clocks do not run equally fast. We leave a
+ * thousandth of the TTL for that, twice the most by which NTP slews a clock. A lock on Redis does
+ * not survive a server clock that is <em>stepped</em> forward.
  */
 final class RedisBackend implements LockBackend {
 
@@ -66,7 +66,7 @@ final class RedisBackend implements LockBackend {
   private final Subscriber subscriber;
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
 
-  /** What a claim is on Redis. */
+  /** A claim as it is on Redis. */
   private static final class Entry {
     final LockKeys keys;
     final byte[] value;
@@ -130,7 +130,7 @@ final class RedisBackend implements LockBackend {
         StoredValue.holder(Wire.text(words.get(2))));
   }
 
-  /** Over one connection, as replicas confirm what was written on that. */
+  /** Over one connection, because replicas confirm what was written on it. */
   private Object acquireOnReplicas(Call acquire, Deadline deadline) throws InterruptedException {
     LockKeys keys = acquire.keys();
     Call undo = new Call(Script.RELEASE, keys, acquire.arguments().get(0));
@@ -201,7 +201,7 @@ final class RedisBackend implements LockBackend {
     return new Call(Script.RENEW, entry.keys, entry.value, number(ttl.toMillis()), retention(ttl));
   }
 
-  /** The fence outlives the lease that it is the token of. */
+  /** The fence outlives the lease whose token it holds. */
   private byte[] retention(Duration ttl) {
     return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
@@ -226,7 +226,7 @@ final class RedisBackend implements LockBackend {
     };
   }
 
-  /** A renewal that too few replicas have might be forgotten, and does not count. */
+  /** A renewal that too few replicas have may be forgotten, and does not count. */
   private Object unconfirmed(Object answer) {
     boolean renewed = answer instanceof List<?> words && word(words).equals("renewed");
     return renewed ? failures.passing(tooFewReplicas(), null) : answer;
@@ -236,16 +236,14 @@ final class RedisBackend implements LockBackend {
     if (settings.waitReplicas() == 0) {
       return false;
     }
-    // Time must be left for the answer, and to undo the grant.
+    // Leaves time for the answer, and to undo the grant.
     long patience = deadline.remaining().toMillis() * 3 / 4;
     return wire.awaitReplicas(settings.waitReplicas(), Math.max(1, patience))
         < settings.waitReplicas();
   }
 
   private String tooFewReplicas() {
-    return "fewer than "
-        + settings.waitReplicas()
-        + " replicas confirmed in time, as waitReplicas asks for";
+    return "fewer than " + settings.waitReplicas() + " replicas (waitReplicas) confirmed in time";
   }
 
   @Override
@@ -260,7 +258,7 @@ final class RedisBackend implements LockBackend {
       throw failures.passing(
           "the connection broke; the lock is gone, released by this request or lost before", null);
     }
-    // Something else under the key means that it is not ours any more, and no business of ours.
+    // A foreign value is not our lock any more, and stays.
     return !word(reply).equals("foreign") && released(reply);
   }
 
@@ -280,9 +278,8 @@ final class RedisBackend implements LockBackend {
   }
 
   /**
-   * Makes a call that hits whoever holds the lock, and so must not be repeated by itself: the first
-   * may have hit the one, and the second would hit the next. That there is a connection that works
-   * is made sure of before.
+   * Makes a call that acts on the current holder. It must not be sent twice, because the second one
+   * would hit the next holder. A ping first makes sure that the connection works.
    */
   private List<?> askOnce(Script script, String name, Deadline deadline)
       throws InterruptedException {
@@ -299,7 +296,7 @@ final class RedisBackend implements LockBackend {
     expect("released", reply);
     if (reply.size() > 1 && silenceIsSaid.compareAndSet(false, true)) {
       log.warn(
-          "{} at {} does not let us publish releases ({}); waiters look again from time to time",
+          "{} at {} does not permit us to publish releases ({}); waiters poll instead",
           info.name(),
           endpoint,
           Wire.text(reply.get(1)));
@@ -328,7 +325,7 @@ final class RedisBackend implements LockBackend {
             token,
             Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
             List.of());
-    // A token is the server's time, unless that was set back: then it may be ahead of it.
+    // A token is the server's time, or ahead of it if the clock was set back.
     long since = token == null ? Long.MAX_VALUE : token / TOKENS_PER_MILLISECOND;
     return since > (Long) reply.get(3) ? state : state.withHeldSince(Instant.ofEpochMilli(since));
   }
@@ -351,7 +348,7 @@ final class RedisBackend implements LockBackend {
     return new LockPage(names.isEmpty() ? List.of() : held(names, deadline), page.next());
   }
 
-  /** Those of the locks that are held. */
+  /** Returns those of the locks that are held. */
   private List<LockState> held(List<String> names, Deadline deadline) throws InterruptedException {
     List<Object> replies =
         nodes.callAll(
@@ -390,7 +387,7 @@ final class RedisBackend implements LockBackend {
     nodes.close();
   }
 
-  /** Asks about a lock, and refuses to go on if something else lies under its keys. */
+  /** Asks about a lock, and throws if its keys hold something else. */
   private List<?> ask(
       LockKeys keys, Deadline deadline, boolean repeatable, Nodes.Talk<List<?>> talk)
       throws InterruptedException {
@@ -412,7 +409,7 @@ final class RedisBackend implements LockBackend {
     }
   }
 
-  /** What was refused when it was repeated may have been carried out before. */
+  /** A request that was refused when it was repeated may have been carried out before. */
   private LockException explain(JedisException e, Call call) {
     LockException problem = failures.explain(e);
     return problem instanceof LockConfigurationException && call.isInDoubt()
@@ -435,7 +432,7 @@ final class RedisBackend implements LockBackend {
     }
   }
 
-  /** A word that came alone is an array of one. */
+  /** Turns a reply that is a single word into an array. */
   private static List<?> words(Object reply) {
     return reply instanceof List<?> list ? list : List.of(reply);
   }
@@ -458,7 +455,7 @@ final class RedisBackend implements LockBackend {
     return entry;
   }
 
-  /** Redis counts whole milliseconds, and very short TTLs would be over when the reply comes. */
+  /** Rounds up to whole milliseconds, and to a TTL that does not end before the reply comes. */
   private static Duration effectiveTtl(Claim claim) {
     Duration ttl = claim.ttl();
     if (ttl.compareTo(MIN_TTL) < 0) {

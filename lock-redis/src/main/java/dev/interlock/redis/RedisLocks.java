@@ -23,8 +23,8 @@ import redis.clients.jedis.UnifiedJedis;
  * }</pre>
  *
  * <p>The Jedis client is never closed here, and has to outlive the lock client. Its connections are
- * borrowed for one request each. While somebody waits for a lock there is one more, made with the
- * client's own settings and not counted by its pool, on which releases are listened to.
+ * borrowed for one request each. While a thread waits for a lock there is one more, to listen to
+ * releases, made with the client's own settings and not counted by its pool.
  *
  * <p>A {@link RedisClient}, {@link RedisClusterClient}, {@link JedisCluster} or {@link
  * RedisSentinelClient} is used through its pools; its own settings for repeating requests do not

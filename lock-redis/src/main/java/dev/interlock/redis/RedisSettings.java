@@ -27,11 +27,7 @@ public final class RedisSettings {
     this.waitReplicas = builder.waitReplicas;
   }
 
-  /**
-   * Returns the defaults.
-   *
-   * @return the defaults
-   */
+  /** {@return the defaults} */
   public static RedisSettings defaults() {
     return DEFAULTS;
   }
@@ -170,11 +166,7 @@ public final class RedisSettings {
       return this;
     }
 
-    /**
-     * Returns the settings.
-     *
-     * @return the settings
-     */
+    /** {@return the settings} */
     public RedisSettings build() {
       return new RedisSettings(this);
     }

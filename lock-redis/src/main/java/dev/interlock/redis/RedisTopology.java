@@ -8,11 +8,11 @@ import dev.interlock.Fault;
 import java.time.Duration;
 import java.util.Set;
 
-/** How the servers are set up, and what that lets a lock promise. */
+/** How the servers are set up, and what a lock can promise there. */
 enum RedisTopology {
   SINGLE("redis", "one key per lock on one Redis", single()),
   CLUSTER("redis-cluster", "one key per lock on a primary of a Redis Cluster", replicated()),
-  SENTINEL("redis-sentinel", "one key per lock on the master of a Sentinel group", replicated());
+  SENTINEL("redis-sentinel", "one key per lock on the primary of a Sentinel group", replicated());
 
   // Immutable, though not annotated as such.
   @SuppressWarnings("ImmutableEnumChecker")
@@ -36,8 +36,8 @@ enum RedisTopology {
   }
 
   /**
-   * One server. Whatever makes it forget a lock that is still valid (lost writes, a clock stepped
-   * forward, eviction, a person) lets a second holder in. Tokens still rise: if the last one was
+   * One server. If it forgets a lock that is still valid (lost writes, a clock stepped forward,
+   * eviction, a person), there may be a second holder. Tokens still rise: if the last one was
    * forgotten too, the server's clock is past it, unless more than 16 tokens per millisecond were
    * granted ever since, or the clock was set back at the same time.
    */
@@ -64,10 +64,10 @@ enum RedisTopology {
   }
 
   /**
-   * A primary with replicas that are fed asynchronously and take its place when it seems dead: it
-   * may be stopped, restarting or cut off as well. What the primary had not passed on is lost, and
-   * for a while there may be two. Tokens rise across that as long as the servers' clocks agree to
-   * within the time that a fail-over takes.
+   * A primary with replicas that follow it asynchronously and replace it when it seems dead; it may
+   * also be stopped, restarting or cut off. Writes that were not replicated are lost, and for a
+   * while there may be two primaries. Tokens rise across a fail-over if the servers' clocks differ
+   * by less than the time that it takes.
    */
   private static FailureModel replicated() {
     return FailureModel.builder()

@@ -6,7 +6,6 @@ import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import redis.clients.jedis.Connection;
@@ -14,12 +13,12 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * What the schemes of this module have in common, read from a URI. Nothing is connected to here.
- * Every reader refuses what is wrong with a {@link LockConfigurationException}.
+ * Reads the URIs of this module's schemes, without any I/O. Every method throws {@link
+ * LockConfigurationException} if the URI is wrong.
  */
 final class RedisUri {
 
-  private static final int SENTINEL_PORT = 26379;
+  static final int SENTINEL_PORT = 26379;
   private static final int DEFAULT_CONNECTIONS = 16;
 
   private static final UriParameter<Integer> MAX_CONNECTIONS =
@@ -56,11 +55,11 @@ final class RedisUri {
               PARAMETERS.stream(), Stream.of(ServerUri.DATABASE, SENTINEL_USER, SENTINEL_PASSWORD))
           .toList();
 
+  final ServerUri servers;
+  final RedisSettings settings;
   private final LockUri uri;
-  private final ServerUri servers;
   private final Duration requestTimeout;
   private final int maxConnections;
-  private final RedisSettings settings;
 
   RedisUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
@@ -74,46 +73,21 @@ final class RedisUri {
     this.servers = new ServerUri(uri, requestTimeout);
   }
 
-  RedisSettings settings() {
-    return settings;
-  }
-
-  boolean tls() {
-    return servers.tls();
-  }
-
-  /** The one server of the URI. */
+  /** Returns the one server of the URI. */
   HostAndPort server() {
     int given = uri.endpoints(ServerUri.REDIS_PORT).size();
     if (given != 1) {
       throw new LockConfigurationException(
           uri.scheme()
-              + " URI: one host is wanted, not "
+              + " URI: must have one host, not "
               + given
-              + "; for several that belong together there are redis-cluster: and redis-sentinel:,"
-              + " for several that know nothing of each other redlock:");
+              + "; use redis-cluster: or redis-sentinel: for servers that belong together, redlock:"
+              + " for independent ones");
     }
-    return clusterNodes().iterator().next();
+    return servers.addresses(ServerUri.REDIS_PORT).iterator().next();
   }
 
-  Set<HostAndPort> clusterNodes() {
-    return servers.addresses(ServerUri.REDIS_PORT);
-  }
-
-  Set<HostAndPort> sentinels() {
-    return servers.addresses(SENTINEL_PORT);
-  }
-
-  /** The database that is the whole path. */
-  int databaseInPath() {
-    return servers.databaseInPath();
-  }
-
-  int databaseParameter() {
-    return servers.databaseParameter();
-  }
-
-  /** The name that sentinels have for a primary, which is the whole path. */
+  /** Returns the name that sentinels have for the primary: the whole path. */
   String primaryInPath() {
     String name = servers.pathWithoutSlash();
     if (name.isBlank() || name.indexOf('/') >= 0) {
@@ -134,11 +108,6 @@ final class RedisUri {
     }
   }
 
-  /** How to connect to the servers that hold the locks. */
-  DefaultJedisClientConfig clientConfig(int database) {
-    return servers.clientConfig(database);
-  }
-
   /** How to connect to sentinels, which have users of their own. */
   DefaultJedisClientConfig sentinelConfig() {
     // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
@@ -153,8 +122,8 @@ final class RedisUri {
   }
 
   /**
-   * A pool of as many connections as threads want at once, up to a limit; those who want more wait
-   * for one. What has lain there for long would not be used again, and is closed.
+   * Returns a pool of as many connections as threads need at once, up to a limit. Connections that
+   * have been idle for long are closed, because they would not be used again.
    */
   GenericObjectPoolConfig<Connection> poolConfig() {
     GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();

@@ -14,39 +14,38 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.providers.SentineledConnectionProvider;
 
 /**
- * Learns the master from the sentinels, by a thread for each of them. Closing it ends them all,
- * which Jedis's own does not: a thread that is just starting or connecting misses that it is told
- * to end, and listens for as long as the sentinel lives (redis/jedis#3839).
+ * Learns the primary from the sentinels, with a thread for each of them. {@link #close} ends them
+ * all. Jedis's own does not: a thread that is just starting or connecting misses the order to end,
+ * and listens for as long as the sentinel lives (redis/jedis#3839).
  *
- * <p>It may miss that the master has changed, and never hear of it again: each thread first asks
- * and then subscribes, what was asked before may be believed after what was heard, and a message
- * may be lost on the way. Whoever finds the master to be none can ask {@link #haveMissedAChange},
- * and begin {@linkplain #again anew}.
+ * <p>It may miss a change of the primary for good: each thread first asks and then subscribes, an
+ * older answer may overwrite a newer message, and a message may be lost. A caller whose primary
+ * fails checks {@link #haveMissedAChange}, and starts {@linkplain #again again}.
  */
 final class Sentinels extends SentineledConnectionProvider {
 
   private static final Logger log = LoggerFactory.getLogger(Sentinels.class);
   private static final Duration PAUSE = Duration.ofMillis(5);
 
-  private final String masterName;
-  private final JedisClientConfig masterConfig;
+  private final String primaryName;
+  private final JedisClientConfig primaryConfig;
   private final Set<HostAndPort> addresses;
   private final JedisClientConfig sentinelConfig;
   private final Duration longestConnecting;
 
   /**
-   * Asks the sentinels for the master, and begins to listen to them.
+   * Asks the sentinels for the primary, and begins to listen to them.
    *
-   * @throws JedisException if none of them tells it
+   * @throws JedisException if none of them names it
    */
   Sentinels(
-      String masterName,
-      JedisClientConfig masterConfig,
+      String primaryName,
+      JedisClientConfig primaryConfig,
       Set<HostAndPort> sentinels,
       JedisClientConfig sentinelConfig) {
-    super(masterName, masterConfig, sentinels, sentinelConfig);
-    this.masterName = masterName;
-    this.masterConfig = masterConfig;
+    super(primaryName, primaryConfig, sentinels, sentinelConfig);
+    this.primaryName = primaryName;
+    this.primaryConfig = primaryConfig;
     this.addresses = sentinels;
     this.sentinelConfig = sentinelConfig;
     this.longestConnecting =
@@ -55,15 +54,15 @@ final class Sentinels extends SentineledConnectionProvider {
   }
 
   /**
-   * Asks one sentinel for the master.
+   * Asks one sentinel for the primary.
    *
-   * @return its address; null if the sentinel knows no master of that name
+   * @return its address, or null if the sentinel knows no primary of that name
    * @throws JedisException if it does not answer, or with an error
    */
   static @Nullable HostAndPort ask(
-      HostAndPort sentinel, String masterName, JedisClientConfig sentinelConfig) {
+      HostAndPort sentinel, String primaryName, JedisClientConfig sentinelConfig) {
     try (Connection connection = new Connection(sentinel, sentinelConfig)) {
-      connection.sendCommand(Command.SENTINEL, "GET-MASTER-ADDR-BY-NAME", masterName);
+      connection.sendCommand(Command.SENTINEL, "GET-MASTER-ADDR-BY-NAME", primaryName);
       return connection.getOne() instanceof List<?> address
           ? new HostAndPort(Wire.text(address.get(0)), Integer.parseInt(Wire.text(address.get(1))))
           : null;
@@ -71,8 +70,8 @@ final class Sentinels extends SentineledConnectionProvider {
   }
 
   /**
-   * Asks all sentinels whether the master is still the one that was learnt from them. A sentinel
-   * that was away may be behind the others; of two opinions that as many have, it is the other one.
+   * Asks all sentinels whether the primary has changed. A sentinel that was away may be behind the
+   * others. On a tie it has changed.
    */
   boolean haveMissedAChange() {
     HostAndPort learnt = getCurrentMaster();
@@ -80,31 +79,31 @@ final class Sentinels extends SentineledConnectionProvider {
     int other = 0;
     for (HostAndPort sentinel : addresses) {
       try {
-        HostAndPort master = ask(sentinel, masterName, sentinelConfig);
-        if (learnt.equals(master)) {
+        HostAndPort primary = ask(sentinel, primaryName, sentinelConfig);
+        if (learnt.equals(primary)) {
           same++;
-        } else if (master != null) {
+        } else if (primary != null) {
           other++;
         }
       } catch (JedisException e) {
-        log.debug("the sentinel {} does not tell the master", sentinel, e);
+        log.debug("the sentinel {} does not name the primary", sentinel, e);
       }
     }
     return other > 0 && other >= same;
   }
 
   /**
-   * Asks the same sentinels once more, and begins to listen to them; this one is not closed.
+   * Asks the same sentinels once more, and begins to listen to them. This object stays open.
    *
-   * @throws JedisException if none of them tells the master
+   * @throws JedisException if none of them names the primary
    */
   Sentinels again() {
-    return new Sentinels(masterName, masterConfig, addresses, sentinelConfig);
+    return new Sentinels(primaryName, primaryConfig, addresses, sentinelConfig);
   }
 
   /**
-   * Tells the threads until each has heard it. Waits for one that is connecting at most as long as
-   * that and one answer may take; an interrupt is kept.
+   * Orders the threads to end until none can have missed it. Waits for a thread that is connecting,
+   * at most for the time of a connection and an answer. An interrupt is kept.
    */
   @Override
   public void close() {
@@ -125,7 +124,7 @@ final class Sentinels extends SentineledConnectionProvider {
     }
   }
 
-  /** One that rests before it connects again ends when it has rested. */
+  /** A thread that pauses before it connects again ends after the pause. */
   private static boolean mayHaveMissedIt(Thread listener) {
     return listener.isAlive() && listener.getState() != Thread.State.TIMED_WAITING;
   }

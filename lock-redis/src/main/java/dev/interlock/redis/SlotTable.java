@@ -24,15 +24,15 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Which primary of a cluster has which hash slot, as far as we know. A request for a slot of a
- * suspect node first asks the other nodes where the slot is; other requests do not wait for that.
+ * The primaries of a cluster by hash slot, as far as we know. A request for a slot of a suspect
+ * node first asks the other nodes where the slot is; other requests do not wait for that.
  */
 final class SlotTable {
 
-  /** A table that failed is asked for again no sooner than this after it was made. */
+  /** The shortest time between two tables. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  /** How long one node may take to answer before the next is asked. */
+  /** How long to wait for one node before asking the next. */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private static final class Table {
@@ -51,7 +51,7 @@ final class SlotTable {
       return nodes.get(slot) != null;
     }
 
-    /** The node that has a slot; null if it is not known, or may no longer be right. */
+    /** Returns the node that has a slot; null if it is unknown or suspect. */
     @Nullable PooledNode certain(int slot) {
       PooledNode node = nodes.get(slot);
       return node == null || isSuspect(node) ? null : node;
@@ -63,9 +63,9 @@ final class SlotTable {
   }
 
   /**
-   * What a node says.
+   * The answer of a node.
    *
-   * @param host where the node was reached; stands for an address that the answer leaves out
+   * @param host the node's address, which stands for those that the answer leaves out
    */
   private record Answer(List<?> ranges, String host) {}
 
@@ -80,14 +80,14 @@ final class SlotTable {
     this.table = new Table(ImmutableRangeMap.of(), Set.of(), time.nanoTime() - PAUSE_NANOS);
   }
 
-  /** Says that a node did not answer, or sent us elsewhere: its slots may be another's by now. */
+  /** Notes that a node did not answer, or redirected us: another may have its slots by now. */
   void suspect(PooledNode node) {
     table.suspects.add(node.pool());
   }
 
   /**
-   * Returns the node that has a slot. Asks the cluster if that is under suspicion, until the
-   * deadline at most, give or take the time that a connection takes.
+   * Returns the node that has a slot. Asks the cluster first if that node is suspect, until about
+   * the deadline: connecting may take longer.
    */
   PooledNode node(int slot, Deadline deadline) throws InterruptedException {
     PooledNode certain = table.certain(slot);
@@ -102,14 +102,14 @@ final class SlotTable {
     return node;
   }
 
-  /** Names the table in use; another one has another name. */
+  /** Returns an identifier of the current table. */
   String layout() {
     return Long.toHexString(table.madeAt);
   }
 
   /**
-   * Returns the first slot of the node that comes next when all nodes are visited by their first
-   * slots, or nothing after the last.
+   * Returns the first slot of the next node, in the order of the nodes' first slots; empty after
+   * the last.
    */
   OptionalInt slotOfNextNode(int slot) {
     Set<PooledNode> visited = new HashSet<>();
@@ -147,10 +147,10 @@ final class SlotTable {
                   true,
                   false,
                   wire -> new Answer(wire.slots(), wire.address().getHost()));
-          Table told = read(answer);
-          // A node that was reset knows of no slots, and one that was cut off of fewer than others.
-          if (fresh == null || told.has(slot)) {
-            fresh = told;
+          Table its = read(answer);
+          // A node that was reset knows no slots, and one that was cut off fewer than others.
+          if (fresh == null || its.has(slot)) {
+            fresh = its;
           }
         } catch (JedisException e) {
           problem = e;
@@ -170,8 +170,8 @@ final class SlotTable {
     }
   }
 
-  // Per range of slots: first, last, and the nodes that have them, the primary first, each with
-  // host and port before other things.
+  // Per range of slots: first, last, and its nodes, the primary first, each with host and port
+  // before other elements.
   private Table read(Answer answer) {
     Map<HostAndPort, PooledNode> nodes = new HashMap<>();
     Set<HostAndPort> addresses = new HashSet<>();

@@ -5,7 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import org.jspecify.annotations.Nullable;
 
-/** Tells virtual threads from others, on a JVM that may not have them. */
+/** Recognizes virtual threads, on a JVM that may not have them. */
 final class VirtualThreads {
 
   private static final @Nullable MethodHandle IS_VIRTUAL = find();
@@ -22,7 +22,7 @@ final class VirtualThreads {
     }
   }
 
-  /** Returns whether the calling thread is one. */
+  /** Returns whether the calling thread is virtual. */
   static boolean isCurrent() {
     if (IS_VIRTUAL == null) {
       return false;

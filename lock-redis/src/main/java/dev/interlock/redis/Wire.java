@@ -29,30 +29,30 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
 /**
  * One connection, borrowed for the length of one talk. Failures are Jedis's own exceptions.
  *
- * <p>Speaks to {@link Connection} itself rather than to a client: that way several requests go over
- * one connection, and nothing is sent twice behind our back.
+ * <p>Uses {@link Connection} rather than a client, so that several requests go over one connection
+ * and nothing is sent twice without our knowledge.
  */
 final class Wire {
 
-  /** Of a call: the command, the script's digest, and the lengths of all parts. */
+  /** The bytes of a call's command, digest, and lengths of all parts. */
   private static final int FRAME = 150;
 
   /**
    * One call of a script.
    *
-   * @param unanswered how many times it has been sent for which no reply was read
+   * @param unanswered how many times it was sent without its reply being read
    */
   record Call(Script script, LockKeys keys, List<byte[]> arguments, AtomicInteger unanswered) {
     Call(Script script, LockKeys keys, byte[]... arguments) {
       this(script, keys, List.of(arguments), new AtomicInteger());
     }
 
-    /** Whether it may have been carried out by a request whose reply was never read. */
+    /** Whether a request whose reply was never read may have carried it out. */
     boolean isInDoubt() {
       return unanswered.get() > 0;
     }
 
-    /** About how many bytes it is on the wire. */
+    /** Returns about how many bytes it is on the wire. */
     int size() {
       int size = FRAME + 2 * keys.lock().length;
       for (byte[] argument : arguments) {
@@ -61,7 +61,7 @@ final class Wire {
       return size;
     }
 
-    /** What takes back what this may have done on the server; null if that is not needed. */
+    /** Returns the call that undoes this one; null if there is nothing to undo. */
     @Nullable Call undo() {
       return script == Script.ACQUIRE ? new Call(Script.RELEASE, keys, arguments.get(0)) : null;
     }
@@ -72,10 +72,10 @@ final class Wire {
   private final boolean asking;
   private final int usualTimeout;
 
-  /** Replies that the server owes to what was sent and that nobody has read yet. */
+  /** The number of requests whose replies have not been read yet. */
   private int owed;
 
-  /** Whether a reply said that somebody else may have to be asked by now. */
+  /** Whether a reply said that another server may serve by now. */
   private boolean outOfService;
 
   private Wire(Connection connection, Deadline deadline, boolean asking, int usualTimeout) {
@@ -87,14 +87,14 @@ final class Wire {
 
   /**
    * Talks over a connection until the deadline at most, or until the connection's own time-out if
-   * that is shorter; it has that time-out again afterwards.
+   * that is shorter, and restores that time-out.
    *
-   * <p>However the talk ends: if a reply is still owed, the connection is marked as broken. On a
-   * connection that went back to its pool, the next request would take that reply for its own. The
-   * same goes for one to a server that is {@linkplain Failures#isOutOfService out of service}.
+   * <p>However the talk ends, it marks the connection as broken if a reply has not been read, which
+   * the next request over that connection would take for its own. It does the same if the server is
+   * {@linkplain Failures#isOutOfService out of service}.
    *
-   * @param asking whether the node is importing the keys' slot, and serves it only to those that
-   *     say so
+   * @param asking whether the node is importing the keys' slot, and serves it only after {@code
+   *     ASKING}
    */
   static <T> T talk(Connection connection, Deadline deadline, boolean asking, Nodes.Talk<T> talk) {
     int usual = connection.getSoTimeout();
@@ -112,16 +112,16 @@ final class Wire {
     }
   }
 
-  /** The socket's time-out is one for each read, and not for all of them together. */
+  /** The socket's time-out limits each read, not their sum. */
   private void limitToDeadline() {
-    // Rounded up, as 0 stands for no limit at all.
+    // Rounded up, because 0 means no limit.
     long left = TimeUnit.NANOSECONDS.toMillis(Math.max(0, deadline.remainingNanos())) + 1;
     if (usualTimeout == 0 || left < usualTimeout) {
       connection.setSoTimeout((int) Math.min(left, Integer.MAX_VALUE));
     }
   }
 
-  /** Runs a script, and teaches it to the server if it does not know it. */
+  /** Runs a script, and sends its source if the server does not know it. */
   Object run(Call call) {
     Object reply = exchange(call, false);
     if (reply instanceof JedisNoScriptException) {
@@ -142,18 +142,18 @@ final class Wire {
     send(call, withSource);
     Object permission = read();
     Object reply = read(call);
-    // Without permission, the slot is said to be elsewhere because of that.
+    // If ASKING was refused, the redirection is a consequence of that.
     return reply instanceof JedisRedirectionException && permission instanceof JedisDataException
         ? permission
         : reply;
   }
 
   private void send(CommandArguments command) {
-    owed++; // before it is sent: a command that is sent in part is answered by nothing that fits
+    owed++; // before sending: the reply to a partly sent command fits no request
     connection.sendCommand(command);
   }
 
-  /** The next reply, waited for until the deadline. */
+  /** Waits for the next reply until the deadline. */
   private Object next() {
     limitToDeadline();
     try {
@@ -170,7 +170,7 @@ final class Wire {
     }
   }
 
-  /** A node that leaves the host out means the one under which it was reached itself. */
+  /** A node that leaves out the host means its own. */
   private JedisRedirectionException toThisHost(JedisRedirectionException e) {
     HostAndPort target = new HostAndPort(address().getHost(), e.getTargetNode().getPort());
     return e instanceof JedisAskDataException
@@ -192,10 +192,10 @@ final class Wire {
   /**
    * Runs scripts, all sent before the first reply is read.
    *
-   * @param replies told the reply to each call, as soon as it has been read; a {@link
+   * @param replies takes the reply to each call as soon as it has been read; a {@link
    *     JedisDataException} if the server answered with an error
-   * @param behind what to run behind them, whatever comes of it: asked when all calls have been
-   *     written, and again when the first reply shows that they have been sent
+   * @param behind returns what to run behind them, whatever its outcome: called when all calls have
+   *     been written, and again when the first reply shows that they have been sent
    */
   void runAll(List<Call> calls, ObjIntConsumer<Object> replies, Supplier<List<Call>> behind) {
     if (asking) {
@@ -247,7 +247,7 @@ final class Wire {
     }
   }
 
-  /** With their sources: nobody comes back to them. */
+  /** Sends them with their sources, because they are not repeated. */
   private int sendBehind(Supplier<List<Call>> behind) {
     List<Call> calls = behind.get();
     for (Call call : calls) {
@@ -288,7 +288,7 @@ final class Wire {
     return (Long) next();
   }
 
-  /** Asks the server for its name, version, mode and role; servers before 6.2 do not answer. */
+  /** Asks the server for its name, version, mode and role; servers before 6.2 answer an error. */
   Map<String, Object> hello() {
     send(new CommandArguments(Command.HELLO));
     return BuilderFactory.ENCODED_OBJECT_MAP.build(next());
@@ -301,7 +301,7 @@ final class Wire {
     return true;
   }
 
-  /** Asks a cluster's node for the slots, as {@code CLUSTER SLOTS} gives them. */
+  /** Returns the reply of a cluster's node to {@code CLUSTER SLOTS}. */
   List<?> slots() {
     send(new CommandArguments(Command.CLUSTER).add("SLOTS"));
     return (List<?>) next();
@@ -343,7 +343,7 @@ final class Wire {
     return connection.getHostAndPort();
   }
 
-  /** Whether the connection, left to itself, would wait for answers without limit. */
+  /** Whether the connection has no time-out of its own. */
   boolean waitsWithoutLimit() {
     return usualTimeout == 0;
   }

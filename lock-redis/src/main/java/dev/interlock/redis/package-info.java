@@ -3,18 +3,17 @@
  *
  * <p>URIs with the schemes {@code redis}, {@code rediss}, {@code redis-cluster}, {@code
  * rediss-cluster}, {@code redis-sentinel} and {@code rediss-sentinel} are opened by {@link
- * dev.interlock.LockClient#open(String)}; a Jedis client that the program already has is taken by
- * {@link dev.interlock.redis.RedisLocks}. Redis 5 or later is needed.
+ * dev.interlock.LockClient#open(String)}; {@link dev.interlock.redis.RedisLocks} takes a Jedis
+ * client that the program already has. Requires Redis 5 or later.
  *
- * <p>A lock {@code orders/42} is the key <code>interlock:{orders/42}</code>, which the holder's TTL
- * expires, and its fencing tokens come from <code>interlock:{orders/42}:fence</code>, which expires
- * an hour after the last lease. Nothing else is kept on the server. Releases are published, if
- * somebody listens, on a channel named like the lock's key.
+ * <p>A lock {@code orders/42} is the key <code>interlock:{orders/42}</code>, which expires with the
+ * holder's TTL. Its last fencing token is in <code>interlock:{orders/42}:fence</code>, which
+ * expires an hour after the last lease. Nothing else is stored. If a client waits, the release is
+ * published on a channel named like the lock's key.
  *
- * <p>How far the promises of a lock hold when servers fail is said by {@link
- * dev.interlock.LockClient#backend()}. In short: a Redis that loses its last writes, by a restart
- * or by failing over to a replica, may let a second holder in; the second one's token is still the
- * higher one, unless at the same time the clock that the servers share went back.
+ * <p>{@link dev.interlock.LockClient#backend()} returns what a lock promises when servers fail. In
+ * short: if Redis loses its last writes, by a restart or by failing over to a replica, there may be
+ * a second holder. Its token is still higher, unless the servers' clock went back at the same time.
  */
 @NullMarked
 package dev.interlock.redis;

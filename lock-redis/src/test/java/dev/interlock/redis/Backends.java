@@ -9,12 +9,10 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
@@ -30,8 +28,6 @@ final class Backends {
   /** For answers that have to come: a server whose disk stalls is no reason to fail. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  private static final List<LockProvider> PROVIDERS =
-      List.of(new RedisProvider(), new RedisClusterProvider(), new RedisSentinelProvider());
   private static final String ID_CHARACTERS =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -73,12 +69,10 @@ final class Backends {
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
-    LockUri parsed = LockUri.parse(uri);
-    return PROVIDERS.stream()
-        .filter(provider -> provider.schemes().contains(parsed.scheme()))
-        .findFirst()
-        .orElseThrow()
-        .open(parsed, context(LockOptions.builder().requestTimeout(requestTimeout).build()));
+    return new RedisProvider()
+        .open(
+            LockUri.parse(uri),
+            context(LockOptions.builder().requestTimeout(requestTimeout).build()));
   }
 
   /**
@@ -92,11 +86,12 @@ final class Backends {
         context -> {
           RedisUri redis = new RedisUri(parsed, options.requestTimeout());
           return new Opening(
-                  RedisTopology.SINGLE, uri, redis.tls(), RedisSettings.defaults(), context)
+                  RedisTopology.SINGLE, uri, redis.servers.tls(), RedisSettings.defaults(), context)
               .on(
                   () ->
                       PooledNodes.of(
-                          new LockPool(redis.server(), redis.clientConfig(0), redis.poolConfig()),
+                          new LockPool(
+                              redis.server(), redis.servers.clientConfig(0), redis.poolConfig()),
                           few));
         },
         options);

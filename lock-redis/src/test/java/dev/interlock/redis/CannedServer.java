@@ -70,17 +70,17 @@ final class CannedServer implements AutoCloseable {
   }
 
   /**
-   * A sentinel that knows the master of every name, and never tells of its own accord.
+   * A sentinel that knows the primary of every name, and never tells of its own accord.
    *
-   * @param master asked for the port of the master, on this machine
+   * @param primary asked for the port of the primary, on this machine
    * @param subscribed told of each subscription
    */
-  static CannedServer sentinel(IntSupplier master, Runnable subscribed) throws IOException {
+  static CannedServer sentinel(IntSupplier primary, Runnable subscribed) throws IOException {
     CannedServer server = new CannedServer();
     server.answer(
         command ->
             switch (command) {
-              case "SENTINEL" -> "*2\r\n+127.0.0.1\r\n+" + master.getAsInt();
+              case "SENTINEL" -> "*2\r\n+127.0.0.1\r\n+" + primary.getAsInt();
               case "SUBSCRIBE" -> {
                 subscribed.run();
                 yield "*3\r\n+subscribe\r\n+switch-master\r\n:1";

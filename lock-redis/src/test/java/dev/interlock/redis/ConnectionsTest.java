@@ -93,7 +93,7 @@ class ConnectionsTest {
     config.setTimeBetweenEvictionRuns(Duration.ofMillis(20));
     LockKeys keys = LockKeys.of("interlock", "job");
     try (PooledNodes nodes =
-        PooledNodes.of(new LockPool(uri.server(), uri.clientConfig(0), config))) {
+        PooledNodes.of(new LockPool(uri.server(), uri.servers.clientConfig(0), config))) {
       int many = 8;
       CyclicBarrier together = new CyclicBarrier(many);
       Nodes.Talk<Boolean> talk =

@@ -123,7 +123,7 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** As Jedis does when Sentinel has chosen another master. */
+  /** As Jedis does when Sentinel has chosen another primary. */
   @Test
   void aPoolThatIsReplacedSendsAllToTheNext() throws Exception {
     try (ConnectionPool old = programsPool();
@@ -234,7 +234,7 @@ class ExhaustedPoolTest {
   private static LockPool ownPool() {
     RedisUri uri =
         new RedisUri(LockUri.parse(redis.uri() + "?maxConnections=1"), Duration.ofSeconds(60));
-    return new LockPool(uri.server(), uri.clientConfig(0), uri.poolConfig());
+    return new LockPool(uri.server(), uri.servers.clientConfig(0), uri.poolConfig());
   }
 
   private static ConnectionPool programsPool() {

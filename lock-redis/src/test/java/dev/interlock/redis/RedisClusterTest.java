@@ -17,6 +17,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.ServerUri;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -57,7 +58,7 @@ import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.UnifiedJedis;
 
-/** A real cluster of three masters and three replicas. */
+/** A real cluster of three primaries and three replicas. */
 class RedisClusterTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -79,8 +80,8 @@ class RedisClusterTest {
   @BeforeEach
   void clear() throws IOException {
     cluster.heal();
-    for (RedisServer master : cluster.masters()) {
-      master.call("FLUSHALL");
+    for (RedisServer primary : cluster.masters()) {
+      primary.call("FLUSHALL");
     }
   }
 
@@ -113,7 +114,7 @@ class RedisClusterTest {
 
   @ParameterizedTest
   @EnumSource
-  void locksLiveOnAllMastersEachWithItsFence(Access access) throws Exception {
+  void locksLiveOnAllPrimariesEachWithItsFence(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       for (int i = 0; i < 100; i++) {
         Claim claim = claim("job {" + i + "}");
@@ -127,8 +128,8 @@ class RedisClusterTest {
         assertTrue(backend.revoke(claim.name(), soon()));
         assertTrue(backend.forceRelease(claim.name(), soon()));
       }
-      for (RedisServer master : cluster.masters()) {
-        assertTrue((Long) master.call("DBSIZE") > 10);
+      for (RedisServer primary : cluster.masters()) {
+        assertTrue((Long) primary.call("DBSIZE") > 10);
       }
     }
   }
@@ -154,13 +155,13 @@ class RedisClusterTest {
     RedisRights rights = EveryRight.documented("redis-cluster");
     String uri = cluster.uri().replace("://", "://" + rights.userInfo());
     String slot = Integer.toString(LockKeys.of("interlock", "moving").slot());
-    RedisServer from = masterOf("moving");
+    RedisServer from = primaryOf("moving");
     RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     try {
       rights.requireExact(
           cluster.members(),
           () -> {
-            EveryRight.use(uri, "job", masterOf("job"), cluster.members());
+            EveryRight.use(uri, "job", primaryOf("job"), cluster.members());
             to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
             from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
             try (LockBackend backend = Backends.open(uri)) {
@@ -176,7 +177,7 @@ class RedisClusterTest {
 
   @ParameterizedTest
   @EnumSource
-  void waitersAreToldOfReleasesOnAnyMaster(Access access) throws Exception {
+  void waitersAreToldOfReleasesOnAnyPrimary(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       for (int i = 0; i < 20; i++) {
         Claim claim = claim("job " + i);
@@ -194,10 +195,10 @@ class RedisClusterTest {
 
   @ParameterizedTest
   @EnumSource
-  void aMasterThatDoesNotAnswerFailsNobodysRenewalButItsOwn(Access access) throws Exception {
+  void aPrimaryThatDoesNotAnswerFailsNobodysRenewalButItsOwn(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       List<Grant> grants = grants(backend, 60);
-      RedisServer dead = masterOf("job 0");
+      RedisServer dead = primaryOf("job 0");
       Set<Integer> slots = slotsOf(dead);
       dead.pause();
       List<Renewal> outcomes =
@@ -220,11 +221,11 @@ class RedisClusterTest {
    */
   @ParameterizedTest
   @EnumSource
-  void aMasterThatHasNotAnsweredIsNotWaitedForAgainWithTheOthersRenewals(Access access)
+  void aPrimaryThatHasNotAnsweredIsNotWaitedForAgainWithTheOthersRenewals(Access access)
       throws Exception {
     try (LockBackend backend = access.open(Duration.ofMinutes(10))) {
       List<Grant> grants = grants(backend, 30);
-      RedisServer hung = masterOf("job 0");
+      RedisServer hung = primaryOf("job 0");
       hung.pause();
       backend.renewAll(grants, Deadline.in(Backends.TIME, Duration.ofSeconds(1)));
       Deadline far = Deadline.in(Backends.TIME, Duration.ofMinutes(10));
@@ -279,17 +280,17 @@ class RedisClusterTest {
   }
 
   @Test
-  void whenAMasterDiesItsReplicaServesAndTokensGoOnRising() throws Exception {
-    assertServedWhenAMasterDies(Access.URI);
+  void whenAPrimaryDiesItsReplicaServesAndTokensGoOnRising() throws Exception {
+    assertServedWhenAPrimaryDies(Access.URI);
   }
 
   @Test
   @Tag("extended")
-  void whenAMasterDiesItsReplicaServesClientsOfTheUsersToo() throws Exception {
-    assertServedWhenAMasterDies(Access.JEDIS);
+  void whenAPrimaryDiesItsReplicaServesClientsOfTheUsersToo() throws Exception {
+    assertServedWhenAPrimaryDies(Access.JEDIS);
   }
 
-  private static void assertServedWhenAMasterDies(Access access) throws Exception {
+  private static void assertServedWhenAPrimaryDies(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       List<Grant> grants = grants(backend, 30);
       RedisServer dead = cluster.masters().get(2);
@@ -323,9 +324,9 @@ class RedisClusterTest {
   }
 
   @Test
-  void aDeadMasterWithoutSuccessorFailsItsOwnLocksOnly() throws Exception {
+  void aDeadPrimaryWithoutSuccessorFailsItsOwnLocksOnly() throws Exception {
     try (LockBackend backend = Backends.open(cluster.uri())) {
-      RedisServer dead = masterOf("job 0");
+      RedisServer dead = primaryOf("job 0");
       Set<Integer> slots = slotsOf(dead);
       dead.pause();
       for (int i = 0; i < 20; i++) {
@@ -348,7 +349,7 @@ class RedisClusterTest {
     // A slot of its own: it stays where it is moved to.
     String name = "moved by " + access;
     int slot = LockKeys.of("interlock", name).slot();
-    RedisServer from = masterOf(name);
+    RedisServer from = primaryOf(name);
     RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     String number = Integer.toString(slot);
     String fromId = (String) from.call("CLUSTER", "MYID");
@@ -378,8 +379,8 @@ class RedisClusterTest {
       assertTrue(e.getMessage().contains("is moving the lock's slot"), e::getMessage);
 
       to.call("CLUSTER", "SETSLOT", number, "NODE", toId);
-      for (RedisServer master : cluster.masters()) {
-        master.call("CLUSTER", "SETSLOT", number, "NODE", toId);
+      for (RedisServer primary : cluster.masters()) {
+        primary.call("CLUSTER", "SETSLOT", number, "NODE", toId);
       }
       // And now for good.
       Grant moved = take(backend, claim(name));
@@ -387,8 +388,8 @@ class RedisClusterTest {
       assertRenewed(backend.renewAll(List.of(moved), soon()).get(0));
       assertTrue(backend.release(moved.claim(), soon()));
     } finally {
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", number, "STABLE");
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", number, "STABLE");
       }
     }
   }
@@ -397,7 +398,7 @@ class RedisClusterTest {
   void anAcquisitionRidesOutTheMoveOfItsSlot() throws Exception {
     String name = "acquired while it moves";
     String slot = Integer.toString(LockKeys.of("interlock", name).slot());
-    RedisServer from = masterOf(name);
+    RedisServer from = primaryOf(name);
     RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     String toId = (String) to.call("CLUSTER", "MYID");
     to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
@@ -409,13 +410,13 @@ class RedisClusterTest {
       CompletableFuture<Optional<Lease>> acquired =
           client.lock(name).tryAcquireAsync(Duration.ofMinutes(1));
       assertThrows(TimeoutException.class, () -> acquired.get(300, TimeUnit.MILLISECONDS));
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", slot, "NODE", toId);
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", slot, "NODE", toId);
       }
       assertTrue(acquired.get().orElseThrow().isHeld());
     } finally {
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
@@ -426,7 +427,7 @@ class RedisClusterTest {
     String name = "moved by nodes that leave their host out";
     LockKeys keys = LockKeys.of("interlock", name);
     String slot = Integer.toString(keys.slot());
-    RedisServer from = masterOf(name);
+    RedisServer from = primaryOf(name);
     RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     Set<String> hosts = ConcurrentHashMap.newKeySet();
     RedisUri uri = new RedisUri(LockUri.parse(cluster.uri()), LIMIT);
@@ -436,10 +437,10 @@ class RedisClusterTest {
     try (ClusterNodes nodes =
         new ClusterNodes(
             new OwnMembers(
-                uri.clusterNodes(),
+                uri.servers.addresses(ServerUri.REDIS_PORT),
                 node -> {
                   hosts.add(node.getHost());
-                  return new LockPool(node, uri.clientConfig(0), uri.poolConfig());
+                  return new LockPool(node, uri.servers.clientConfig(0), uri.poolConfig());
                 }),
             Backends.TIME)) {
       Wire.Call look = new Wire.Call(Script.INSPECT, keys);
@@ -448,8 +449,8 @@ class RedisClusterTest {
       to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
       from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
       nodes.run(new Wire.Call(Script.RELEASE, keys, new byte[] {'a'}), soon());
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", slot, "NODE", (String) to.call("CLUSTER", "MYID"));
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", slot, "NODE", (String) to.call("CLUSTER", "MYID"));
       }
       nodes.run(look, soon());
       assertEquals(Set.of("127.0.0.1"), hosts);
@@ -457,8 +458,8 @@ class RedisClusterTest {
       for (RedisServer member : cluster.members()) {
         member.call("CONFIG", "SET", "cluster-preferred-endpoint-type", "ip");
       }
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
@@ -466,10 +467,10 @@ class RedisClusterTest {
   @Test
   void aRefusedRequestLeavesNoReplyBehindForTheNextOne() throws Exception {
     String moving = "moving";
-    RedisServer from = masterOf(moving);
+    RedisServer from = primaryOf(moving);
     RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     String slot = Integer.toString(LockKeys.of("interlock", moving).slot());
-    List<String> names = names(100).filter(name -> masterOf(name) == to).limit(10).toList();
+    List<String> names = names(100).filter(name -> primaryOf(name) == to).limit(10).toList();
     for (RedisServer member : cluster.members()) {
       member.call("ACL", "SETUSER", "unasked", "on", ">s3cret", "~*", "&*", "+@all", "-asking");
     }
@@ -497,8 +498,8 @@ class RedisClusterTest {
         assertTrue(unasked.release(grant.claim(), soon()));
       }
     } finally {
-      for (RedisServer master : List.of(to, from)) {
-        master.call("CLUSTER", "SETSLOT", slot, "STABLE");
+      for (RedisServer primary : List.of(to, from)) {
+        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
       for (RedisServer member : cluster.members()) {
         member.call("ACL", "DELUSER", "unasked");
@@ -531,11 +532,11 @@ class RedisClusterTest {
   }
 
   /** One of the names that {@link #grants} takes. */
-  private static String nameOn(RedisServer master) {
-    return names(30).filter(name -> master == masterOf(name)).findFirst().orElseThrow();
+  private static String nameOn(RedisServer primary) {
+    return names(30).filter(name -> primary == primaryOf(name)).findFirst().orElseThrow();
   }
 
-  private static RedisServer masterOf(String name) {
+  private static RedisServer primaryOf(String name) {
     return cluster.masterFor("interlock:{" + name + "}");
   }
 

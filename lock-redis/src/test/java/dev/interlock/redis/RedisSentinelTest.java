@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisSentinelClient;
 
-/** A real master and its replica, watched by three real sentinels. */
+/** A real primary and its replica, watched by three real sentinels. */
 class RedisSentinelTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -81,7 +81,7 @@ class RedisSentinelTest {
               .collect(Collectors.toSet());
       RedisSentinelClient jedis =
           RedisSentinelClient.builder()
-              .masterName(masterName())
+              .masterName(primaryName())
               .sentinels(sentinels)
               .clientConfig(Backends.jedisConfig())
               .build();
@@ -92,7 +92,7 @@ class RedisSentinelTest {
 
   @ParameterizedTest
   @EnumSource
-  void locksLiveOnTheMaster(Access access) throws Exception {
+  void locksLiveOnThePrimary(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       Claim claim = claim("job");
       Grant grant = take(backend, claim);
@@ -146,7 +146,7 @@ class RedisSentinelTest {
       assertTrue(second.token() > grant.token());
       assertEquals(Long.toString(second.token()), next.call("GET", "interlock:{job}:fence"));
 
-      // Whoever waited before still hears of releases, now from the new master.
+      // Whoever waited before still hears of releases, now from the new primary.
       Eventually.holds(
           "listening", () -> next.call("PUBSUB", "CHANNELS").toString().contains("{job}"));
       assertTrue(isBusy(backend, "job"));
@@ -159,7 +159,7 @@ class RedisSentinelTest {
   @ParameterizedTest
   @EnumSource
   @Tag("extended")
-  void whenTheMasterDiesItsReplicaServesAndTokensGoOnRising(Access access) throws Exception {
+  void whenThePrimaryDiesItsReplicaServesAndTokensGoOnRising(Access access) throws Exception {
     try (LockBackend backend = access.open()) {
       Grant grant = take(backend, claim("job"));
       RedisServer dead = group.master();
@@ -173,7 +173,7 @@ class RedisSentinelTest {
   }
 
   @Test
-  void aMasterThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
+  void aPrimaryThatHangsIsGivenUpWhenTheSentinelsHaveReplacedIt() throws Exception {
     try (LockBackend backend = Backends.open(group.uri(), Duration.ofSeconds(6))) {
       Grant grant = take(backend, claim("job"));
       RedisServer hung = group.master();
@@ -186,7 +186,7 @@ class RedisSentinelTest {
   }
 
   @Test
-  void aGrantThatIsWaitedForOnTheReplicaSurvivesTheMaster() throws Exception {
+  void aGrantThatIsWaitedForOnTheReplicaSurvivesThePrimary() throws Exception {
     try (LockBackend backend = Backends.open(group.uri() + "?waitReplicas=1")) {
       Grant grant = take(backend, claim("job", Duration.ofMinutes(10)));
       assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
@@ -203,7 +203,7 @@ class RedisSentinelTest {
     }
   }
 
-  /** What may happen to a master while the client hears nothing from the sentinels. */
+  /** What may happen to a primary while the client hears nothing from the sentinels. */
   enum Fate {
     DEMOTED {
       @Override
@@ -214,9 +214,9 @@ class RedisSentinelTest {
     DEAD {
       @Override
       void befall() throws Exception {
-        RedisServer master = group.master();
-        master.kill();
-        replace(master);
+        RedisServer primary = group.master();
+        primary.kill();
+        replace(primary);
       }
     };
 
@@ -226,13 +226,13 @@ class RedisSentinelTest {
   /** As when it changes after the driver has asked for it and before it listens. */
   @ParameterizedTest
   @EnumSource
-  void aMasterThatIsReplacedUnheardIsAskedForWhenItFails(Fate fate) throws Exception {
+  void aPrimaryThatIsReplacedUnheardIsAskedForWhenItFails(Fate fate) throws Exception {
     RedisServer sentinel = group.sentinels().get(0);
     Eventually.holds("rid of other clients", () -> !isListenedTo(sentinel));
     try (MovableAddress address = MovableAddress.of(sentinel);
         LockBackend backend =
             Backends.open(
-                "redis-sentinel://127.0.0.1:" + address.port() + "/" + masterName(), LIMIT)) {
+                "redis-sentinel://127.0.0.1:" + address.port() + "/" + primaryName(), LIMIT)) {
       Grant grant = take(backend, claim("job"));
       Eventually.holds("listening", () -> isListenedTo(sentinel));
       address.silence();
@@ -265,7 +265,7 @@ class RedisSentinelTest {
   }
 
   @Test
-  void aMasterThatTheSentinelsDoNotKnowIsSaidToBeUnknown() {
+  void aPrimaryThatTheSentinelsDoNotKnowIsSaidToBeUnknown() {
     LockConfigurationException e =
         assertThrows(
             LockConfigurationException.class,
@@ -303,13 +303,15 @@ class RedisSentinelTest {
     return ((String) sentinel.call("CLIENT", "LIST", "TYPE", "pubsub")).contains("sub=1");
   }
 
-  /** Has the sentinels replace a master at once, and not only when they have missed it for long. */
+  /**
+   * Has the sentinels replace a primary at once, and not only when they have missed it for long.
+   */
   private static RedisServer replace(RedisServer lost) throws Exception {
     Eventually.holds(
         "a fail-over begins",
         () -> {
           try {
-            group.sentinels().get(0).call("SENTINEL", "FAILOVER", masterName());
+            group.sentinels().get(0).call("SENTINEL", "FAILOVER", primaryName());
             return true;
           } catch (RedisReplyException notYet) {
             return false;
@@ -326,11 +328,11 @@ class RedisSentinelTest {
     }
   }
 
-  private static String masterName() {
+  private static String primaryName() {
     return group.uri().replaceFirst(".*/", "");
   }
 
-  /** Takes the lock from whoever has it, as soon as there is a master again. */
+  /** Takes the lock from whoever has it, as soon as there is a primary again. */
   private static Grant takeWhenServed(LockBackend backend, String name, Grant before)
       throws Exception {
     // Always the same claim: an attempt that failed may be on the server nevertheless.
@@ -342,7 +344,7 @@ class RedisSentinelTest {
           "served",
           () -> {
             try {
-              // The new master may or may not have heard of the old one's grant.
+              // The new primary may or may not have heard of the old one's grant.
               backend.release(before.claim(), soon());
               Attempt attempt = backend.tryAcquire(claim, soon());
               last.set(attempt);

@@ -33,7 +33,7 @@ class RedisUriTest {
         "redis://USER@nohost.invalid/-1 | must be the number of a database",
         "redis://USER@nohost.invalid/0/1 | must be the number of a database",
         "redis://USER@nohost.invalid/99999999 | must be the number of a database",
-        "redis://USER@nohost.invalid,second.invalid | one host is wanted, not 2",
+        "redis://USER@nohost.invalid,second.invalid | must have one host, not 2",
         "redis://USER@nohost.invalid:0 | is not a port",
         "redis://USER@nohost.invalid?database=3 | unknown parameter database",
         "redis://USER@nohost.invalid?namspace=x | unknown parameter namspace",

@@ -24,7 +24,7 @@ class SentinelsTest {
   private static final JedisClientConfig CONFIG =
       DefaultJedisClientConfig.builder().serverDefaultProtocol().build();
 
-  private final AtomicIntegerArray masters = new AtomicIntegerArray(new int[] {OLD, OLD, OLD});
+  private final AtomicIntegerArray primaries = new AtomicIntegerArray(new int[] {OLD, OLD, OLD});
   private final CannedServer[] servers = new CannedServer[3];
   private Sentinels sentinels;
 
@@ -35,7 +35,7 @@ class SentinelsTest {
     Set<HostAndPort> addresses = new HashSet<>();
     for (int i = 0; i < servers.length; i++) {
       int number = i;
-      servers[i] = CannedServer.sentinel(() -> masters.get(number), listening::countDown);
+      servers[i] = CannedServer.sentinel(() -> primaries.get(number), listening::countDown);
       addresses.add(new HostAndPort("127.0.0.1", servers[i].port()));
     }
     sentinels = new Sentinels("m", CONFIG, addresses, CONFIG);
@@ -57,14 +57,14 @@ class SentinelsTest {
 
   @Test
   void oneThatIsBehindTheOthersIsOutvoted() {
-    masters.set(0, NEW);
+    primaries.set(0, NEW);
     assertFalse(sentinels.haveMissedAChange());
   }
 
   @Test
   void whatMostSayIsBelievedAndWhoBeginsAnewLearnsIt() {
     for (int i = 0; i < servers.length; i++) {
-      masters.set(i, NEW);
+      primaries.set(i, NEW);
     }
     assertTrue(sentinels.haveMissedAChange());
     assertEquals(OLD, sentinels.getCurrentMaster().getPort());
@@ -76,7 +76,7 @@ class SentinelsTest {
 
   @Test
   void ofTwoThatDisagreeTheOneWithTheNewsIsBelieved() throws Exception {
-    masters.set(0, NEW);
+    primaries.set(0, NEW);
     servers[2].close();
     assertTrue(sentinels.haveMissedAChange());
   }

@@ -16,9 +16,9 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt under way: asks all nodes for their votes at the same time, tells the token to those
- * that have to know it, and is decided as soon as a majority is. What comes later is counted, too,
- * until the attempt is given up.
+ * One attempt in progress. Asks all nodes for their votes at the same time, sends the token to the
+ * nodes below it, and ends as soon as a majority decides it. Counts later answers, too, until the
+ * attempt is given up.
  */
 final class Acquisition {
 
@@ -31,7 +31,7 @@ final class Acquisition {
   private final WakeUp wakeUp;
   private final VoteCount count;
 
-  /** What to do about nodes that may still have granted when the attempt is given up. */
+  /** Releases nodes that grant after the attempt was given up. */
   private @Nullable IntConsumer late;
 
   Acquisition(
@@ -97,7 +97,7 @@ final class Acquisition {
       token = count.token();
     }
     for (int other : toConfirm) {
-      tell(other, token);
+      confirm(other, token);
     }
     if (giveBack != null && mayHoldUnder(vote)) {
       giveBack.accept(node);
@@ -112,9 +112,9 @@ final class Acquisition {
   }
 
   /**
-   * Gives up. Nodes that are known not to hold the lock for this attempt are left alone.
+   * Gives up. Leaves alone the nodes that are known not to hold the lock for this attempt.
    *
-   * @param giveBack called for every other node, for those that have not answered yet when they do
+   * @param giveBack called for every other node; if it has not answered yet, when it does
    */
   void giveUp(IntConsumer giveBack) {
     List<Integer> now = new ArrayList<>();
@@ -140,10 +140,10 @@ final class Acquisition {
         : new Vote.Busy(Round.text(words.get(2)), (Long) words.get(1));
   }
 
-  private void tell(int node, long token) {
+  private void confirm(int node, long token) {
     cluster.send(
         node,
-        new Question(node, this::told) {
+        new Question(node, this::confirmed) {
           @Override
           NodePipeline.Call ask(byte[] run) {
             return new NodePipeline.Call(
@@ -160,7 +160,7 @@ final class Acquisition {
         });
   }
 
-  private void told(int node, Answer answer) {
+  private void confirmed(int node, Answer answer) {
     Vote refusal = cluster.refusal(node, answer);
     synchronized (count) {
       if (answer.is("confirmed")) {
@@ -216,7 +216,7 @@ final class Acquisition {
     return cluster.unavailable(votes, null);
   }
 
-  /** Something that is asked on behalf of this attempt, as long as it is wanted. */
+  /** A request of this attempt, not sent after its withdrawal. */
   private abstract class Question implements NodePipeline.Request {
     final int node;
     private final BiConsumer<Integer, Answer> then;

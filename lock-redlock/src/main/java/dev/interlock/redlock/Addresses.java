@@ -15,8 +15,8 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Where the nodes of Jedis clients are, for messages. A client does not tell, but its connections
- * do, and also the exception when none can be made.
+ * The addresses of the nodes of Jedis clients, for messages. A client does not say its address, but
+ * its connections do, and so does the exception when it cannot connect.
  */
 final class Addresses {
 
@@ -24,7 +24,7 @@ final class Addresses {
 
   private Addresses() {}
 
-  /** Connects to all nodes at once, and disconnects again; does not wait for longer than that. */
+  /** Connects to all nodes at once, within the limit, and disconnects again. */
   static List<String> of(List<Supplier<Connection>> nodes, Duration limit) {
     ExecutorService threads =
         Executors.newCachedThreadPool(
@@ -53,7 +53,7 @@ final class Addresses {
       Matcher failed = FAILED.matcher(String.valueOf(e.getMessage()));
       return failed.matches() ? failed.group(1) : unknown;
     } catch (ClassCastException e) {
-      return unknown; // the client makes its sockets in a way of its own
+      return unknown; // a client with its own socket factory
     }
   }
 }

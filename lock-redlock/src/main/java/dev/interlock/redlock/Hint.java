@@ -1,9 +1,9 @@
 package dev.interlock.redlock;
 
 /**
- * Where the fences of a name that nobody remembers begin: the client's wall clock, in sixteenths of
- * a millisecond. All nodes get the same hint, so that they agree on the token at once. Nothing
- * depends on it: whatever the clocks of the clients say, nodes never go below their floor.
+ * Where the fences of a forgotten name begin: the client's wall clock, in sixteenths of a
+ * millisecond. All nodes get the same hint, so that they agree on the token at once. Nothing
+ * depends on it: whatever the clients' clocks show, nodes never go below their floor.
  */
 final class Hint {
 
@@ -14,7 +14,7 @@ final class Hint {
 
   private Hint() {}
 
-  /** A clock that is centuries ahead would use the tokens up for everybody, and is not followed. */
+  /** Ignores a clock that is centuries ahead, which would use up the tokens of all clients. */
   static long at(long wallMillis) {
     long hint = wallMillis * PER_MILLISECOND;
     return wallMillis > 0 && wallMillis < TOO_HIGH / PER_MILLISECOND ? hint : 1;

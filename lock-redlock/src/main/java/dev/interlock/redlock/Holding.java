@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the nodes that were inspected, and hold a lock for one and the same claim, say of it. */
+/** The answers of the inspected nodes that hold a lock for the same claim. */
 final class Holding {
 
   private final String value;
@@ -34,9 +34,9 @@ final class Holding {
   }
 
   /**
-   * Returns the fence that a majority has: the claim was granted with no other. A node that voted
-   * when the token was already chosen may have a higher one, and a node that the token has not
-   * reached a lower one.
+   * Returns the fence that a majority has: no other can be the claim's token. A node that voted
+   * after the token was chosen may have a higher one, a node that the token has not reached a lower
+   * one.
    */
   @Nullable Long token(int majority) {
     return fences.entrySet().stream()
@@ -46,7 +46,7 @@ final class Holding {
         .orElse(null);
   }
 
-  /** Describes it, without a token if no majority has the same. */
+  /** Describes the lock, without a token if no majority has the same. */
   LockState state(String name, int majority) {
     return LockState.held(
         name,

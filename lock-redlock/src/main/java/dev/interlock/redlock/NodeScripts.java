@@ -3,8 +3,8 @@ package dev.interlock.redlock;
 import dev.interlock.redis.server.Script;
 
 /**
- * What is done on one node in one step, beside the scripts that a single Redis has, too. The files
- * say what the keys, arguments and replies are; {@code voting.lua} describes the node's record.
+ * The scripts of a node, beside those of a single Redis. The files describe keys, arguments and
+ * replies; {@code voting.lua} describes the node's record.
  */
 final class NodeScripts {
 
@@ -26,7 +26,7 @@ final class NodeScripts {
   /** Finds some keys of one node. */
   static final Script FIND_KEYS = load(1, "find_keys");
 
-  /** Says what the node is. */
+  /** Reads the state of the node. */
   static final Script EXAMINE = load(1, "examine");
 
   /** Begins the quarantine of a process. */

@@ -1,27 +1,27 @@
 package dev.interlock.redlock;
 
 /**
- * What a node is in its cluster: it votes as long as its record names the server process that it is
- * now.
+ * The state of a node in its cluster. It votes as long as its record names its current server
+ * process.
  *
  * @param kind what the record says
- * @param run the process that was asked: Redis's {@code run_id}, another one after each start
- * @param floor the highest fence that the node knows to have been handed out, or 0
- * @param leftMillis for how long its quarantine goes on
- * @param counted whether its record says how many nodes there are
+ * @param run the process that answered: Redis's {@code run_id}, which changes with each start
+ * @param floor the highest fence that the node has handed out or heard of, or 0
+ * @param leftMillis the rest of its quarantine
+ * @param counted whether its record has the number of nodes
  */
 record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean counted) {
 
   enum Kind {
     /** It votes. */
     MEMBER,
-    /** It has started anew, or lost its record, and waits until what it forgot has ended. */
+    /** It was restarted or lost its record, and waits until the locks it forgot have expired. */
     QUARANTINED,
-    /** It voted in a former life: it was restarted, and has its data or most of it. */
+    /** It was restarted, and has all or most of its data. */
     RESTARTED,
     /**
-     * It has no record, or one that says no more than how many nodes there are: it is new, or has
-     * lost everything.
+     * It has no record, or one with nothing but the number of nodes: it is new, or has lost all
+     * data.
      */
     BLANK,
     /** It did not answer. */
@@ -30,7 +30,7 @@ record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean co
 
   static final NodeStatus UNREACHABLE = new NodeStatus(Kind.UNREACHABLE, "", 0, 0);
 
-  /** A standing in a cluster whose number is known. */
+  /** The status of a node that knows the number of nodes. */
   NodeStatus(Kind kind, String run, long floor, long leftMillis) {
     this(kind, run, floor, leftMillis, true);
   }
@@ -44,7 +44,7 @@ record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean co
     return kind == other;
   }
 
-  /** Whether it may vote, and has not granted any lock since it came to this cluster. */
+  /** Whether it may vote, and has not granted any lock since it joined the cluster. */
   boolean hasNeverGranted() {
     return kind == Kind.MEMBER && floor == 0;
   }

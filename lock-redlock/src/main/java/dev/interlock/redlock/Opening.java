@@ -7,7 +7,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import java.util.List;
 
-/** The first contact with the nodes: whatever cannot work is refused here, with its reason. */
+/** The first contact with the nodes. Refuses what cannot work, with the reason. */
 final class Opening {
 
   private static final int FEWEST = 3;

@@ -29,9 +29,9 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  * }</pre>
  *
  * <p>The Jedis clients are never closed here, and have to outlive the lock client. One connection
- * to each node is made with their settings and not counted by their pools, and one more while
- * somebody waits for a lock. Each has to be a {@link RedisClient}: the others choose among several
- * servers, and a vote has to come from the same one every time.
+ * to each node is made with their settings and not counted by their pools, and one more while a
+ * thread waits for a lock. Each has to be a {@link RedisClient}: other kinds choose among several
+ * servers, and a vote has to come from the same server every time.
  */
 public final class RedlockLocks {
 

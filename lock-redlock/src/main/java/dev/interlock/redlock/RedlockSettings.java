@@ -33,11 +33,7 @@ public final class RedlockSettings {
     this.force = builder.force;
   }
 
-  /**
-   * Returns the defaults.
-   *
-   * @return the defaults
-   */
+  /** {@return the defaults} */
   public static RedlockSettings defaults() {
     return DEFAULTS;
   }
@@ -260,11 +256,7 @@ public final class RedlockSettings {
       }
     }
 
-    /**
-     * Returns the settings.
-     *
-     * @return the settings
-     */
+    /** {@return the settings} */
     public RedlockSettings build() {
       return new RedlockSettings(this);
     }

@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Listens to releases on all nodes. A release is many messages, one from each node. Any of them
- * wakes the waiter: one that looks too early finds the lock busy and is woken by the next message.
+ * Listens to releases on all nodes. Each node sends a message of its own for a release, and each
+ * message wakes the waiter: one that polls too early is woken by the next message.
  */
 final class ReleaseWatch implements Watch {
 

@@ -12,14 +12,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** One question to all nodes, and the answers that have come so far. One thread waits for them. */
+/** One question to all nodes, and their answers so far. One thread waits for them. */
 final class Round {
 
   /**
-   * What one node answered, or why it did not.
+   * The answer of one node, or why there is none.
    *
    * @param words the reply; its first element is a word
-   * @param silence why there is none
+   * @param silence why there is no reply
    */
   record Answer(@Nullable List<?> words, @Nullable Vote silence) {
 
@@ -79,14 +79,14 @@ final class Round {
     }
   }
 
-  /** Takes an answer; the first of a node is the one that counts. */
+  /** Takes an answer; the first of each node counts. */
   void put(int node, Answer answer) {
     if (answers.compareAndSet(node, null, answer)) {
       wakeUp.signal();
     }
   }
 
-  /** Waits until it is decided, all have answered, or the deadline has passed. */
+  /** Waits until the result is clear, all have answered, or the deadline has passed. */
   void await(Deadline deadline, BooleanSupplier decided) throws InterruptedException {
     while (!decided.getAsBoolean() && count(answer -> true) < answers.length()) {
       if (!wakeUp.await(deadline)) {
@@ -131,7 +131,7 @@ final class Round {
     return refusal != null ? refusal : new Vote.Refused(text(answer.reply().get(0)));
   }
 
-  /** Whether an answer is an error of the server's. */
+  /** Whether a reply is an error from the server. */
   static boolean isError(Object reply) {
     return reply instanceof JedisException;
   }

@@ -2,14 +2,14 @@ package dev.interlock.redlock;
 
 import dev.interlock.LockException;
 
-/** What one node says to one attempt, or that it said nothing. */
+/** The answer of one node to one attempt, or the lack of one. */
 sealed interface Vote {
 
   /**
    * The node holds the lock for this attempt.
    *
-   * @param fence the node's fence, as it was left by this grant
-   * @param before what it was before, or 0 if there was none
+   * @param fence the node's fence after this grant
+   * @param before the fence before it, or 0 if there was none
    */
   record Granted(long fence, long before) implements Vote {}
 
@@ -31,7 +31,7 @@ sealed interface Vote {
    */
   record Refused(String why) implements Vote {}
 
-  /** The node did not answer in time; what was asked may or may not have happened. */
+  /** The node did not answer in time, and may have carried out the request. */
   record TimedOut() implements Vote {}
 
   /**
@@ -41,7 +41,7 @@ sealed interface Vote {
    */
   record Failed(LockException problem) implements Vote {}
 
-  /** Says it for a message that lists all nodes. */
+  /** Describes it for a message that lists all nodes. */
   default String inWords() {
     if (this instanceof Granted) {
       return "granted";

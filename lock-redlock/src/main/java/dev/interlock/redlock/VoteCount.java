@@ -10,17 +10,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the votes of one attempt: when it has acquired the lock, with which token, and when it no
- * longer can.
+ * Counts the votes of one attempt: whether it has acquired the lock, with which token, and whether
+ * it still can.
  *
- * <p>The token is the highest fence among the first majority of grants. It counts as soon as a
- * majority holds the lock for this attempt <em>and</em> a fence that is at least the token: nodes
- * whose fence is below it have to be told, and to confirm. Any later majority then shares a node
+ * <p>The token is the highest fence among the first majority of grants. The attempt acquires the
+ * lock when a majority holds it for this attempt <em>and</em> has a fence of at least the token:
+ * nodes below it are sent the token, and have to confirm. Any later majority then shares a node
  * with this one, which answers it with a higher fence. The highest of several counters alone, not
- * written back, repeats itself as soon as the node that had it is missing from the next majority.
+ * written back, repeats as soon as the node that had it is missing from the next majority.
  *
- * <p>A grant that comes later, with a fence above the token, counts for nothing: that node may have
- * handed the very token out before, to somebody else. (The model of the protocol found that.)
+ * <p>A later grant with a fence above the token does not count: that node may have granted this
+ * very token before, to another claim. (The model of the protocol found that.)
  *
  * <p>No I/O and no clock; not thread-safe.
  */
@@ -28,7 +28,7 @@ final class VoteCount {
 
   /** How far the count is. */
   enum Outcome {
-    /** Votes that are still out may elect it, or tell why not. */
+    /** Missing votes may elect it, or show why not. */
     OPEN,
     /** A majority has confirmed the token. */
     ACQUIRED,
@@ -56,7 +56,7 @@ final class VoteCount {
     Arrays.fill(steps, Step.ASKED);
   }
 
-  /** How many of that many nodes are a majority. */
+  /** Returns how many of these nodes are a majority. */
   static int majorityOf(int nodes) {
     return nodes / 2 + 1;
   }
@@ -97,7 +97,7 @@ final class VoteCount {
     return highest;
   }
 
-  /** Returns the nodes that have to be told the token, each once. */
+  /** Returns the nodes that need the token, each once. */
   List<Integer> toConfirm() {
     List<Integer> nodes = new ArrayList<>();
     if (token != 0) {
@@ -111,14 +111,14 @@ final class VoteCount {
     return nodes;
   }
 
-  /** A node that was told holds the lock for this attempt, and a fence that is not below. */
+  /** A node that was sent the token holds the lock for this attempt, and has that fence or more. */
   void confirmed(int node) {
     if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.CONFIRMED;
     }
   }
 
-  /** A node that was told did not confirm. */
+  /** A node that was sent the token did not confirm. */
   void notConfirmed(int node, Vote why) {
     if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.AGAINST;
@@ -151,7 +151,7 @@ final class VoteCount {
     if (contested && answered >= majority()) {
       return Outcome.BUSY;
     }
-    // Whether it is held or out of reach is for those to say who have not answered yet.
+    // The missing answers decide whether it is held or out of reach.
     int asked = count(Step.ASKED);
     return asked > 0 && answered + asked >= majority() ? Outcome.OPEN : Outcome.UNAVAILABLE;
   }

@@ -1,20 +1,19 @@
 /**
  * Locks on a majority of independent Redis servers: Redlock, with fencing tokens that a majority
- * has confirmed, and with nodes that know when they have forgotten something.
+ * has confirmed, and with nodes that notice when they may have forgotten locks.
  *
  * <p>URIs with the schemes {@code redlock} and {@code redlocks} are opened by {@link
- * dev.interlock.LockClient#open(String)}; Jedis clients that the program already has, one for each
- * node, are taken by {@link dev.interlock.redlock.RedlockLocks}. How locks are kept is said by
- * {@link dev.interlock.redlock.RedlockSettings}. Redis 5 or later is needed.
+ * dev.interlock.LockClient#open(String)}; {@link dev.interlock.redlock.RedlockLocks} takes Jedis
+ * clients that the program already has, one for each node. {@link
+ * dev.interlock.redlock.RedlockSettings} describes how locks are kept. Requires Redis 5 or later.
  *
- * <p>On each node a lock {@code orders/42} is the key <code>interlock:{orders/42}</code>, which the
- * holder's TTL expires, and its last fence is <code>interlock:{orders/42}:fence</code>. The node's
- * record of itself is the hash {@code interlock:redlock}, which never expires; a node without it,
- * or whose record is of another server process than the one that runs, does not vote until the
- * longest TTL has passed. Releases are published on a channel named like the lock's key, on every
- * node.
+ * <p>On each node a lock {@code orders/42} is the key <code>interlock:{orders/42}</code>, which
+ * expires with the holder's TTL, and its last fence is <code>interlock:{orders/42}:fence</code>.
+ * The node's record of itself is the hash {@code interlock:redlock}, which never expires. A node
+ * without it, or whose record names another server process, does not vote until the longest TTL has
+ * passed. Every node publishes releases on a channel named like the lock's key.
  *
- * <p>A client has one connection and one thread for each node, and one of each more while somebody
+ * <p>A client has one connection and one thread for each node, and one more of each while a thread
  * waits for a lock.
  */
 @NullMarked

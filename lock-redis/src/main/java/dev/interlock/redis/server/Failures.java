@@ -28,18 +28,18 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
 
 /**
- * What a failure means to the caller: whether it may pass or has to be set right by a person, and
- * what would be right. The one place where Jedis's exceptions become ours.
+ * Turns Jedis's exceptions into ours: whether a failure may pass or a person has to mend it, and
+ * how.
  */
 public final class Failures {
 
   /**
-   * An error that the server answered with. The word that begins it is the error's code; servers
-   * before 7 put the error of a command in a script into a sentence of their own, after a dash.
+   * An error reply begins with its code. Servers before 7 put the error of a command in a script
+   * into a sentence, after a dash.
    */
   private static final Pattern CODE = Pattern.compile("^([A-Z]{3,})\\b|[ :]-([A-Z]{3,})\\b");
 
-  /** Of this the server may tell nothing but that it hangs up: we may still be writing then. */
+  /** The server may hang up without saying so, because we may still be writing. */
   private static final String WANTS_CERTIFICATE =
       "; one that requires client certificates does that (tls-auth-clients)";
 
@@ -53,11 +53,11 @@ public final class Failures {
   private final boolean tls;
 
   /**
-   * Speaks of one backend.
+   * Explains the failures of one backend.
    *
    * @param backend its name
    * @param endpoint where its servers are, without passwords
-   * @param tls whether connections are with TLS
+   * @param tls whether connections use TLS
    */
   public Failures(String backend, String endpoint, boolean tls) {
     this.backend = backend;
@@ -66,20 +66,18 @@ public final class Failures {
   }
 
   /**
-   * Puts a failure into our words.
+   * {@return the failure as one of ours}
    *
    * @param e from Jedis, or one of ours already
-   * @return the same in our words
    */
   public LockException explain(RuntimeException e) {
     return explain(e, "", "");
   }
 
   /**
-   * Does the same for the first contact, when it may be the wrong kind of port.
+   * {@return the failure of the first contact as one of ours; the port may be of the wrong kind}
    *
    * @param e from Jedis, or one of ours already
-   * @return the same in our words
    */
   public LockException explainOpening(RuntimeException e) {
     return tls
@@ -132,12 +130,12 @@ public final class Failures {
       case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
       case "NOSCRIPT" -> passing("forgets scripts as soon as it has loaded them", e);
       case "DENIED" ->
-          wrong("is in protected mode: it has no password, and we are not on its machine", e);
+          wrong("is in protected mode: it has no password, and accepts local clients only", e);
       default -> explainSentence(message, e);
     };
   }
 
-  /** A server that does not know a command repeats its arguments: those of AUTH are the login. */
+  /** Servers repeat the arguments of an unknown command: those of AUTH are user and password. */
   private static JedisDataException withoutArguments(JedisDataException e) {
     String message = String.valueOf(e.getMessage());
     int arguments = message.indexOf(", with args beginning");
@@ -206,8 +204,8 @@ public final class Failures {
     if (find(e, CertificateException.class).isPresent()
         || find(e, CertPathBuilderException.class).isPresent()) {
       return wrong(
-          "the server's certificate is not trusted, or is for another host; name the authority"
-              + " that issued it with caCert=file.pem",
+          "the server's certificate is not trusted, or is for another host; pass its issuer's"
+              + " certificate with caCert=file.pem",
           e);
     }
     if (isTimeout(e)) {
@@ -243,10 +241,9 @@ public final class Failures {
   }
 
   /**
-   * Makes the failure for a key of ours under which a script found something else.
+   * {@return the failure for a key of ours that holds something else, with what to do}
    *
    * @param reply the script's reply that begins with {@code foreign}
-   * @return the failure, with what to do
    */
   public LockConfigurationException foreign(List<?> reply) {
     String remedy =
@@ -257,7 +254,7 @@ public final class Failures {
   }
 
   /**
-   * {@return what a script found under a key of ours, as a part of a sentence}
+   * {@return what a key of ours holds, as a part of a sentence}
    *
    * @param reply the script's reply that begins with {@code foreign}
    */
@@ -266,7 +263,7 @@ public final class Failures {
     String what =
         switch (problem) {
           case "no expiry" -> "a value that does not expire";
-          case "no lock" -> "a value that no lock has";
+          case "no lock" -> "a value that is not a lock";
           case "no token" -> "a value that is not a fencing token";
           default ->
               problem.startsWith(FORMAT)
@@ -281,44 +278,40 @@ public final class Failures {
   }
 
   /**
-   * Makes a failure that may pass.
+   * {@return a failure that may pass}
    *
    * @param problem the end of the sentence "redis at localhost:6379: …"
    * @param cause the driver's exception, if there is one
-   * @return the failure
    */
   public LockUnavailableException passing(String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(backend, endpoint, problem, cause);
   }
 
   /**
-   * Makes a failure that a person has to set right.
+   * {@return a failure that a person has to mend}
    *
    * @param problem the end of the sentence "redis at localhost:6379: …"
    * @param cause the driver's exception, if there is one
-   * @return the failure
    */
   public LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(backend + " at " + endpoint + ": " + problem, cause);
   }
 
   /**
-   * Returns whether an answer was waited for in vain.
+   * {@return whether an answer did not come in time}
    *
    * @param e from Jedis
-   * @return whether it says so
    */
   public static boolean isTimeout(Throwable e) {
     return find(e, SocketTimeoutException.class).isPresent();
   }
 
   /**
-   * Returns whether another server may have taken this one's place: it is a replica, is cut off
-   * from the others, or is loading its data. The connection is of no use then; a new one may lead
-   * to another server, if the address or the name has moved.
+   * {@return whether another server may have taken this one's place, because it is a replica, is
+   * cut off from the others, or is loading its data} The connection is useless then; a new one may
+   * lead to another server, if the address or the name has moved.
    *
    * @param e the server's answer
-   * @return whether it says so
    */
   public static boolean isOutOfService(JedisDataException e) {
     return e.getMessage() != null && OUT_OF_SERVICE.contains(code(e.getMessage()));
@@ -335,7 +328,7 @@ public final class Failures {
     return "";
   }
 
-  /** Looks for an exception among the causes, and those that Jedis attaches as suppressed. */
+  /** Looks among the causes and the suppressed exceptions, which Jedis uses. */
   private static <T extends Throwable> Optional<T> find(Throwable e, Class<T> type) {
     Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Throwable> left = new ArrayDeque<>();

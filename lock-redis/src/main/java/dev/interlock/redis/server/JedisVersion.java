@@ -7,10 +7,10 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 import redis.clients.jedis.UnifiedJedis;
 
-/** Makes sure of the driver's version before a class is touched that an older one lacks. */
+/** Checks the driver's version before classes are loaded that older versions lack. */
 public final class JedisVersion {
 
-  /** The last class, of those that are used here, to have come into Jedis. */
+  /** The class used here that Jedis introduced last. */
   private static final String NEWEST = "redis.clients.jedis.RedisClient";
 
   private JedisVersion() {}

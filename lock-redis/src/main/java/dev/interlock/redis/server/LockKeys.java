@@ -7,12 +7,12 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * Where one lock lives on Redis.
+ * The keys of one lock on Redis.
  *
- * <p>Of a name, the characters that would end the hash tag ({@code {}} and the escape character
- * itself) and those that cannot be seen are percent-encoded, so that two names never share a key,
- * no name's key is the fence of another, both keys of a name are in one hash slot, and a person can
- * read them. A namespace has no braces, see {@code RedisSettings}.
+ * <p>Characters of a name that would end the hash tag ({@code {}} and the escape character itself)
+ * and invisible characters are percent-encoded. So two names never share a key, no name's key is
+ * the fence of another, both keys of a name are in one hash slot, and a person can read them. A
+ * namespace has no braces, see {@code RedisSettings}.
  */
 public final class LockKeys {
 
@@ -29,11 +29,10 @@ public final class LockKeys {
   }
 
   /**
-   * Finds the keys of a lock.
+   * {@return the keys of a lock}
    *
    * @param namespace what all keys begin with; without braces
    * @param name the lock's name
-   * @return its keys
    */
   public static LockKeys of(String namespace, String name) {
     StringBuilder key = new StringBuilder(namespace.length() + name.length() + 3);
@@ -53,12 +52,11 @@ public final class LockKeys {
   }
 
   /**
-   * Returns a pattern for {@code SCAN} that matches the locks whose names begin with a prefix, and
-   * perhaps more.
+   * {@return a pattern for {@code SCAN} that matches the locks whose names begin with a prefix, and
+   * perhaps more}
    *
    * @param namespace what all keys begin with
    * @param prefix what the names begin with
-   * @return the pattern
    */
   public static String pattern(String namespace, String prefix) {
     // Half a character at the end cannot be encoded alone.
@@ -70,11 +68,10 @@ public final class LockKeys {
   }
 
   /**
-   * Returns the name of the lock that lives under a key.
+   * {@return the name of the lock that a key belongs to, or null if it belongs to none}
    *
    * @param namespace what all keys begin with
-   * @param key any key of the server's
-   * @return the name, or null if the key is no lock's
+   * @param key any key of the server
    */
   public static @Nullable String name(String namespace, byte[] key) {
     String text = new String(key, StandardCharsets.UTF_8);
@@ -106,38 +103,22 @@ public final class LockKeys {
     };
   }
 
-  /**
-   * Returns the key that is there while the lock is held.
-   *
-   * @return the key, not to be changed
-   */
+  /** {@return the key that exists while the lock is held; not to be changed} */
   public byte[] lock() {
     return lock;
   }
 
-  /**
-   * Returns the key that remembers the last fencing token.
-   *
-   * @return the key, not to be changed
-   */
+  /** {@return the key of the last fencing token; not to be changed} */
   public byte[] fence() {
     return fence;
   }
 
-  /**
-   * Returns the channel on which releases are published: named like the lock's key.
-   *
-   * @return the channel
-   */
+  /** {@return the channel on which releases are published: named like the lock's key} */
   public String channel() {
     return text;
   }
 
-  /**
-   * Returns the hash slot of both keys.
-   *
-   * @return the slot
-   */
+  /** {@return the hash slot of both keys} */
   public int slot() {
     return JedisClusterCRC16.getSlot(lock);
   }

@@ -3,7 +3,7 @@ package dev.interlock.redis.server;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Nothing was sent, so there is nothing in doubt. */
+/** Nothing was sent, so nothing is in doubt. */
 public class NotSentException extends JedisException {
   private static final long serialVersionUID = 1L;
 

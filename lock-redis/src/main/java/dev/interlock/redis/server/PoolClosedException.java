@@ -1,6 +1,6 @@
 package dev.interlock.redis.server;
 
-/** The connections to a server were closed, as another has taken its place. */
+/** The connections to a server were closed, because another has taken its place. */
 public class PoolClosedException extends NotSentException {
   private static final long serialVersionUID = 1L;
 
@@ -10,7 +10,7 @@ public class PoolClosedException extends NotSentException {
    * @param cause what the closed pool threw
    */
   public PoolClosedException(Throwable cause) {
-    this("the connections to a server that has left were closed", cause);
+    this("the connections to a server that was replaced were closed", cause);
   }
 
   PoolClosedException(String problem, Throwable cause) {

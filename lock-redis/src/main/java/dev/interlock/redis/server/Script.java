@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A script that the server runs in one step. Its text is a {@code .lua} file beside the class that
- * declares it, which says what its keys, arguments and replies are. {@code --#include name} stands
- * for another file; comments are left out of what is sent.
+ * declares it; comments there describe keys, arguments and replies, and are not sent. {@code
+ * --#include name} stands for another file.
  *
  * <p>A claim is compared by the whole value that it writes: its id, a bar, and the holder's label.
  * {@code revoked|} before that marks a revoked lock, and {@code awaited|} before all of it a lock
@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Numbers in Lua are doubles: exact below 2<sup>53</sup>. Redis writes one that is an argument
  * of a command with 17 digits, but {@code tostring} rounds to 14.
  *
- * <p>The server runs one script at a time, so the time that a script takes bounds the throughput of
- * all clients. Lua creates a local function in every call, and Redis an array for a reply. So files
- * are included in the branch that needs them, and the usual replies are not arrays.
+ * <p>The server runs one script at a time, so the duration of a script limits the throughput of all
+ * clients. Lua creates local functions in every call, and Redis an array for a reply. So files are
+ * included in the branch that needs them, and the most frequent replies are not arrays.
  */
 public final class Script {
 
@@ -79,8 +79,8 @@ public final class Script {
    *
    * @param keyCount how many keys it takes; the lock first, then the fence
    * @param name the file's name without {@code .lua}
-   * @param resources opens a file of the caller's module, or returns null if it has none of that
-   *     name; the files beside this class are looked up then
+   * @param resources opens a file of the caller's module, or returns null to use the file beside
+   *     this class
    * @return the script
    */
   public static Script load(

@@ -15,7 +15,6 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -28,15 +27,15 @@ import redis.clients.jedis.SslOptions;
 
 /**
  * How to connect to the servers of a URI: TLS ({@code caCert}), time-outs ({@code connectTimeout}),
- * user and password. Nothing is connected to here. Every reader refuses what is wrong with a {@link
- * LockConfigurationException}.
+ * user and password. No I/O. Every method throws {@link LockConfigurationException} if the URI is
+ * wrong.
  */
 public final class ServerUri {
 
-  /** Where a Redis listens unless told otherwise. */
+  /** The default port of Redis. */
   public static final int REDIS_PORT = 6379;
 
-  /** What keys and channels begin with. */
+  /** The beginning of keys and channels. */
   public static final UriParameter<String> NAMESPACE =
       UriParameter.text(
           "namespace",
@@ -80,10 +79,10 @@ public final class ServerUri {
   private final @Nullable Path caCert;
 
   /**
-   * Reads what concerns connections.
+   * Reads the parameters of connections.
    *
-   * @param uri the URI; a scheme that begins with {@code redlocks} or {@code rediss} is with TLS
-   * @param requestTimeout for how long an answer is waited for, and a connection by default
+   * @param uri the URI; schemes that begin with {@code redlocks} or {@code rediss} use TLS
+   * @param requestTimeout how long to wait for an answer and, by default, for a connection
    */
   public ServerUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
@@ -106,36 +105,23 @@ public final class ServerUri {
     }
   }
 
-  /**
-   * Returns whether connections are with TLS.
-   *
-   * @return whether they are
-   */
+  /** {@return whether connections are with TLS} */
   public boolean tls() {
     return tls;
   }
 
   /**
-   * Returns the addresses, each once.
+   * {@return the addresses in their order, each once}
    *
    * @param defaultPort the port of an address without one
-   * @return the addresses, in their order
    */
   public Set<HostAndPort> addresses(int defaultPort) {
-    return addresses(uri.endpoints(defaultPort));
-  }
-
-  private static Set<HostAndPort> addresses(Collection<LockUri.Endpoint> endpoints) {
-    return endpoints.stream()
+    return uri.endpoints(defaultPort).stream()
         .map(endpoint -> new HostAndPort(endpoint.host(), endpoint.port()))
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
-  /**
-   * Reads the database that is the whole path.
-   *
-   * @return its number; 0 if there is no path
-   */
+  /** {@return the number of the database in the path; 0 if there is no path} */
   public int databaseInPath() {
     String digits = pathWithoutSlash();
     if (digits.isEmpty()) {
@@ -152,35 +138,23 @@ public final class ServerUri {
     return database;
   }
 
-  /**
-   * Reads the parameter {@code database}.
-   *
-   * @return its number; 0 if there is none
-   */
+  /** {@return the parameter {@code database}; 0 if there is none} */
   public int databaseParameter() {
     return uri.get(DATABASE).orElse(0);
   }
 
-  /**
-   * Returns the path.
-   *
-   * @return without its first slash; possibly empty
-   */
+  /** {@return the path without its first slash; possibly empty} */
   public String pathWithoutSlash() {
     String path = uri.path();
     return path.startsWith("/") ? path.substring(1) : path;
   }
 
-  /**
-   * Says how to connect, before user and password.
-   *
-   * @return what holds for servers and sentinels
-   */
+  /** {@return how to connect to servers and sentinels alike, without user and password} */
   public DefaultJedisClientConfig.Builder connection() {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .clientName("interlock")
-            // It would be one more right, by a name that servers before 7.2 do not take.
+            // CLIENT SETINFO would need one more right, which servers before 7.2 do not know.
             .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
             .connectionTimeoutMillis(millis(connectTimeout))
             .socketTimeoutMillis(millis(requestTimeout));
@@ -191,10 +165,9 @@ public final class ServerUri {
   }
 
   /**
-   * Says how to connect to the servers that hold the locks.
+   * {@return how to connect to the servers that hold the locks}
    *
    * @param database the number of the database
-   * @return the whole
    */
   public DefaultJedisClientConfig clientConfig(int database) {
     DefaultJedisClientConfig.Builder config = connection().database(database);

@@ -20,17 +20,16 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 
 /**
- * Listens to releases for all waiters of a client, over one connection that is there only while
- * somebody waits, and a few seconds longer.
+ * Listens to releases for all waiters of a client, over one connection that exists while there are
+ * waiters, and a few seconds longer.
  *
- * <p>A waiter's own thread never touches that connection: it could be slow, and the interrupt of a
- * virtual thread would break it for all. One thread listens, for as long as the connection lasts;
- * one does whatever else there is to do (connect, subscribe, unsubscribe, check that the connection
- * is alive), and ends when there is nothing. Both are daemons.
+ * <p>The waiters' threads do not use that connection: it could be slow, and the interrupt of a
+ * virtual thread would break it for all. One thread listens for as long as the connection lasts.
+ * Another one connects, subscribes, unsubscribes and checks that the connection is alive, and ends
+ * when there is nothing to do. Both are daemons.
  *
- * <p>Signals are hints. They may have been missed at two moments, and the waiters concerned are
- * signalled then, so that they look again: when the server has confirmed a subscription, and when
- * the connection has broken.
+ * <p>Signals are hints. Waiters may have missed one when the server confirms their subscription or
+ * when the connection breaks, so they are signalled then, and poll.
  */
 public final class Subscriber implements AutoCloseable {
 
@@ -40,7 +39,7 @@ public final class Subscriber implements AutoCloseable {
   private static final long LONGEST_PAUSE_MILLIS = 1_000;
   private static final long FORBIDDEN_PAUSE_MILLIS = 60_000;
 
-  /** How often it is checked that the connection is alive, and still needed. */
+  /** How often to check that the connection is alive and still needed. */
   public static final int POKE_MILLIS = 5_000;
 
   private final Supplier<Connection> connections;
@@ -51,7 +50,7 @@ public final class Subscriber implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Hearing hearing = new Hearing();
 
-  // All that follows is guarded by the lock.
+  // The lock guards all that follows.
 
   /** Its keys are read without the lock, too. */
   private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
@@ -65,7 +64,7 @@ public final class Subscriber implements AutoCloseable {
   private int idlePokes;
   private boolean closed;
 
-  /** What the connection tells, on the thread that listens. */
+  /** Receives messages, on the thread that listens. */
   private final class Hearing implements Subscription.Listener {
     @Override
     public void ready(Subscription from) {
@@ -85,7 +84,7 @@ public final class Subscriber implements AutoCloseable {
       lock.lock();
       try {
         if (subscription == from) {
-          // Also with nobody waiting at the moment: the next may come before we have unsubscribed.
+          // Also without a waiter: the next one may come before we have unsubscribed.
           confirmed.add(channel);
           signal(waiters.get(channel));
         }
@@ -124,9 +123,9 @@ public final class Subscriber implements AutoCloseable {
   /**
    * Makes one that is not connected yet.
    *
-   * @param connections makes a connection of its own, outside of any pool; blocks while it connects
-   * @param namespace where all names are; a channel of its own is subscribed to all the time
-   * @param failures tells the user what does not work
+   * @param connections makes a connection outside of any pool; blocks while it connects
+   * @param namespace the namespace of all locks, in which one more channel stays subscribed
+   * @param failures explains what does not work
    * @param pokeMillis how often to check the connection; {@link #POKE_MILLIS} but in tests
    */
   public Subscriber(
@@ -165,7 +164,7 @@ public final class Subscriber implements AutoCloseable {
       }
       others.add(waiter);
       if (confirmed.contains(waiter.channel)) {
-        // Nothing will be missed from now on; what came before may have been.
+        // From now on nothing is missed; a message before may have been.
         wakeUp.signal();
       }
     } finally {
@@ -175,12 +174,11 @@ public final class Subscriber implements AutoCloseable {
   }
 
   /**
-   * Returns whether somebody waits for the lock here. A release is published only if somebody has
-   * tried to acquire the lock and said that this was true. So everybody is signalled to try once
-   * more when the subscription is in place. Does not block.
+   * {@return whether there is a watch on the lock} A release is published only if an attempt has
+   * said so. So all waiters are signalled to try once more when the subscription is in place. Does
+   * not block.
    *
    * @param keys the lock
-   * @return whether there is a watch
    */
   public boolean isWatching(LockKeys keys) {
     return waiters.containsKey(keys.channel());
@@ -206,7 +204,7 @@ public final class Subscriber implements AutoCloseable {
               try {
                 chore.run();
               } catch (RuntimeException e) {
-                log.error("waiters will look again from time to time only, because of a bug", e);
+                log.error("waiters only poll from now on, because of a bug", e);
               }
             },
             millis,
@@ -220,7 +218,7 @@ public final class Subscriber implements AutoCloseable {
     }
   }
 
-  /** Brings the server's view in line with who waits. */
+  /** Subscribes to the channels of all waiters, and to no others. */
   private void update() {
     Subscription current;
     List<String> wanted;
@@ -238,7 +236,7 @@ public final class Subscriber implements AutoCloseable {
         return;
       }
       wanted = new ArrayList<>(waiters.keySet());
-      // What is about to be unsubscribed from has to be confirmed anew before it is heard again.
+      // A channel that is unsubscribed has to be confirmed again before its messages come.
       confirmed.retainAll(waiters.keySet());
     } finally {
       lock.unlock();
@@ -269,7 +267,7 @@ public final class Subscriber implements AutoCloseable {
     }
     Subscription made;
     try {
-      // Two pokes have gone unanswered when nothing came for longer than twice their interval.
+      // Longer than two pokes: both have gone unanswered then.
       made = new Subscription(connections.get(), restChannel, pokeMillis * 5 / 2, hearing);
     } catch (RuntimeException | Error e) {
       lock.lock();
@@ -334,7 +332,7 @@ public final class Subscriber implements AutoCloseable {
       if (!forbiddenIsSaid) {
         forbiddenIsSaid = true;
         log.warn(
-            "{}; waiters are not told of releases, and look again from time to time",
+            "{}; waiters do not hear of releases, and poll instead",
             failures.explain(refusal).getMessage());
       }
     } else if (problem != null) {
@@ -345,7 +343,7 @@ public final class Subscriber implements AutoCloseable {
     }
   }
 
-  /** Checks that the connection is alive, and closes it when it has not been needed for a while. */
+  /** Checks that the connection is alive, and closes it when it has been idle for a while. */
   private void poke(Subscription current) {
     lock.lock();
     try {

@@ -14,12 +14,12 @@ import redis.clients.jedis.JedisPubSub;
  */
 final class Subscription extends JedisPubSub {
 
-  /** Told on the listening thread. */
+  /** Called on the listening thread. */
   interface Listener {
     /** The connection is subscribing. */
     void ready(Subscription subscription);
 
-    /** From here on, what is published on the channel is heard. */
+    /** From now on, messages on the channel are received. */
     void confirmed(Subscription subscription, String channel);
 
     void published(Subscription subscription, String channel);
@@ -36,9 +36,9 @@ final class Subscription extends JedisPubSub {
   /**
    * Wraps a connection.
    *
-   * @param restChannel a channel to be subscribed to all the time, as a connection without any is
-   *     no longer in subscribing mode
-   * @param silenceMillis for how long nothing may come before the connection counts as broken
+   * @param restChannel a channel that stays subscribed, because a connection without any leaves the
+   *     subscribing mode
+   * @param silenceMillis after how long without a message the connection counts as broken
    */
   Subscription(Connection connection, String restChannel, int silenceMillis, Listener listener) {
     this.connection = connection;
@@ -47,7 +47,7 @@ final class Subscription extends JedisPubSub {
     this.listener = listener;
   }
 
-  /** Listens until the connection breaks, which throws, or is closed. */
+  /** Listens until the connection is closed, or throws when it breaks. */
   void listen() {
     try {
       proceed(connection, restChannel);
@@ -64,7 +64,7 @@ final class Subscription extends JedisPubSub {
     return ready;
   }
 
-  /** Subscribes to what is new in the given channels, and unsubscribes from what is not in them. */
+  /** Subscribes to the new ones of the given channels, and unsubscribes from all others. */
   void update(Collection<String> wanted) {
     Set<String> news = new HashSet<>(wanted);
     news.removeAll(asked);
@@ -81,8 +81,8 @@ final class Subscription extends JedisPubSub {
   }
 
   /**
-   * Has the server answer something. Not PING: Jedis may take its answer for an unknown message, if
-   * it comes sooner than Jedis has noted that it is awaited.
+   * Makes the server answer. Not with PING: Jedis takes the answer for an unknown message if it
+   * comes before Jedis has noted the request.
    */
   void poke() {
     send(() -> subscribe(restChannel));
@@ -96,7 +96,7 @@ final class Subscription extends JedisPubSub {
       command.run();
     } finally {
       if (closed) {
-        // Closed meanwhile: Jedis may have connected anew to send it.
+        // Closed meanwhile: Jedis may have reconnected to send it.
         close();
       }
     }
@@ -105,7 +105,7 @@ final class Subscription extends JedisPubSub {
   @Override
   public void onSubscribe(String channel, int subscribedChannels) {
     if (closed) {
-      // Closed before it began to listen: Jedis has connected anew.
+      // Closed before it began to listen: Jedis has reconnected.
       close();
     } else if (!channel.equals(restChannel)) {
       listener.confirmed(this, channel);

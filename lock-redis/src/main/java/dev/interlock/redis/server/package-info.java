@@ -1,6 +1,6 @@
 /**
- * What one Redis server holds of a lock and how it is spoken to: keys, scripts, releases that are
- * listened to, and what its failures mean. For {@code dev.interlock.redis} and {@code
+ * What one Redis server stores of a lock and how to talk to it: keys, scripts, the subscription to
+ * releases, and the meaning of failures. For {@code dev.interlock.redis} and {@code
  * dev.interlock.redlock} only.
  */
 @NullMarked

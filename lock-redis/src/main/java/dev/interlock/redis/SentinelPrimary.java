@@ -15,15 +15,15 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A pool of our own for the master of the moment, which Jedis's provider learns from the sentinels.
- * It does not always hear that the master has changed. So when the one that it names fails or is a
- * replica, the sentinels are asked, by a thread that ends when there is nothing to do.
+ * Our pool of connections to the current primary, which Jedis's provider learns from the sentinels.
+ * That may miss a change. So when its primary fails or is a replica, a thread asks the sentinels;
+ * it ends when there is nothing to do.
  */
-final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
+final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
 
-  private static final Logger log = LoggerFactory.getLogger(SentinelMaster.class);
+  private static final Logger log = LoggerFactory.getLogger(SentinelPrimary.class);
 
-  /** From one question to the next, however many requests fail meanwhile. */
+  /** The shortest time between two questions, however many requests fail meanwhile. */
   private static final Duration PAUSE = Duration.ofMillis(200);
 
   private final Function<HostAndPort, LockPool> makePool;
@@ -31,13 +31,13 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
   private final AtomicBoolean inDoubt = new AtomicBoolean();
   private volatile long askNotBefore = System.nanoTime();
   private volatile Sentinels sentinels;
-  private volatile @Nullable Master current;
+  private volatile @Nullable Primary current;
   private volatile boolean closed; // written under the monitor
 
-  private record Master(HostAndPort address, LockPool pool) {}
+  private record Primary(HostAndPort address, LockPool pool) {}
 
-  /** Makes one that closes the sentinels when it is closed. */
-  SentinelMaster(Sentinels sentinels, Function<HostAndPort, LockPool> makePool) {
+  /** Takes over the sentinels, and closes them. */
+  SentinelPrimary(Sentinels sentinels, Function<HostAndPort, LockPool> makePool) {
     this.sentinels = sentinels;
     this.makePool = makePool;
     this.asking =
@@ -55,25 +55,27 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
   @Override
   public LockPool get() {
     HostAndPort address = sentinels.getCurrentMaster();
-    Master master = current;
-    return master != null && master.address().equals(address) ? master.pool() : changeTo(address);
+    Primary primary = current;
+    return primary != null && primary.address().equals(address)
+        ? primary.pool()
+        : changeTo(address);
   }
 
   private synchronized LockPool changeTo(HostAndPort address) {
-    Master master = current;
-    if (master != null && (closed || master.address().equals(address))) {
-      return master.pool();
+    Primary primary = current;
+    if (primary != null && (closed || primary.address().equals(address))) {
+      return primary.pool();
     }
     LockPool pool = makePool.apply(address);
-    current = new Master(address, pool);
-    if (master != null) {
-      // Whatever is in use is closed when it is given back.
-      master.pool().close();
+    current = new Primary(address, pool);
+    if (primary != null) {
+      // Connections in use are closed when they are returned.
+      primary.pool().close();
     }
     return pool;
   }
 
-  /** Has the sentinels asked soon whether the master is still the one that we know. */
+  /** Makes the thread ask soon whether the primary has changed. */
   void doubt() {
     if (inDoubt.compareAndSet(false, true)) {
       try {
@@ -81,7 +83,7 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
             asking.schedule(
                 this::ask, Math.max(0, askNotBefore - System.nanoTime()), TimeUnit.NANOSECONDS);
       } catch (RejectedExecutionException | OutOfMemoryError e) {
-        // Closed, or no thread is to be had.
+        // Closed, or no thread can be created.
         inDoubt.set(false);
       }
     }
@@ -89,15 +91,15 @@ final class SentinelMaster implements Supplier<LockPool>, AutoCloseable {
 
   private void ask() {
     askNotBefore = System.nanoTime() + PAUSE.toNanos();
-    // Whoever fails from now on may know more than the sentinels are about to tell.
+    // A request that fails from now on may be more recent than the answer.
     inDoubt.set(false);
     try {
       if (sentinels.haveMissedAChange() && !closed) {
-        log.info("listening to the sentinels anew: they have changed the master unheard");
+        log.info("connecting to the sentinels again: a change of the primary was missed");
         listenBy(sentinels.again());
       }
     } catch (JedisException e) {
-      log.debug("the sentinels do not tell the master", e);
+      log.debug("the sentinels do not name the primary", e);
     }
   }
 
