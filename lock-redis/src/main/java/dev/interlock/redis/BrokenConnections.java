@@ -1,11 +1,10 @@
 package dev.interlock.redis;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.redis.server.DaemonThreads;
 import java.io.IOException;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
@@ -21,21 +20,8 @@ final class BrokenConnections implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(BrokenConnections.class);
   private static final int MOST_THREADS = 8;
 
-  private final ThreadPoolExecutor threads =
-      new ThreadPoolExecutor(
-          MOST_THREADS,
-          MOST_THREADS,
-          2,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(),
-          new ThreadFactoryBuilder()
-              .setDaemon(true)
-              .setNameFormat("interlock-redis-broken-%d")
-              .build());
-
-  BrokenConnections() {
-    threads.allowCoreThreadTimeOut(true);
-  }
+  private final ExecutorService threads =
+      DaemonThreads.several("interlock-redis-broken", MOST_THREADS, Duration.ofSeconds(2));
 
   void giveBack(Pool<Connection> pool, Connection connection) {
     try {

@@ -1,7 +1,7 @@
 package dev.interlock.redis;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.redis.server.ClientClosedException;
+import dev.interlock.redis.server.DaemonThreads;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.PoolClosedException;
@@ -18,9 +18,8 @@ import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -53,7 +52,8 @@ final class ClusterNodes implements Nodes {
 
   private final ClusterMembers members;
   private final SlotTable table;
-  private final ThreadPoolExecutor threads;
+  private final ExecutorService threads =
+      DaemonThreads.several("interlock-redis-cluster", MOST_THREADS, Duration.ofSeconds(10));
 
   /** The last request to each node that did not answer it in time. */
   private final Map<Pool<Connection>, Future<?>> silent = new ConcurrentHashMap<>();
@@ -61,18 +61,6 @@ final class ClusterNodes implements Nodes {
   ClusterNodes(ClusterMembers members, TimeSource time) {
     this.members = members;
     this.table = new SlotTable(members, time);
-    this.threads =
-        new ThreadPoolExecutor(
-            MOST_THREADS,
-            MOST_THREADS,
-            10,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-redis-cluster-%d")
-                .build());
-    threads.allowCoreThreadTimeOut(true);
   }
 
   @Override

@@ -23,7 +23,7 @@ final class OwnMembers implements ClusterMembers {
 
   @Override
   public PooledNode at(HostAndPort address) {
-    return nodes.computeIfAbsent(address, a -> new PooledNode(makePool.apply(a)));
+    return nodes.computeIfAbsent(address, a -> new PooledNode(makePool.apply(a), null));
   }
 
   @Override

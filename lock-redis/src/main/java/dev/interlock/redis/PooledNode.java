@@ -29,11 +29,6 @@ final class PooledNode {
   /** A new number whenever all connections are given up; those of earlier ones are dropped. */
   private volatile long generation = GENERATIONS.incrementAndGet();
 
-  /** A node with our pool. */
-  PooledNode(LockPool pool) {
-    this(pool, null, () -> {});
-  }
-
   /**
    * A node with any pool.
    *

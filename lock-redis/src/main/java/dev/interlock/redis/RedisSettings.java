@@ -90,13 +90,8 @@ public final class RedisSettings {
 
   @Override
   public String toString() {
-    return "RedisSettings[namespace="
-        + namespace
-        + ", fenceRetention="
-        + fenceRetention
-        + ", waitReplicas="
-        + waitReplicas
-        + "]";
+    return "RedisSettings[namespace=%s, fenceRetention=%s, waitReplicas=%d]"
+        .formatted(namespace, fenceRetention, waitReplicas);
   }
 
   /** Builds {@link RedisSettings}. */

@@ -77,12 +77,12 @@ final class RedisUri {
   HostAndPort server() {
     int given = uri.endpoints(ServerUri.REDIS_PORT).size();
     if (given != 1) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: must have one host, not "
+      throw servers.wrong(
+          "must have one host, not "
               + given
               + "; use redis-cluster: or redis-sentinel: for servers that belong together, redlock:"
-              + " for independent ones");
+              + " for independent ones",
+          null);
     }
     return servers.addresses(ServerUri.REDIS_PORT).iterator().next();
   }
@@ -91,20 +91,18 @@ final class RedisUri {
   String primaryInPath() {
     String name = servers.pathWithoutSlash();
     if (name.isBlank() || name.indexOf('/') >= 0) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: the path must be the name under which the sentinels know the primary, such"
-              + " as "
+      throw servers.wrong(
+          "the path must be the name under which the sentinels know the primary, such as "
               + uri.scheme()
-              + "://host:26379/mymaster");
+              + "://host:26379/mymaster",
+          null);
     }
     return name;
   }
 
   void requireNoPath() {
     if (!servers.pathWithoutSlash().isEmpty()) {
-      throw new LockConfigurationException(
-          uri.scheme() + " URI: a cluster has database 0 only; leave the path out");
+      throw servers.wrong("a cluster has database 0 only; leave the path out", null);
     }
   }
 
@@ -113,8 +111,7 @@ final class RedisUri {
     // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
     DefaultJedisClientConfig.Builder config = servers.connection().serverDefaultProtocol();
     if (uri.get(SENTINEL_USER).isPresent() && uri.get(SENTINEL_PASSWORD).isEmpty()) {
-      throw new LockConfigurationException(
-          uri.scheme() + " URI: there is a sentinelUser, but sentinelPassword is missing");
+      throw servers.wrong("there is a sentinelUser, but sentinelPassword is missing", null);
     }
     uri.get(SENTINEL_USER).ifPresent(config::user);
     uri.get(SENTINEL_PASSWORD).ifPresent(config::password);

@@ -1,6 +1,6 @@
 package dev.interlock.redis;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.redis.server.DaemonThreads;
 import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -27,7 +27,8 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
   private static final Duration PAUSE = Duration.ofMillis(200);
 
   private final Function<HostAndPort, LockPool> makePool;
-  private final ScheduledThreadPoolExecutor asking;
+  private final ScheduledThreadPoolExecutor asking =
+      DaemonThreads.one("interlock-redis-sentinel", Duration.ofSeconds(2));
   private final AtomicBoolean inDoubt = new AtomicBoolean();
   private volatile long askNotBefore = System.nanoTime();
   private volatile Sentinels sentinels;
@@ -40,16 +41,6 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
   SentinelPrimary(Sentinels sentinels, Function<HostAndPort, LockPool> makePool) {
     this.sentinels = sentinels;
     this.makePool = makePool;
-    this.asking =
-        new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-redis-sentinel")
-                .build());
-    asking.setKeepAliveTime(2, TimeUnit.SECONDS);
-    asking.allowCoreThreadTimeOut(true);
-    asking.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
   }
 
   @Override

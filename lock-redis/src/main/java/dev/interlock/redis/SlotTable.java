@@ -35,16 +35,14 @@ final class SlotTable {
   /** How long to wait for one node before asking the next. */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
-  private static final class Table {
-    final ImmutableRangeMap<Integer, PooledNode> nodes;
-    final Set<HostAndPort> addresses;
-    final long madeAt;
-    final Set<Pool<Connection>> suspects = ConcurrentHashMap.newKeySet();
+  private record Table(
+      ImmutableRangeMap<Integer, PooledNode> nodes,
+      Set<HostAndPort> addresses,
+      long madeAt,
+      Set<Pool<Connection>> suspects) {
 
     Table(ImmutableRangeMap<Integer, PooledNode> nodes, Set<HostAndPort> addresses, long madeAt) {
-      this.nodes = nodes;
-      this.addresses = addresses;
-      this.madeAt = madeAt;
+      this(nodes, addresses, madeAt, ConcurrentHashMap.newKeySet());
     }
 
     boolean has(int slot) {

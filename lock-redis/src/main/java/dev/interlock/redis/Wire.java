@@ -349,20 +349,11 @@ final class Wire {
   }
 
   private void send(Call call, boolean withSource) {
-    Script script = call.script();
-    CommandArguments arguments =
-        withSource
-            ? new CommandArguments(Command.EVAL).add(script.source())
-            : new CommandArguments(Command.EVALSHA).add(script.digest());
-    arguments.add(script.keyCount()).add(call.keys().lock());
-    if (script.needsFence()) {
-      arguments.add(call.keys().fence());
-    }
-    for (byte[] argument : call.arguments()) {
-      arguments.add(argument);
-    }
+    LockKeys keys = call.keys();
+    List<byte[]> used =
+        call.script().needsFence() ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
     call.unanswered().incrementAndGet();
-    send(arguments);
+    send(call.script().command(withSource, used, call.arguments()));
   }
 
   static String text(Object reply) {

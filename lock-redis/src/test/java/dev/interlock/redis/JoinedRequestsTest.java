@@ -98,7 +98,7 @@ class JoinedRequestsTest {
     config.setMaxIdle(8);
     config.setJmxEnabled(false);
     pool = new LockPool(new HostAndPort("127.0.0.1", proxy.port()), CONFIG, config);
-    node = new PooledNode(pool);
+    node = new PooledNode(pool, null);
     joined =
         new JoinedRequests(
             new JoinedRequests.Route() {

@@ -50,7 +50,7 @@ class SlotTableTest {
 
     @Override
     public PooledNode at(HostAndPort address) {
-      return nodes.computeIfAbsent(address, a -> new PooledNode(pool(a)));
+      return nodes.computeIfAbsent(address, a -> new PooledNode(pool(a), null));
     }
 
     static LockPool pool(HostAndPort address) {

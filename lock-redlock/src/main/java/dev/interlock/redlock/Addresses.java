@@ -1,12 +1,11 @@
 package dev.interlock.redlock;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import dev.interlock.redis.server.DaemonThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -27,11 +26,7 @@ final class Addresses {
   /** Connects to all nodes at once, within the limit, and disconnects again. */
   static List<String> of(List<Supplier<Connection>> nodes, Duration limit) {
     ExecutorService threads =
-        Executors.newCachedThreadPool(
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-redlock-opening")
-                .build());
+        DaemonThreads.several("interlock-redlock-opening", Math.max(1, nodes.size()), limit);
     try {
       List<CompletableFuture<String>> answers = new ArrayList<>();
       for (Supplier<Connection> node : nodes) {

@@ -8,26 +8,25 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Which nodes may vote. A node that came back without its data, or without the last of it, has
- * forgotten whom it granted a lock to, and up to which number it has handed out fences. So it does
- * not vote for the longest TTL that there is in the cluster, after which every lease that counted
- * on it has ended or found another majority; and before it votes its floor is set to the highest
- * among a majority of the nodes that have gone on voting, which have all confirmed tokens but its
- * own.
+ * Which nodes may vote. A node that came back without all of its data has forgotten locks that it
+ * granted, and the highest fence that it handed out. So it does not vote for the longest TTL in the
+ * cluster, after which every lease that counted on it has ended or found another majority. Before
+ * it votes, its floor is set to the highest among a majority of the nodes that went on voting,
+ * which have all confirmed tokens.
  *
  * <p>No I/O and no clock.
  */
 final class Admission {
 
-  /** What is to be done about a node. */
+  /** What to do about a node. */
   sealed interface Step {
 
     int node();
 
-    /** The process that was looked at; the step is void if it is another one by now. */
+    /** The process that was examined; the step is void for another one. */
     String run();
 
-    /** It is told how many nodes there are. */
+    /** It gets the number of nodes. */
     record Count(int node, String run) implements Step {}
 
     /** Its quarantine begins. */
@@ -37,7 +36,7 @@ final class Admission {
     record Admit(int node, String run, long floor, Reason reason) implements Step {}
   }
 
-  /** Why a node may vote; the node makes sure that it is still so. */
+  /** Why a node may vote; the node checks that this still holds. */
   enum Reason {
     /** The cluster is new: no node has ever voted. */
     NEW_CLUSTER,
@@ -48,32 +47,32 @@ final class Admission {
   }
 
   /**
-   * How far tokens jump when a majority of the nodes was restarted within one quarantine, and
-   * nobody knows any more what was handed out last: by an hour of the clock that they follow.
+   * How far tokens jump when a majority of the nodes was restarted within one quarantine, so that
+   * the last token is unknown: by an hour of the clock that they follow.
    */
   static final long JUMP = Duration.ofHours(1).toMillis() * Hint.PER_MILLISECOND;
 
   private final boolean durable;
 
   /**
-   * Makes the rules.
+   * Creates the rules.
    *
    * @param durable whether a node that has a record has all its data, as with {@code appendfsync
-   *     always}: it votes as soon as it is back
+   *     always}, and votes as soon as it is back
    */
   Admission(boolean durable) {
     this.durable = durable;
   }
 
   /**
-   * Says what follows from a look at all nodes.
+   * Returns the steps that follow from a look at all nodes.
    *
    * @param statuses of all nodes
-   * @param known the processes that were known to have served their quarantine before this look
-   *     began: only then do the floors of the others count all that was confirmed until its end;
-   *     and those that were known to be blank
-   * @param patient whether a cluster that is being founded is left to its founder, and to the nodes
-   *     that have not answered
+   * @param known the processes that were known before this look to have served their quarantine,
+   *     because only then the others' floors include all that was confirmed until its end; and
+   *     those that were known to be blank
+   * @param patient whether to leave a cluster that is being founded to its founder, and to the
+   *     nodes that have not answered
    */
   List<Step> after(List<NodeStatus> statuses, Set<String> known, boolean patient) {
     int majority = VoteCount.majorityOf(statuses.size());
@@ -85,8 +84,9 @@ final class Admission {
     int members = count(statuses, Kind.MEMBER);
     int outsiders = answered - members;
     long ready = statuses.stream().filter(each -> hasServed(each, known)).count();
-    // Too many are out for a majority of members ever to be there again. They come back together:
-    // with one of them admitted, it would look as if the others only had to wait for more.
+    // Without those that are out there is never a majority of members again. They come back
+    // together:
+    // if one were admitted alone, the others would seem to have to wait for more.
     boolean stranded = statuses.size() - outsiders < majority && members + ready >= majority;
 
     List<Step> steps = new ArrayList<>();
@@ -131,22 +131,23 @@ final class Admission {
   }
 
   /**
-   * Whether nothing can have been forgotten if this is so of all nodes: at one moment, between two
-   * looks, nobody had voted, and none has been restarted since. One look is not enough. While it
-   * goes on somebody else may found the cluster, take a lock, and lose a node, which is then blank
-   * again. A majority is not enough, either: that node may be blank beside one that never voted,
-   * while the third cannot be reached. And all have to agree on how many they are before one votes,
-   * lest clients with lists of two lengths found two clusters at once.
+   * Whether this node permits to found the cluster. If all nodes do, nothing can have been
+   * forgotten: at one moment between two looks no node had voted, and none has been restarted
+   * since. One look is not enough: during it another client may found the cluster, take a lock, and
+   * lose a node, which is then blank again. A majority is not enough either: that node may be blank
+   * beside one that never voted, while the third cannot be reached. And all have to have the same
+   * number of nodes before one votes, or else clients with lists of two lengths might found two
+   * clusters.
    */
   private static boolean mayFound(NodeStatus blank, Set<String> known) {
     return blank.counted() && known.contains(blank.run());
   }
 
   /**
-   * Whether it may be that the cluster is founded at this moment: some nodes have been admitted and
-   * have not granted anything, or have not answered yet, the others have never voted. It may also
-   * be that a node of a cluster that nobody has used was restarted; so these others are not
-   * admitted, but not sent into quarantine at once, either.
+   * Whether another client may be founding the cluster: some nodes have been admitted and have not
+   * granted anything, or have not answered yet, and the others have never voted. Or else a node of
+   * an unused cluster was restarted. So the others are neither admitted nor sent into quarantine at
+   * once.
    */
   static boolean isBeingFounded(List<NodeStatus> statuses) {
     int blank = count(statuses, Kind.BLANK);
@@ -155,7 +156,7 @@ final class Admission {
     return blank > 0 && blank < statuses.size() && blank + unused == answered;
   }
 
-  /** Returns the processes that will be known at the next look. */
+  /** Returns the processes that are known at the next look. */
   static Set<String> known(List<NodeStatus> statuses) {
     return statuses.stream()
         .filter(status -> status.hasServed() || status.is(Kind.BLANK))

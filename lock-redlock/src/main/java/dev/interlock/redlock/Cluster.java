@@ -2,10 +2,10 @@ package dev.interlock.redlock;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.redis.server.DaemonThreads;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.Subscriber;
@@ -36,9 +36,9 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
 
 /**
- * The nodes, and who among them may vote. Every client looks after that: when it has connected anew
- * to a node, and when one refuses to vote, it looks at all of them and does what {@link Admission}
- * says.
+ * The nodes, and which of them may vote. Every client takes care of that: when it has reconnected
+ * to a node, and when one refuses to vote, it examines all of them and does what {@link Admission}
+ * decides.
  */
 final class Cluster implements AutoCloseable {
 
@@ -51,13 +51,13 @@ final class Cluster implements AutoCloseable {
   private static final int MOST_LOOKS_AT_OPENING = 4;
   private static final long NOT_NOTED = 0;
 
-  /** For how long a node that fell silent in quarantine is looked after. */
+  /** For how long to watch a node that fell silent in quarantine. */
   private static final Duration LONGEST_PATIENCE = Duration.ofMinutes(2);
 
-  /** For how long, at least, the other nodes are waited for when a majority has answered. */
+  /** The least time to wait for the other nodes when a majority has answered. */
   private static final Duration STRAGGLERS = Duration.ofMillis(50);
 
-  /** What one look at all nodes has shown. */
+  /** What one examination of all nodes has shown. */
   private record Look(List<NodeStatus> statuses, Listings listings, long examinedAt) {
 
     long reached() {
@@ -65,29 +65,15 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** A node, as its user knows it. */
+  /** A node as the program names it. */
   record Place(String name, boolean tls, Supplier<Connection> connections) {}
 
-  private static final class Node {
-    final String name;
-    final Failures failures;
-    final NodeConnections connections;
-    final NodePipeline pipeline;
-    final Subscriber subscriber;
-
-    Node(
-        String name,
-        Failures failures,
-        NodeConnections connections,
-        NodePipeline pipeline,
-        Subscriber subscriber) {
-      this.name = name;
-      this.failures = failures;
-      this.connections = connections;
-      this.pipeline = pipeline;
-      this.subscriber = subscriber;
-    }
-  }
+  private record Node(
+      String name,
+      Failures failures,
+      NodeConnections connections,
+      NodePipeline pipeline,
+      Subscriber subscriber) {}
 
   private final RedlockSettings settings;
   private final TimeSource time;
@@ -100,12 +86,13 @@ final class Cluster implements AutoCloseable {
   private final List<Node> nodes = new ArrayList<>();
   private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
 
-  /** Which process each node was when it was examined last. */
+  /** The process of each node when it was examined last. */
   private final Map<Integer, String> runs = new ConcurrentHashMap<>();
 
-  private final ScheduledThreadPoolExecutor looks;
+  private final ScheduledThreadPoolExecutor looks =
+      DaemonThreads.one("interlock-redlock-census", LONGEST_PAUSE.plusSeconds(1));
 
-  /** The next look, and when it is due; guarded by {@link #looks}, and none before all is open. */
+  /** The next look, and its time; guarded by {@link #looks}. None until the client is open. */
   private @Nullable Future<?> nextLook;
 
   private long nextLookAt;
@@ -114,21 +101,21 @@ final class Cluster implements AutoCloseable {
   /** The processes that had served their quarantine, or were blank, at the last look. */
   private Set<String> known = Set.of();
 
-  /** The nodes that were in quarantine when they were seen last, and when that was. */
+  /** When each node was last seen in quarantine. */
   private final Map<Integer, Long> confined = new HashMap<>();
 
-  /** The processes that were not admitted as others list another one, and that this was said of. */
+  /** The processes whose conflict with listings of other clients was logged. */
   private final Set<String> disputed = new HashSet<>();
 
   private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
 
-  /** When the nodes were last told what we list, which nobody had anything against. */
+  /** When the nodes last noted what we list, without a conflict. */
   private volatile long listedAt = System.nanoTime();
 
-  /** One thread at a time comes back; the others do what it found out. */
+  /** One thread at a time checks the listings; the others use its result. */
   private final ReentrantLock comingBack = new ReentrantLock();
 
-  /** What was found when the nodes had been told already; of no concern after a maxTtl. */
+  /** A conflict that was found after the nodes had noted ours; forgotten after a maxTtl. */
   @GuardedBy("comingBack")
   private @Nullable LockConfigurationException refusal;
 
@@ -147,17 +134,6 @@ final class Cluster implements AutoCloseable {
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
     this.longest = number(settings.maxTtl().toMillis());
     this.number = number(places.size());
-    this.looks =
-        new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-redlock-census")
-                .build());
-    looks.setKeepAliveTime(LONGEST_PAUSE.toMillis() + 1_000, TimeUnit.MILLISECONDS);
-    looks.allowCoreThreadTimeOut(true);
-    looks.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    looks.setRemoveOnCancelPolicy(true);
     int timeout = (int) settings.nodeTimeout().toMillis();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
@@ -191,7 +167,7 @@ final class Cluster implements AutoCloseable {
     return endpoint;
   }
 
-  /** The key of the record that each node keeps of itself. */
+  /** Returns the key of the record that each node keeps of itself. */
   byte[] record() {
     return record;
   }
@@ -200,36 +176,36 @@ final class Cluster implements AutoCloseable {
     return longest;
   }
 
-  /** The number of nodes, as scripts want to have it. */
+  /** Returns the number of nodes as an argument of scripts. */
   byte[] number() {
     return number;
   }
 
   void send(int node, NodePipeline.Request request) {
-    nodes.get(node).pipeline.send(request);
+    nodes.get(node).pipeline().send(request);
   }
 
   Subscriber subscriber(int node) {
-    return nodes.get(node).subscriber;
+    return nodes.get(node).subscriber();
   }
 
-  // --- what answers mean ------------------------------------------------------------------------
+  // --- answers ------------------------------------------------------------------------
 
-  /** Takes a reply as an answer; an error becomes a silence with its reason. */
+  /** Turns a reply into an answer; an error becomes a silence with its reason. */
   Answer answer(int node, Object reply) {
     Node from = nodes.get(node);
     if (Round.isError(reply)) {
-      return new Answer(null, new Vote.Failed(from.failures.explain((RuntimeException) reply)));
+      return new Answer(null, new Vote.Failed(from.failures().explain((RuntimeException) reply)));
     }
-    // A word that came alone is an array of one.
+    // A reply may be a single word.
     List<?> words = reply instanceof List<?> list ? list : List.of(reply);
     if (Round.text(words.get(0)).equals("foreign")) {
-      return new Answer(null, new Vote.Failed(from.failures.foreign(words)));
+      return new Answer(null, new Vote.Failed(from.failures().foreign(words)));
     }
     return new Answer(words, null);
   }
 
-  /** What a node that does not vote says, as a vote; null if it does vote. */
+  /** Returns the vote of a node that refuses to vote; null if it votes. */
   @Nullable Vote refusal(int node, Answer answer) {
     if (answer.silence() != null) {
       return answer.silence();
@@ -258,48 +234,50 @@ final class Cluster implements AutoCloseable {
   }
 
   private static LockConfigurationException otherMaxTtl(Node node, long millis) {
-    return node.failures.wrong(
-        "was set up with maxTtl=" + millis + "ms; all clients of a cluster must use the same",
-        null);
+    return node.failures()
+        .wrong(
+            "was set up with maxTtl=" + millis + "ms; all clients of a cluster must use the same",
+            null);
   }
 
   private LockConfigurationException otherNumber(Node node, long its) {
-    return node.failures.wrong(
-        "is one of "
-            + its
-            + " nodes, and this client lists "
-            + size()
-            + "; all clients of a cluster must list the same nodes",
-        null);
+    return node.failures()
+        .wrong(
+            "is one of "
+                + its
+                + " nodes, and this client lists "
+                + size()
+                + "; all clients of a cluster must list the same nodes",
+            null);
   }
 
   /**
-   * Makes the failure of a request that found no majority.
+   * Returns the failure of a request that found no majority.
    *
-   * @param votes of all nodes; null for one that has not answered yet
-   * @param cause what else was in the way
+   * @param votes of all nodes; null for one without an answer
+   * @param cause another problem
    */
   LockException unavailable(@Nullable Vote[] votes, @Nullable Throwable cause) {
-    StringBuilder told = new StringBuilder();
+    StringBuilder answers = new StringBuilder();
     int usable = votes.length;
     Throwable first = cause;
     for (int i = 0; i < votes.length; i++) {
       Vote vote = votes[i];
-      told.append(i == 0 ? "" : "; ").append(nodes.get(i).name).append(": ");
-      told.append(vote == null ? "no answer yet" : vote.inWords());
+      answers.append(i == 0 ? "" : "; ").append(nodes.get(i).name()).append(": ");
+      answers.append(vote == null ? "no answer yet" : vote.inWords());
       if (vote instanceof Vote.Failed failed) {
         first = first == null ? failed.problem() : first;
         usable -= failed.problem() instanceof LockConfigurationException ? 1 : 0;
       }
     }
-    String problem = "no majority of " + majority() + " of " + size() + " nodes: " + told;
+    String problem = "no majority of " + majority() + " of " + size() + " nodes: " + answers;
     return usable < majority() ? failures.wrong(problem, first) : failures.passing(problem, first);
   }
 
-  // --- who may vote -----------------------------------------------------------------------------
+  // --- admission -----------------------------------------------------------------------------
 
   /**
-   * Connects to the nodes, and lets those vote that may.
+   * Connects to the nodes, and admits those that may vote.
    *
    * @throws LockException if a node cannot be one, or no majority answers
    */
@@ -342,7 +320,7 @@ final class Cluster implements AutoCloseable {
     lookWithin(SHORTEST_PAUSE);
   }
 
-  /** Looks after the given time, or before. */
+  /** Looks after this time, or earlier. */
   private void lookWithin(Duration pause) {
     synchronized (looks) {
       long at = System.nanoTime() + pause.toNanos();
@@ -379,19 +357,19 @@ final class Cluster implements AutoCloseable {
         lookWithin(SHORTEST_PAUSE);
       }
       for (int node = 0; node < size(); node++) {
-        pollIntervalFor(node, statuses.get(node));
+        watch(node, statuses.get(node));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (LockException e) {
       log.warn("cannot admit restarted nodes: {}", e.getMessage());
     } catch (RuntimeException | Error e) {
-      log.error("restarted nodes will not vote, because of a bug", e);
+      log.error("restarted nodes do not vote, because of a bug", e);
     }
   }
 
-  /** A node in quarantine is looked after also when it does not answer for a while. */
-  private void pollIntervalFor(int node, NodeStatus status) {
+  /** Keeps watching a node in quarantine that does not answer for a while. */
+  private void watch(int node, NodeStatus status) {
     Long confinedAt = confined.get(node);
     if (status.is(Kind.QUARANTINED)) {
       confined.put(node, System.nanoTime());
@@ -403,7 +381,7 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Exchanges listings from time to time, without waiting, so that the nodes know what we list. */
+  /** Exchanges listings from time to time, without waiting, so that the nodes know ours. */
   void keepListed() {
     long before = lookedAt.get();
     long now = System.nanoTime();
@@ -413,17 +391,17 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Whether the nodes have forgotten what we list, so that others may have replaced one. */
+  /** Whether the nodes have forgotten our listing, so that others may have replaced a node. */
   private boolean isAway(long now) {
     return now - listedAt > settings.maxTtl().toNanos();
   }
 
   /**
-   * Looks before anything is asked for, and waits, if the nodes have not been told for a {@code
-   * maxTtl} what this client lists. With a node that does not answer nothing could be found out, so
-   * when a majority has answered the others have little time left.
+   * If the nodes have not noted this client's listing for a {@code maxTtl}, examines them and waits
+   * for that. A silent node would make the result uncertain, so when a majority has answered it
+   * waits only a little for the others.
    *
-   * @throws LockConfigurationException if a node is none of those that others list by now
+   * @throws LockConfigurationException if other clients no longer list one of the nodes
    */
   void comeBack(Deadline deadline) throws InterruptedException {
     long now = System.nanoTime();
@@ -442,7 +420,7 @@ final class Cluster implements AutoCloseable {
       throws InterruptedException {
     if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw failures.passing(
-          "could not find out in time whether other clients list the same nodes", null);
+          "could not check in time whether other clients list the same nodes", null);
     }
     try {
       if (!isAway(examinedAt)) {
@@ -461,8 +439,8 @@ final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Reads the listings before it sends its own: a listing that is then refused looks like another
-   * client's use of the node, and would be accepted the next time.
+   * Reads the listings before it sends ours, which would look like another client's the next time,
+   * even if it is refused now.
    */
   @GuardedBy("comingBack")
   private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
@@ -482,13 +460,13 @@ final class Cluster implements AutoCloseable {
     return tenth.compareTo(STRAGGLERS) < 0 ? STRAGGLERS : tenth;
   }
 
-  /** How long to wait for the end of a quarantine before looking again. */
+  /** Returns how long to wait for the end of a quarantine before the next look. */
   private Duration pauseFor(long leftMillis) {
     long least = Math.max(leftMillis, SHORTEST_PAUSE.toMillis());
     return Duration.ofMillis(Math.min(longestPause().toMillis(), least));
   }
 
-  /** So short that a client which looks after a node is not {@link #isAway} meanwhile. */
+  /** So short that a client that watches a node is not {@link #isAway} meanwhile. */
   private Duration longestPause() {
     Duration third = settings.maxTtl().dividedBy(3);
     return third.compareTo(LONGEST_PAUSE) < 0 ? third : LONGEST_PAUSE;
@@ -511,7 +489,7 @@ final class Cluster implements AutoCloseable {
   /**
    * A question about the record.
    *
-   * @param onlyRun not to be asked if the process has become another one
+   * @param onlyRun the process to ask; null for any
    */
   private NodePipeline.Request ask(
       Round round,
@@ -535,10 +513,10 @@ final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Says what the nodes are.
+   * Returns the status of all nodes.
    *
-   * @param strict whether to refuse a node that was set up for another cluster, and not only to
-   *     leave it out
+   * @param strict whether to throw if a node was set up for another cluster, and not only to leave
+   *     it out
    */
   private List<NodeStatus> statuses(Round examined, boolean strict) {
     List<NodeStatus> statuses = new ArrayList<>();
@@ -581,11 +559,11 @@ final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Reads what clients list as nodes, and adds what this one lists.
+   * Reads the listings of all clients, and adds ours.
    *
    * @param entering the nodes to list beside the members
-   * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} if
-   *     what we list is not to be noted
+   * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} to
+   *     read only
    */
   private Listings exchangeListings(
       List<NodeStatus> statuses, Set<Integer> entering, long since, Deadline deadline)
@@ -601,7 +579,7 @@ final class Cluster implements AutoCloseable {
           round.new Question(node, deadline.nanos()) {
             @Override
             public NodePipeline.Call call(String run) {
-              long up = nodes.get(node).connections.upMillis();
+              long up = nodes.get(node).connections().upMillis();
               asked.put(node, new Listings.Reply(run, up, List.of()));
               return new NodePipeline.Call(
                   NodeScripts.EXCHANGE_LISTINGS, List.of(record), notes(statuses, entering, since));
@@ -619,7 +597,7 @@ final class Cluster implements AutoCloseable {
       if (statuses.get(node).is(Kind.MEMBER) || entering.contains(node)) {
         notes.add(statuses.get(node).run().getBytes(UTF_8));
         notes.add(number(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) + 1));
-        notes.add(nodes.get(node).name.getBytes(UTF_8));
+        notes.add(nodes.get(node).name().getBytes(UTF_8));
       }
     }
     return notes;
@@ -644,7 +622,7 @@ final class Cluster implements AutoCloseable {
       replies.add(new Listings.Reply(head.run(), head.upMillis(), lines));
     }
     long slack = Math.min(5_000, Math.max(1_000, settings.maxTtl().toMillis() / 4));
-    return new Listings(nodes.stream().map(each -> each.name).toList(), replies, slack);
+    return new Listings(nodes.stream().map(Node::name).toList(), replies, slack);
   }
 
   private void refuseUnlisted(Listings listings) {
@@ -652,7 +630,7 @@ final class Cluster implements AutoCloseable {
         .unlisted()
         .ifPresent(
             node -> {
-              throw nodes.get(node).failures.wrong(otherNodes(listings, node), null);
+              throw nodes.get(node).failures().wrong(otherNodes(listings, node), null);
             });
   }
 
@@ -671,7 +649,7 @@ final class Cluster implements AutoCloseable {
         .orElse("");
   }
 
-  /** Does what follows; returns whether another look is worth while at once. */
+  /** Takes the steps that follow from a look; returns whether to look again at once. */
   private boolean follow(Look look, Deadline deadline) throws InterruptedException {
     List<NodeStatus> statuses = look.statuses();
     List<Admission.Step> steps = admission.after(statuses, known, isPatient(statuses));
@@ -685,9 +663,8 @@ final class Cluster implements AutoCloseable {
         entering.add(step.node());
       }
     }
-    // Lists them first, then reads the listings again: so of two clients that bring in different
-    // nodes
-    // at the same time, or of which one comes back, at least one learns of the other.
+    // Lists them first, then reads the listings again. So of two clients that bring in different
+    // nodes at the same time, or of which one comes back, at least one learns of the other.
     Listings listings =
         entering.isEmpty()
             ? look.listings()
@@ -699,14 +676,14 @@ final class Cluster implements AutoCloseable {
         if (disputed.add(step.run())) {
           log.warn(
               "{} does not vote: it {}",
-              nodes.get(step.node()).name,
+              nodes.get(step.node()).name(),
               otherNodes(listings, step.node()));
         }
         continue;
       }
       sent++;
       if (step instanceof Admission.Step.Admit admit) {
-        log.info("{} may vote ({})", nodes.get(step.node()).name, admit.reason());
+        log.info("{} may vote ({})", nodes.get(step.node()).name(), admit.reason());
         send(
             step.node(),
             ask(
@@ -725,7 +702,7 @@ final class Cluster implements AutoCloseable {
       } else {
         log.warn(
             "{} was restarted, may have forgotten locks, and does not vote for {}",
-            nodes.get(step.node()).name,
+            nodes.get(step.node()).name(),
             settings.maxTtl());
         send(step.node(), ask(round, step.node(), deadline, step.run(), NodeScripts.QUARANTINE));
       }
@@ -752,12 +729,12 @@ final class Cluster implements AutoCloseable {
   public void close() {
     looks.shutdown();
     for (Node node : nodes) {
-      node.subscriber.close();
-      node.pipeline.close();
+      node.subscriber().close();
+      node.pipeline().close();
     }
     try {
       for (Node node : nodes) {
-        node.pipeline.awaitEnd();
+        node.pipeline().awaitEnd();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -8,15 +8,15 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** What a claim is on the nodes. */
+/** A claim as it is on the nodes. */
 final class Entry {
 
   final LockKeys keys;
   final byte[] value;
 
   /**
-   * The process of each node on which the claim may have left something, when it was put there;
-   * null of the other nodes, and empty if it is not known.
+   * The process of each node that the claim may be on, when it was sent there; null for the other
+   * nodes, and empty if it is unknown.
    */
   private final AtomicReferenceArray<@Nullable String> runs;
 
@@ -25,26 +25,24 @@ final class Entry {
   private static final int GIVEN = 2;
 
   /**
-   * The nodes that had refused the lock, or had lost it when it was renewed last; and those that
-   * were given it since, of which no majority has confirmed a renewal yet.
+   * The nodes that had refused the lock, or had lost it at the last renewal; and those that were
+   * given it since, until a majority confirms a renewal.
    */
   private final AtomicIntegerArray missing;
 
-  /** What nodes have granted, as far as they have answered. */
+  /** The grants of nodes that have answered. */
   private final AtomicReferenceArray<Vote.@Nullable Granted> grants;
 
-  /** Until when the lease is certain, as far as is known. */
+  /** The end of the confirmed validity. */
   private volatile @Nullable Long certainUntil;
 
-  /** Whether a lease may have come of it, so that others count on being told of its end. */
+  /** Whether it may have become a lease, for whose end others wait. */
   private volatile boolean elected;
 
-  /**
-   * Whether a node was asked more than once, and so may be granted by a request that comes late.
-   */
+  /** Whether a node was sent the claim more than once, so that a late copy may still be granted. */
   private volatile boolean repeated;
 
-  /** Given up: what has not been sent by now must not be. */
+  /** Given up: nothing more must be sent. */
   private volatile boolean withdrawn;
 
   private Entry(LockKeys keys, byte[] value, int nodes) {
@@ -55,7 +53,7 @@ final class Entry {
     this.grants = new AtomicReferenceArray<>(nodes);
   }
 
-  /** The entry of a claim that has been nowhere yet. */
+  /** Returns the entry of a claim that is on no node yet. */
   static Entry fresh(Claim claim, String namespace, int nodes) {
     Entry entry =
         new Entry(
@@ -66,7 +64,7 @@ final class Entry {
     return entry;
   }
 
-  /** The entry of a claim that may have been everywhere. */
+  /** Returns the entry of a claim that may be on all nodes. */
   static Entry of(Claim claim, String namespace, int nodes) {
     if (claim.attachment() instanceof Entry entry) {
       return entry;
@@ -80,8 +78,8 @@ final class Entry {
   }
 
   /**
-   * Whether the claim may be put on the node now. First it counts as being there, then it is looked
-   * whether it is still wanted: so either this sees the withdrawal, or that sees the touch.
+   * Returns whether the claim may be sent to the node now. First marks it as being there, then
+   * checks for a withdrawal: so either this sees the withdrawal, or that sees the mark.
    */
   boolean touch(int node, String run) {
     if (runs.getAndSet(node, run) != null) {
@@ -90,7 +88,7 @@ final class Entry {
     return !withdrawn;
   }
 
-  /** From now on nothing more is put anywhere. */
+  /** Prevents that the claim is sent to any more nodes. */
   void withdraw() {
     withdrawn = true;
   }
@@ -100,8 +98,8 @@ final class Entry {
   }
 
   /**
-   * Whether a node has been restarted, and may have forgotten the claim, since the claim was put
-   * there. Says so once for each restart.
+   * Returns whether a node was restarted, and may have forgotten the claim, since the claim was
+   * sent there. True once for each restart.
    */
   boolean mayBeForgottenBy(int node, String run) {
     String before = runs.getAndSet(node, run);
@@ -113,12 +111,12 @@ final class Entry {
   }
 
   /**
-   * Returns the grant of a node that may be taken back without telling anybody, or null. Nobody
-   * waits for the end of an attempt that was not elected and has the votes of a minority: attempts
-   * that it was in the way of are repeated soon. If waiters were told, an attempt that finds the
-   * lock busy on a majority would wake itself, and all others, by giving up the rest.
+   * Returns the grant of a node that may be taken back without a message to waiters, or null. No
+   * one waits for the end of an attempt that was not elected and has a minority of the votes:
+   * attempts that met it are repeated soon. With a message, an attempt that finds the lock busy on
+   * a majority would wake itself and all others by giving up the rest.
    *
-   * <p>A vote that is in doubt may have been seen by others, so that its end is told. Nor is a
+   * <p>Other attempts may have seen a vote that is in doubt, so its end is published. Nor is a
    * fence taken back that a copy of the request may raise to the same height again, after others.
    */
   Vote.@Nullable Granted quietlyLeaving(int node) {
@@ -140,9 +138,9 @@ final class Entry {
   }
 
   /**
-   * A majority has confirmed the election or a renewal.
+   * Notes that a majority has confirmed the election or a renewal.
    *
-   * @param until the end of validity that follows
+   * @param until the end of the validity
    */
   void confirmed(long until) {
     certainUntil = until;
@@ -153,12 +151,12 @@ final class Entry {
   }
 
   /**
-   * Whether the lock may be put on a node that does not have it: only while the lease is certain,
-   * as nobody else can be elected then, and while a majority is not known to lack the lock; so a
-   * lease that is lost never comes back. A node that was given the lock counts as lacking it until
-   * a majority has renewed; or else a majority that lost it at once, and says so one by one, would
-   * be given it one by one. A renewal that failed since does not matter: it may be that there is no
-   * majority without this node.
+   * Returns whether to restore the lock on a node that lacks it: only while the lease is certain,
+   * because no other claim can be elected then, and while no majority is known to lack the lock; so
+   * a lost lease never comes back. A node that was given the lock counts as lacking it until a
+   * majority has renewed. Otherwise a majority that lost it at once, and says so one by one, would
+   * get it back one by one. A failed renewal in between does not matter: there may be no majority
+   * without this node.
    */
   boolean isToBeRestoredOn(int node, long now) {
     int lacking = 0;

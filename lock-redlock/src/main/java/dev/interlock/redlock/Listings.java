@@ -11,13 +11,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which servers clients have lately listed as nodes of the cluster, as the nodes remember it. Of
- * two clients that list A, B, C and A, B, D each could find a majority of its own. The later one
- * learns from A and B that others list a server that it does not list itself.
+ * The servers that clients have lately listed as nodes of the cluster, as the nodes remember them.
+ * Of two clients that list A, B, C and A, B, D, each could find a majority. The later one learns
+ * from A and B that others list a server that it does not list.
  *
  * <p>Only certain evidence counts against a node: no client has listed it, and it has been running
- * for longer than the time since the other server was last listed. Otherwise it may be that other
- * server, restarted and listed by another address.
+ * for longer than the time since the other server was last listed. Otherwise it may be that server,
+ * restarted and listed by another address.
  *
  * <p>No I/O and no clock.
  */
@@ -33,10 +33,10 @@ final class Listings {
   record Listing(String run, long ageMillis, String address) {}
 
   /**
-   * What a node answered.
+   * The answer of a node.
    *
    * @param run its process
-   * @param upMillis for how long that has been running
+   * @param upMillis how long that has been running
    * @param listings what clients have listed
    */
   record Reply(String run, long upMillis, List<Listing> listings) {}
@@ -46,10 +46,10 @@ final class Listings {
   private final long slackMillis;
 
   /**
-   * Reads what the nodes answered.
+   * Reads the answers of the nodes.
    *
    * @param addresses of all nodes that this client lists
-   * @param replies theirs, null of one that has not answered
+   * @param replies of the nodes; null for one that has not answered
    * @param slackMillis by how much times may be wrong
    */
   Listings(List<String> addresses, List<@Nullable Reply> replies, long slackMillis) {
@@ -59,8 +59,8 @@ final class Listings {
   }
 
   /**
-   * Returns what others list, that this client does not, and that this node cannot have been before
-   * its last start. As long as there is such a server, the node must not begin to vote.
+   * Returns a server that other clients list and this one does not, and that this node cannot have
+   * been before its last start. As long as there is such a server, the node must not begin to vote.
    */
   Optional<Listing> conflictFor(int node) {
     Reply reply = replies.get(node);
@@ -75,8 +75,8 @@ final class Listings {
   }
 
   /**
-   * Returns a node that others do not list, if that is certain: what they list could also be one of
-   * ours that has not answered, or was started anew.
+   * Returns a node that others do not list, if that is certain: the server that they list may also
+   * be one of our nodes that has not answered, or was restarted.
    */
   OptionalInt unlisted() {
     int[] unknown = IntStream.range(0, replies.size()).filter(node -> !isListed(node)).toArray();
@@ -85,7 +85,7 @@ final class Listings {
         : OptionalInt.empty();
   }
 
-  /** Whether a majority of the nodes has a listing of it: one alone may be of another cluster. */
+  /** Whether a majority has a listing of the node; a single one may belong to another cluster. */
   private boolean isListed(int node) {
     Reply reply = replies.get(node);
     return reply != null

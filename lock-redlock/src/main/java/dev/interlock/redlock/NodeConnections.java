@@ -13,7 +13,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** Makes connections to one node, and finds out which server process is at their other end. */
+/** Connects to one node, and finds out which server process is at the other end. */
 final class NodeConnections {
 
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
@@ -26,13 +26,13 @@ final class NodeConnections {
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
 
-  /** When the server was started, by {@link System#nanoTime()}, if its clock was not set since. */
+  /** When the server was started, by {@link System#nanoTime()}, unless its clock was set since. */
   private volatile long startedAt = System.nanoTime();
 
   /**
    * For one node.
    *
-   * @param nodeOfRun which process is which node; shared by all nodes of a client
+   * @param nodeOfRun the node of each process; shared by all nodes of a client
    */
   NodeConnections(
       String name, Supplier<Connection> make, Failures failures, Map<String, String> nodeOfRun) {
@@ -48,9 +48,9 @@ final class NodeConnections {
   }
 
   /**
-   * Asks for the process's {@code run_id}, which is another one after each start.
+   * Asks for the process's {@code run_id}, which changes with each start.
    *
-   * @throws dev.interlock.LockConfigurationException if the server can be no node
+   * @throws dev.interlock.LockConfigurationException if the server cannot be a node
    */
   String introduce(Connection connection, int timeoutMillis) {
     if (connection.getSoTimeout() == 0) {
@@ -88,7 +88,7 @@ final class NodeConnections {
   }
 
   /**
-   * For how long the server says that it has been running; less than 0 if its clock was set back.
+   * Returns how long the server says that it has been running; negative if its clock was set back.
    */
   long upMillis() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedAt);

@@ -16,24 +16,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * The way to one node: one connection, and the one thread that uses it. What comes while an answer
- * is waited for is sent together, as soon as it is there.
+ * The way to one node: one connection, and one thread that uses it. Requests that arrive while it
+ * waits for an answer are sent together afterwards.
  *
- * <p>All requests of a client to a node go the same way in the same order, so that a release never
- * overtakes the acquisition that it undoes; and no caller's thread does any I/O, so that no
- * interrupt breaks a connection. Nobody waits here: whoever asks is told on the pipeline's thread,
- * or on his own if the node is known to be out of reach.
+ * <p>All requests of a client to a node stay in order, so that a release never overtakes the
+ * acquisition that it undoes. No caller's thread does any I/O, so no interrupt breaks a connection.
+ * No caller waits here: the pipeline's thread delivers the answer, or the caller's own thread the
+ * failure if the node is known to be out of reach.
  *
- * <p>Releases that could not be delivered are kept, until they are or the lock has ended by itself,
- * and go first over the next connection.
+ * <p>Releases that could not be delivered are kept until they are delivered or the lock has
+ * expired, and go first over the next connection.
  */
 final class NodePipeline implements AutoCloseable {
 
@@ -44,28 +42,28 @@ final class NodePipeline implements AutoCloseable {
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(150);
 
-  /** For how long a problem speaks for the node, as long as the thread looks again meanwhile. */
+  /** For how long a problem fails new requests, while the thread keeps trying. */
   private static final long NEWS = TimeUnit.SECONDS.toNanos(2);
 
-  /** For how long a node is tried to be reached after the last request. */
+  /** For how long to try to reach a node after the last request. */
   private static final long WANTED = TimeUnit.SECONDS.toNanos(10);
 
   private static final long LONGEST_REST = TimeUnit.MINUTES.toNanos(1);
 
-  /** A script to be run, with its keys and arguments. */
+  /** A script with its keys and arguments. */
   record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {}
 
-  /** Something to be asked. All but {@link #failed} is called on the pipeline's thread. */
+  /** A request. The pipeline's thread calls all methods but {@link #failed}. */
   interface Request {
     /**
-     * What to send, decided in the last moment.
+     * Decides at the last moment what to send.
      *
      * @param run the process at the other end
-     * @return null if it is no longer wanted
+     * @return null to send nothing
      */
     @Nullable Call call(String run);
 
-    /** The server has answered, possibly with an exception. */
+    /** Takes the server's answer, possibly an exception. */
     void answered(Object reply);
 
     /** It was not sent, or not answered. */
@@ -76,10 +74,10 @@ final class NodePipeline implements AutoCloseable {
       return true;
     }
 
-    /** The time after which it is not worth sending. */
+    /** Returns the time after which not to send it. */
     long sendBefore();
 
-    /** Under which name it is to be delivered some time, or null if it is not. */
+    /** Returns the id of a release, which is kept until it is delivered; null for others. */
     default @Nullable String releaseId() {
       return null;
     }
@@ -101,7 +99,7 @@ final class NodePipeline implements AutoCloseable {
   private volatile boolean closed;
   private volatile @Nullable Connection current;
 
-  // Used by the pipeline's thread alone.
+  // Used by the pipeline's thread only.
 
   private final Map<String, Request> pending = new LinkedHashMap<>();
   private String run = "";
@@ -112,7 +110,7 @@ final class NodePipeline implements AutoCloseable {
   /**
    * Makes one that is not connected yet.
    *
-   * @param connected told the process at the other end of every new connection
+   * @param connected takes the process at the other end of every new connection
    */
   NodePipeline(
       String name,
@@ -136,7 +134,7 @@ final class NodePipeline implements AutoCloseable {
   /** Sends it as soon as possible. Does not block. */
   void send(Request request) {
     long now = System.nanoTime();
-    // Well before nobody looks again any more: the thread may be about to go to sleep.
+    // Well before the thread stops trying, which may be about to go to sleep.
     boolean watched = now - wantedAt < WANTED / 2;
     wantedAt = now;
     Problem known = problem;
@@ -161,7 +159,7 @@ final class NodePipeline implements AutoCloseable {
         work();
         return;
       } catch (RuntimeException | Error e) {
-        // There was no memory even to say so; whoever waits for an answer will time out.
+        // There was no memory even to report it; callers time out.
         problem = null;
       }
     }
@@ -174,9 +172,10 @@ final class NodePipeline implements AutoCloseable {
         batch = next();
         serve(batch);
       } catch (RuntimeException | Error e) {
-        // The thread goes on, as nobody else would ever deliver what is owed to this node; but not
-        // over this connection, on which the next answer may be that to an earlier request. It is
-        // left first, as there may be no memory for the rest.
+        // The thread goes on, because no other would deliver the pending releases; but not over
+        // this
+        // connection, on which the next answer may belong to an earlier request. It disconnects
+        // first, because there may be no memory for the rest.
         disconnect();
         down(bug(e));
         failAsKnown(batch);
@@ -187,7 +186,7 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private LockException bug(Throwable e) {
-    log.error("answers of {} were lost because of a bug, or for want of memory", name, e);
+    log.error("answers of {} were lost because of a bug or a lack of memory", name, e);
     return failures.passing("a bug: " + e, e);
   }
 
@@ -200,7 +199,7 @@ final class NodePipeline implements AutoCloseable {
         queue.drainTo(batch, MOST_AT_ONCE - 1);
       }
     } catch (InterruptedException e) {
-      // Nobody interrupts this thread but to make it look whether it is closed.
+      // Only close() interrupts this thread, to make it check.
     }
     return batch;
   }
@@ -225,14 +224,14 @@ final class NodePipeline implements AutoCloseable {
   private void serve(List<Request> batch) {
     boolean fresh = false;
     if (current != null && System.nanoTime() - usedAt > LONGEST_REST) {
-      // Something on the way may have forgotten it without telling either end.
+      // A firewall may have dropped it without a message to either end.
       disconnect();
     }
     if (current == null) {
       if (batch.isEmpty() && !isWanted()) {
         return;
       }
-      // A request that is there after a problem is old is worth a try at once.
+      // Tries at once for a request that comes after the problem is old.
       Problem known = problem;
       boolean stale = known == null || System.nanoTime() - known.at() >= NEWS;
       if (nextTry - System.nanoTime() > 0 && !stale) {
@@ -318,8 +317,8 @@ final class NodePipeline implements AutoCloseable {
   /**
    * Sends all and hands out the answers.
    *
-   * @param fresh whether the connection was made just now; one that has lain idle may have been
-   *     closed by the server without our noticing, and is replaced
+   * @param fresh whether the connection is new; the server may have closed an idle one without our
+   *     noticing, which is then replaced
    * @return false if there is no connection any more
    */
   private boolean exchange(List<Request> batch, boolean fresh) {
@@ -328,7 +327,7 @@ final class NodePipeline implements AutoCloseable {
     for (Request request : batch) {
       if (request.sendBefore() - time.nanoTime() <= 0) {
         forget(request);
-        request.failed(failures.passing("the time was up before it was asked", null), true);
+        request.failed(failures.passing("the time was up before the request was sent", null), true);
         continue;
       }
       Call call = request.call(run);
@@ -357,7 +356,7 @@ final class NodePipeline implements AutoCloseable {
       try {
         sent.get(i).answered(replies.get(i));
       } catch (RuntimeException | Error e) {
-        // The others have been answered all the same.
+        // The other requests still get their answers.
         sent.get(i).failed(bug(e), false);
       }
     }
@@ -422,18 +421,10 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private static void write(Connection connection, Call call, boolean withSource) {
-    Script script = call.script();
-    CommandArguments arguments =
-        withSource
-            ? new CommandArguments(Command.EVAL).add(script.source())
-            : new CommandArguments(Command.EVALSHA).add(script.digest());
-    arguments.add(script.keyCount());
-    call.keys().forEach(arguments::add);
-    call.arguments().forEach(arguments::add);
-    connection.sendCommand(arguments);
+    connection.sendCommand(call.script().command(withSource, call.keys(), call.arguments()));
   }
 
-  /** Delivers what can be delivered within a node's time-out, and ends. */
+  /** Delivers what it can within a node's time-out, and ends. */
   @Override
   public void close() {
     closed = true;

@@ -41,21 +41,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as keys that expire, on a majority of nodes that know nothing of each other.
+ * Locks as keys that expire, on a majority of independent nodes.
  *
- * <p>The votes are counted by {@link VoteCount}, which also says why the token that comes of it is
- * higher than all before; who may vote is decided by {@link Admission}.
+ * <p>{@link VoteCount} counts the votes, and explains why the resulting token is higher than all
+ * before. {@link Admission} decides which nodes may vote.
  *
- * <p>A node counts the TTL by its own clock from when it executes the request, and we from before
- * it was sent. What the clocks may differ by in speed is taken off our side: {@link
- * RedlockSettings#drift()} of the TTL, and 2 ms for rounding. A node whose clock is
- * <em>stepped</em> forward lets go too early, and with it a majority may.
+ * <p>A node's clock measures the TTL from the execution of the request, ours from before it was
+ * sent. For clocks of different speed we subtract {@link RedlockSettings#drift()} of the TTL, and 2
+ * ms for rounding. A node whose clock is <em>stepped</em> forward drops the lock too early, and so
+ * may a majority.
  */
 final class RedlockBackend implements LockBackend {
 
   static final String NAME = "redlock";
 
-  /** Below this, what is left for drift, rounding and a majority's answers is most of the TTL. */
+  /** Below this, drift, rounding and a majority's answers would take most of the TTL. */
   static final Duration MIN_TTL = Duration.ofMillis(50);
 
   private static final int MOST_REPEATS = 2;
@@ -85,7 +85,7 @@ final class RedlockBackend implements LockBackend {
   private final RedlockSettings settings;
   private final TimeSource time;
 
-  /** How many attempts in a row have found no majority, neither for themselves nor for another. */
+  /** How many attempts in a row found no majority, neither for themselves nor for another. */
   private final Map<String, Integer> splits = new ConcurrentHashMap<>();
 
   /** Works on nodes that have been connected to. */
@@ -97,9 +97,9 @@ final class RedlockBackend implements LockBackend {
 
   /**
    * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
-   * Whatever makes several nodes let go of a lock that is still valid (clocks stepped forward, a
-   * person) lets a second holder in, with the higher token. Eviction may also take the records that
-   * nodes keep of themselves.
+   * If several nodes drop a lock that is still valid (clocks stepped forward, a person), there may
+   * be a second holder, with a higher token. Eviction may also take the records that nodes keep of
+   * themselves.
    */
   private static FailureModel failureModel() {
     return FailureModel.builder()
@@ -181,18 +181,18 @@ final class RedlockBackend implements LockBackend {
 
   /**
    * Whether a majority holds the lock for an attempt that could not be elected: a node was lost
-   * after it had voted, and one that voted later has too high a fence. Who is asked again answers
-   * with a higher fence than before, so another token can be agreed on.
+   * after its vote, and a later vote has too high a fence. A repeated question gets a higher fence
+   * than before, so the nodes can agree on another token.
    *
-   * <p>It is the same as if the attempt had been given up and another one begun, to which each node
-   * grants what it has just let go. What is late of the first round can only raise fences.
+   * <p>This is the same as giving the attempt up and beginning another one, to which each node
+   * grants the lock again. Late requests of the first round can only raise fences.
    */
   private boolean mayBeRepeated(Outcome outcome, Acquisition acquisition) {
     return outcome == Outcome.UNAVAILABLE && acquisition.holders().size() >= cluster.majority();
   }
 
   /**
-   * Gives up what nodes have granted, or grant later, and waits until those that have are free: of
+   * Releases all nodes that have granted the lock, or grant it later, and waits for the former: of
    * an attempt that found the lock busy nothing remains.
    */
   private void withdraw(Claim claim, Entry entry, Acquisition acquisition, Deadline deadline)
@@ -220,7 +220,7 @@ final class RedlockBackend implements LockBackend {
           StoredValue.holder(holder.value()));
     }
     if (splits.size() > MOST_SPLITS) {
-      splits.clear(); // names that nobody asks for any more; they begin anew
+      splits.clear(); // most of these names are no longer in use
     }
     int inRow = splits.merge(name, 1, (before, one) -> Math.min(before + one, 10));
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
@@ -252,10 +252,9 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Asks all nodes to renew. A node that refused its vote, as a release that was late had not freed
-   * it yet, or that did not have the lock at the last renewal is given it now, as long as the lease
-   * is certain. It does not count for this renewal, so that what a majority has lost is never
-   * brought back.
+   * Asks all nodes to renew. Restores the lock, as long as the lease is certain, on a node that
+   * lacked it at the last renewal or refused its vote because of a late release. That node does not
+   * count for this renewal, so a lock that a majority has lost never comes back.
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
@@ -292,7 +291,7 @@ final class RedlockBackend implements LockBackend {
             public void answered(Object reply) {
               Answer answer = cluster.answer(node, reply);
               if (answer.words() != null && cluster.refusal(node, answer) == null) {
-                // Also if it is taken, maybe by an attempt that will find no majority.
+                // Also if it is taken, perhaps by an attempt that will find no majority.
                 entry.missingOn(
                     node,
                     answer.is("gone") && !Round.text(answer.reply().get(1)).equals("revoked"));
@@ -324,10 +323,11 @@ final class RedlockBackend implements LockBackend {
   }
 
   private String gone(Map<String, Integer> reasons) {
-    StringBuilder told = new StringBuilder();
+    StringBuilder answers = new StringBuilder();
     reasons.forEach(
         (reason, count) ->
-            told.append(told.isEmpty() ? "" : ", ")
+            answers
+                .append(answers.isEmpty() ? "" : ", ")
                 .append(
                     switch (reason) {
                       case "absent" -> "the key is gone";
@@ -339,7 +339,7 @@ final class RedlockBackend implements LockBackend {
                 .append(" of ")
                 .append(cluster.size())
                 .append(" nodes"));
-    return told.toString();
+    return answers.toString();
   }
 
   // --- releasing --------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ final class RedlockBackend implements LockBackend {
     return verdict(round, "released", "not held");
   }
 
-  /** Sends the release to every node on which there may be something. */
+  /** Sends the release to every node that the claim may be on. */
   private Round release(Claim claim, Entry entry) {
     entry.withdraw();
     Round round = new Round(cluster, time);
@@ -361,7 +361,7 @@ final class RedlockBackend implements LockBackend {
     return round;
   }
 
-  /** Sends the release to one node; it is delivered as soon as the node can be reached. */
+  /** Sends the release to one node, as soon as it can be reached. */
   private void release(Claim claim, Entry entry, Round round, int to) {
     if (!entry.mayBeOn(to)) {
       round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
@@ -393,7 +393,7 @@ final class RedlockBackend implements LockBackend {
                     retention(effectiveTtl(claim))));
           }
 
-          /** That it is not there says nothing if it was released before, or is forgotten. */
+          /** A missing lock says nothing if it may have been released before, or forgotten. */
           @Override
           public void answered(Object reply) {
             Answer answer = cluster.answer(node, reply);
@@ -422,16 +422,17 @@ final class RedlockBackend implements LockBackend {
     throw round.undecided();
   }
 
-  // --- looking, and taking away -----------------------------------------------------------------
+  // --- inspecting, listing, forcing
+  // -----------------------------------------------------------------
 
-  /** Shows the token that a majority has; no single node's fence need be it. */
+  /** Shows the token that a majority has; a single node's fence may differ. */
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     return state(name, inspection(name, deadline, false), deadline);
   }
 
   private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
-    // Whether it is held may be known before the token is: late votes have fences of their own.
+    // That it is held may be known before the token is: late votes have other fences.
     round.await(
         deadline,
         () ->
@@ -585,7 +586,7 @@ final class RedlockBackend implements LockBackend {
     return round;
   }
 
-  /** Has all nodes do something to whoever holds the lock. Sent twice, it might hit the next. */
+  /** Acts on the current holder on all nodes. Sent twice, it might hit the next holder. */
   private Round askAll(Script script, String name, Deadline deadline) {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
     Round round = new Round(cluster, time);
@@ -621,7 +622,7 @@ final class RedlockBackend implements LockBackend {
 
   // --- TTLs ------------------------------------------------------------------------------------
 
-  /** Redis counts whole milliseconds, and very short TTLs would be over when a majority answers. */
+  /** Rounds up to whole milliseconds, and to a TTL that does not end before a majority answers. */
   private Duration effectiveTtl(Claim claim) {
     if (claim.ttl().compareTo(settings.maxTtl()) > 0) {
       throw new LockConfigurationException(
@@ -632,7 +633,7 @@ final class RedlockBackend implements LockBackend {
               + claim.ttl()
               + " is longer than maxTtl, "
               + settings.maxTtl()
-              + ", for which a node that has come back does not vote");
+              + ", for which a restarted node does not vote");
     }
     return Duration.ofNanos(effectiveTtlNanos(claim));
   }

@@ -128,19 +128,9 @@ public final class RedlockSettings {
 
   @Override
   public String toString() {
-    return "RedlockSettings[namespace="
-        + namespace()
-        + ", fenceRetention="
-        + fenceRetention()
-        + ", nodeTimeout="
-        + nodeTimeout
-        + ", maxTtl="
-        + maxTtl
-        + ", drift="
-        + drift
-        + ", durable="
-        + durable
-        + "]";
+    return ("RedlockSettings[namespace=%s, fenceRetention=%s, nodeTimeout=%s, maxTtl=%s, drift=%s,"
+            + " durable=%s]")
+        .formatted(namespace(), fenceRetention(), nodeTimeout, maxTtl, drift, durable);
   }
 
   /** Builds {@link RedlockSettings}. */

@@ -1,7 +1,6 @@
 package dev.interlock.redlock;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.redis.server.Script;
@@ -232,7 +231,6 @@ class CounterExampleTest {
     command.add("EVAL");
     command.add(new String(script.source(), UTF_8));
     command.add("" + keys.size());
-    assertEquals("" + keys.size(), new String(script.keyCount(), UTF_8));
     command.addAll(keys);
     command.addAll(Arrays.asList(arguments));
     Object reply = nodes.get(node).call(command.toArray(String[]::new));

@@ -5,11 +5,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol.Command;
 
 /**
  * A script that the server runs in one step. Its text is a {@code .lua} file beside the class that
@@ -112,14 +115,27 @@ public final class Script {
     }
   }
 
-  /** {@return the number of keys, in the digits that Redis expects} */
-  public byte[] keyCount() {
-    return keyCount;
-  }
-
   /** {@return whether the fence is among the keys; false if the script needs the lock alone} */
   public boolean needsFence() {
     return keyCount[0] >= '2';
+  }
+
+  /**
+   * {@return the command that runs the script}
+   *
+   * @param withSource whether to send the source, for a server that does not know the script
+   * @param keys its keys
+   * @param arguments its arguments
+   */
+  public CommandArguments command(boolean withSource, List<byte[]> keys, List<byte[]> arguments) {
+    CommandArguments command =
+        withSource
+            ? new CommandArguments(Command.EVAL).add(source)
+            : new CommandArguments(Command.EVALSHA).add(digest);
+    command.add(keyCount);
+    keys.forEach(command::add);
+    arguments.forEach(command::add);
+    return command;
   }
 
   /** {@return the whole script} */

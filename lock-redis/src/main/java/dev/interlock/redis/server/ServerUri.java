@@ -91,21 +91,28 @@ public final class ServerUri {
     this.connectTimeout = uri.get(CONNECT_TIMEOUT).orElse(requestTimeout);
     this.caCert = uri.get(CA_CERT).orElse(null);
     if (caCert != null && !tls) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: caCert is for TLS; write "
-              + uri.scheme().replaceFirst("^(redis|redlock)", "$1s")
-              + "://");
+      String scheme = uri.scheme().replaceFirst("^(redis|redlock)", "$1s");
+      throw wrong("caCert is for TLS; write " + scheme + "://", null);
     }
     if (uri.user().isPresent() && uri.password().isEmpty()) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: there is a user but no password; write user:password@host, or"
-              + " :password@host for the default user");
+      throw wrong(
+          "there is a user but no password; write user:password@host, or :password@host for the"
+              + " default user",
+          null);
     }
   }
 
-  /** {@return whether connections are with TLS} */
+  /**
+   * {@return the failure of a URI that is wrong}
+   *
+   * @param problem the end of the sentence "redis URI: …"
+   * @param cause what happened, if anything did
+   */
+  public LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+    return new LockConfigurationException(uri.scheme() + " URI: " + problem, cause);
+  }
+
+  /** {@return whether connections use TLS} */
   public boolean tls() {
     return tls;
   }
@@ -129,11 +136,8 @@ public final class ServerUri {
     }
     int database = digits.matches("\\d{1,7}") ? Integer.parseInt(digits) : -1;
     if (database < 0 || database > LAST_DATABASE) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: the path must be the number of a database, such as /3, not \"/"
-              + digits
-              + "\"");
+      throw wrong(
+          "the path must be the number of a database, such as /3, not \"/" + digits + "\"", null);
     }
     return database;
   }
@@ -200,12 +204,9 @@ public final class ServerUri {
           .truststore(() -> new ByteArrayInputStream(bytes), null)
           .build();
     } catch (IOException | GeneralSecurityException e) {
-      throw new LockConfigurationException(
-          uri.scheme()
-              + " URI: caCert must be a readable file with X.509 certificates in PEM form, and \""
-              + file
-              + "\" is not: "
-              + e,
+      throw wrong(
+          "caCert must be a readable file with X.509 certificates in PEM form, and \"%s\" is not: %s"
+              .formatted(file, e),
           e);
     }
   }

@@ -1,8 +1,8 @@
 package dev.interlock.redis.server;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -134,16 +134,7 @@ public final class Subscriber implements AutoCloseable {
     this.restChannel = namespace + ":waiting";
     this.failures = failures;
     this.pokeMillis = pokeMillis;
-    this.chores =
-        new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-redis-subscriber")
-                .build());
-    chores.setKeepAliveTime(pokeMillis, TimeUnit.MILLISECONDS);
-    chores.allowCoreThreadTimeOut(true);
-    chores.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    this.chores = DaemonThreads.one("interlock-redis-subscriber", Duration.ofMillis(pokeMillis));
   }
 
   /**
