@@ -28,8 +28,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,17 +38,7 @@ import redis.clients.jedis.Connection;
 /** A client takes as many connections as it may, and gives back those that it does not use. */
 class ConnectionsTest {
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   @BeforeEach
   void waitForTheOnesBefore() throws Exception {

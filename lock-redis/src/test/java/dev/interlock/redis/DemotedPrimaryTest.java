@@ -17,12 +17,9 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -36,23 +33,11 @@ import redis.clients.jedis.RedisClient;
  */
 class DemotedPrimaryTest {
 
-  private static RedisServer first;
-  private static RedisServer second;
-  private MovableAddress address;
+  @AutoClose private static final RedisServer first = Testbed.redis().start();
+  @AutoClose private static final RedisServer second = Testbed.redis().start();
+  @AutoClose private MovableAddress address;
   private RedisServer primary;
   private RedisServer replica;
-
-  @BeforeAll
-  static void startServers() {
-    first = Testbed.redis().start();
-    second = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServers() {
-    first.close();
-    second.close();
-  }
 
   @BeforeEach
   void replicate() throws Exception {
@@ -62,11 +47,6 @@ class DemotedPrimaryTest {
     primary.call("FLUSHALL");
     follow(replica, primary);
     address = MovableAddress.of(primary);
-  }
-
-  @AfterEach
-  void close() throws IOException {
-    address.close();
   }
 
   private static void follow(RedisServer one, RedisServer other) throws Exception {

@@ -28,8 +28,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.PooledObjectFactory;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionFactory;
@@ -43,17 +42,7 @@ class ExhaustedPoolTest {
 
   private static final LockKeys KEYS = LockKeys.of("interlock", "job");
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   @Test
   void aConnectionThatBreaksMakesRoomForAnother() throws Exception {

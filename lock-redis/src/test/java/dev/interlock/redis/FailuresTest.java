@@ -33,8 +33,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -50,17 +49,9 @@ class FailuresTest {
 
   private static final String SECRET = "s3cret";
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().config("enable-debug-command yes").start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose
+  private static final RedisServer redis =
+      Testbed.redis().config("enable-debug-command yes").start();
 
   @BeforeEach
   void clear() throws IOException {

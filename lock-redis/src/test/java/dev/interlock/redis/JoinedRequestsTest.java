@@ -37,9 +37,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,7 +62,7 @@ class JoinedRequestsTest {
   private static final int CALLERS = 40;
   private static final Duration LONG = Duration.ofSeconds(20);
 
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   private static final JedisClientConfig CONFIG =
       DefaultJedisClientConfig.builder().socketTimeoutMillis(20_000).build();
@@ -78,16 +77,6 @@ class JoinedRequestsTest {
 
   private final AtomicInteger atGate = new AtomicInteger();
   private final AtomicInteger talks = new AtomicInteger();
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
 
   @BeforeEach
   void connect() throws IOException {

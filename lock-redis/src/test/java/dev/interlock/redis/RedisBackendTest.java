@@ -26,9 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,28 +38,13 @@ class RedisBackendTest {
   private static final String LOCK = "interlock:{job}";
   private static final String FENCE = "interlock:{job}:fence";
 
-  private static RedisServer redis;
-  private LockBackend backend;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
+  @AutoClose private LockBackend backend;
 
   @BeforeEach
   void open() throws IOException {
     redis.call("FLUSHALL");
     backend = Backends.open(redis.uri());
-  }
-
-  @AfterEach
-  void close() {
-    backend.close();
   }
 
   @Test

@@ -24,8 +24,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -36,17 +35,7 @@ class RedisClientTest {
   private static final LockOptions PATIENT =
       LockOptions.builder().ttl(Duration.ofHours(1)).requestTimeout(Duration.ofSeconds(20)).build();
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   @BeforeEach
   void clear() throws Exception {

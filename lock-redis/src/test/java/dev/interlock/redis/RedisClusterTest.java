@@ -45,8 +45,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -63,19 +62,11 @@ class RedisClusterTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
-  private static RedisCluster cluster;
-
-  @BeforeAll
-  static void startServers() {
-    // Longer than any server stands still on a busy machine. The tests say who takes over and when;
-    // each does so in a shard of its own, as a server that has just been elected has to rest.
-    cluster = Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(5)).start();
-  }
-
-  @AfterAll
-  static void stopServers() {
-    cluster.close();
-  }
+  // Longer than any server stands still on a busy machine. The tests say who takes over and when;
+  // each does so in a shard of its own, as a server that has just been elected has to rest.
+  @AutoClose
+  private static final RedisCluster cluster =
+      Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(5)).start();
 
   @BeforeEach
   void clear() throws IOException {

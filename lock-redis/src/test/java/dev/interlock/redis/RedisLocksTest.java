@@ -24,8 +24,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
@@ -47,17 +46,7 @@ class RedisLocksTest {
   private static final LockOptions PATIENT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   @BeforeEach
   void clear() throws IOException {

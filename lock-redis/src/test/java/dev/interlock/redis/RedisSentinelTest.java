@@ -32,8 +32,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,18 +46,10 @@ class RedisSentinelTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
-  private static RedisSentinels group;
-
-  @BeforeAll
-  static void startServers() {
-    // Longer than any server stands still on a busy machine. The tests say when another takes over.
-    group = Testbed.redisSentinels().downAfter(Duration.ofSeconds(10)).start();
-  }
-
-  @AfterAll
-  static void stopServers() {
-    group.close();
-  }
+  // Longer than any server stands still on a busy machine. The tests say when another takes over.
+  @AutoClose
+  private static final RedisSentinels group =
+      Testbed.redisSentinels().downAfter(Duration.ofSeconds(10)).start();
 
   @BeforeEach
   void clear() throws IOException {

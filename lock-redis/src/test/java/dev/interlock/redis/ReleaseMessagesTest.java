@@ -23,9 +23,8 @@ import java.io.IOException;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,7 +34,7 @@ class ReleaseMessagesTest {
   private static final String LOCK = "interlock:{job}";
   private static final Pattern CALLS = Pattern.compile("cmdstat_publish:calls=(\\d+)");
 
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
   private LockBackend holder;
   private LockBackend waiter;
 
@@ -70,16 +69,6 @@ class ReleaseMessagesTest {
     };
 
     abstract void end(LockBackend holder, Grant grant) throws Exception;
-  }
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
   }
 
   @BeforeEach

@@ -18,8 +18,7 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -30,17 +29,7 @@ class StoredFormatTest {
   private static final String LOCK = "interlock:{job}";
   private static final String FENCE = "interlock:{job}:fence";
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   @BeforeEach
   void clear() throws Exception {

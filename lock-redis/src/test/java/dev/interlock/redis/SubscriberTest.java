@@ -36,9 +36,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
@@ -51,21 +50,11 @@ class SubscriberTest {
   /** For what is found out by poking. A connection whose server stands still for longer breaks. */
   private static final int QUICK_POKE = 200;
 
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = Testbed.redis().start();
   private LockBackend backend;
   private RedisClient jedis;
   private Subscriber subscriber;
   private Set<Thread> threadsBefore;
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    redis.close();
-  }
 
   @BeforeEach
   void open() throws Exception {

@@ -22,8 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -38,22 +37,14 @@ class CounterExampleTest {
   private static final String FENCE = "interlock:{job}:fence";
   private static final String RECORD = "interlock:redlock";
 
-  private static RedlockNodes redlock;
-  private static List<RedisServer> nodes;
+  @AutoClose
+  private static final RedlockNodes redlock =
+      Testbed.redlockNodes().nodes(ProtocolModel.NODES).start();
+
+  private static final List<RedisServer> nodes = redlock.members();
 
   private final String[] runs = new String[ProtocolModel.NODES];
   private String longest = "60000";
-
-  @BeforeAll
-  static void startNodes() {
-    redlock = Testbed.redlockNodes().nodes(ProtocolModel.NODES).start();
-    nodes = redlock.members();
-  }
-
-  @AfterAll
-  static void stopNodes() {
-    redlock.close();
-  }
 
   private static final class Try {
     final VoteCount count = new VoteCount(ProtocolModel.NODES);

@@ -25,8 +25,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -37,20 +36,10 @@ class NodePipelineTest {
 
   private static final Script PING = new Script(0, "return 'pong'");
 
-  private static RedisServer server;
+  @AutoClose private static final RedisServer server = Testbed.redis().start();
 
   private final AtomicInteger mishaps = new AtomicInteger();
   private final LinkedBlockingQueue<Object> answers = new LinkedBlockingQueue<>();
-
-  @BeforeAll
-  static void startServer() {
-    server = Testbed.redis().start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
 
   private static Connection connect() {
     return new Connection(

@@ -38,9 +38,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -53,20 +52,11 @@ class RedlockBackendTest {
   /** A busy machine is no dead node. */
   private static final String QUERY = "?nodeTimeout=5s";
 
-  private static RedlockNodes redlock;
-  private static List<RedisServer> nodes;
+  @AutoClose
+  private static final RedlockNodes redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+
+  private static final List<RedisServer> nodes = redlock.members();
   private LockBackend backend;
-
-  @BeforeAll
-  static void startNodes() {
-    redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
-    nodes = redlock.members();
-  }
-
-  @AfterAll
-  static void stopNodes() {
-    redlock.close();
-  }
 
   @BeforeEach
   void open() throws IOException {

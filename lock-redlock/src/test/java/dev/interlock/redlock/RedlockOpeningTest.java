@@ -20,9 +20,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -38,19 +37,10 @@ class RedlockOpeningTest {
   private static final LockOptions OPTIONS =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
-  private static RedlockNodes redlock;
-  private static List<RedisServer> nodes;
+  @AutoClose
+  private static final RedlockNodes redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
 
-  @BeforeAll
-  static void startNodes() {
-    redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
-    nodes = redlock.members();
-  }
-
-  @AfterAll
-  static void stopNodes() {
-    redlock.close();
-  }
+  private static final List<RedisServer> nodes = redlock.members();
 
   @AfterEach
   void heal() throws Exception {

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,18 +31,13 @@ class RestartedNodeTest {
   private static final Duration TTL = Duration.ofSeconds(2);
   private static final String QUERY = "?maxTtl=3s&nodeTimeout=5s";
 
-  private RedlockNodes redlock;
+  @AutoClose private RedlockNodes redlock;
   private List<RedisServer> nodes;
 
   @BeforeEach
   void startNodes() {
     redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
     nodes = redlock.members();
-  }
-
-  @AfterEach
-  void stopNodes() {
-    redlock.close();
   }
 
   @Test
