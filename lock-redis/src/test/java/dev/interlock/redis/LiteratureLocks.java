@@ -44,7 +44,7 @@ final class LiteratureLocks {
   static List<Specimen> all() {
     return List.of(
         lock("SETNX without expiry", "Redis documentation of SETNX, before the timestamps")
-            .fault("Nothing ends the lock of a holder that has died.")
+            .fault("The lock of a dead holder never ends.")
             .harness(WithoutExpiry::new)
             .refusedBy("EXCL-01", "after leases that expired")
             .refusedBy("EXCL-03", "the lease did not expire")
@@ -56,12 +56,12 @@ final class LiteratureLocks {
             .refusedBy("WAIT-05", "after the TTL")
             .build(),
         lock("SETNX, then EXPIRE", "many tutorials")
-            .fault("Who dies between the two commands leaves a lock that nothing ends.")
+            .fault("A client that dies between the two commands leaves a lock that never ends.")
             .harness(ExpiryInASecondStep::new)
             .refusedBy("EXCL-05", "the grant to a client that vanished did not expire")
             .build(),
         lock("DEL without an owner", "many tutorials; warned of in the documentation of SET")
-            .fault("Whoever releases deletes the key, whosever it is by then.")
+            .fault("A release deletes the key, even if another client holds it by then.")
             .harness(DeleteWithoutOwner::new)
             .refusedBy("EXCL-03", "the store confirmed a stale release")
             .refusedBy("ADMIN-02", "touched its successor")
@@ -69,8 +69,8 @@ final class LiteratureLocks {
             .build(),
         lock("SETNX and GETSET with timestamps", "Redis documentation of SETNX")
             .fault(
-                "The value is the time of expiry by the client's clock; who finds it past swaps in"
-                    + " its own, and who comes second has overwritten it. Nobody's name is on it.")
+                "The value is the time of expiry by the client's clock, without an owner. A client"
+                    + " that finds it past swaps in its own, and a second one overwrites that.")
             .harness(Timestamps::new)
             .refusedBy("EXCL-03", "the store confirmed a stale release")
             .refusedBy("LEASE-04", "a lost lease was renewed")

@@ -2,12 +2,10 @@ package dev.interlock.redis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.Eventually;
@@ -15,15 +13,9 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,41 +37,6 @@ class RedisClientTest {
   }
 
   @Test
-  void twoClientsExcludeEachOtherAndTokensRise() throws Exception {
-    int threads = 4;
-    int turns = 60;
-    AtomicInteger inside = new AtomicInteger();
-    AtomicLong last = new AtomicLong();
-    ExecutorService pool = Executors.newFixedThreadPool(threads);
-    try (LockClient first = open();
-        LockClient second = open()) {
-      List<Future<?>> all = new ArrayList<>();
-      for (int t = 0; t < threads; t++) {
-        LockClient client = t % 2 == 0 ? first : second;
-        all.add(
-            pool.submit(
-                () -> {
-                  for (int i = 0; i < turns; i++) {
-                    try (Lease lease = client.lock("job").acquire()) {
-                      assertEquals(1, inside.incrementAndGet());
-                      assertTrue(last.getAndSet(lease.fencingToken()) < lease.fencingToken());
-                      assertTrue(lease.isHeld());
-                      inside.decrementAndGet();
-                    }
-                  }
-                  return null;
-                }));
-      }
-      for (Future<?> one : all) {
-        one.get();
-      }
-    } finally {
-      pool.shutdownNow();
-    }
-    assertEquals(List.of("interlock:{job}:fence"), redis.call("KEYS", "*"));
-  }
-
-  @Test
   void aWaiterIsWokenByTheReleaseAndNotByLookingAgain() throws Exception {
     // It would look again by itself after ten minutes.
     LockOptions seldom = PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
@@ -95,42 +52,6 @@ class RedisClientTest {
         Eventually.holds("no longer waiting", () -> subscriptions() == 0);
       }
     }
-  }
-
-  @Test
-  void aServerThatIsRestartedWithItsDataKeepsTheLease() throws Exception {
-    try (LockClient client = open();
-        LockClient other = open()) {
-      Lease lease = client.lock("job").acquire();
-      redis.restart();
-      assertTrue(other.lock("job").tryAcquire().isEmpty());
-      lease.renew();
-      assertTrue(lease.isHeld());
-      assertEquals(ReleaseOutcome.RELEASED, lease.release());
-    }
-  }
-
-  @Test
-  void aServerThatLostItsDataGivesHigherTokens() throws Exception {
-    try (LockClient client = open()) {
-      Lease lease = client.lock("job").acquire();
-      redis.restartEmpty();
-      try (LockClient other = open();
-          Lease second = other.lock("job").acquire()) {
-        assertTrue(second.fencingToken() > lease.fencingToken());
-      }
-    }
-  }
-
-  @Test
-  void aForeignKeyIsNamedToTheUserAtOnce() throws Exception {
-    redis.call("LPUSH", "interlock:{job}", "mine");
-    try (LockClient client = open()) {
-      LockConfigurationException e =
-          assertThrows(LockConfigurationException.class, () -> client.lock("job").acquire());
-      assertTrue(e.getMessage().contains("interlock:{job}"), e::getMessage);
-    }
-    assertEquals(List.of("interlock:{job}"), redis.call("KEYS", "*"));
   }
 
   @Test

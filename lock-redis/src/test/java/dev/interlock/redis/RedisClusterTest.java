@@ -145,24 +145,16 @@ class RedisClusterTest {
   void theDocumentedRightsAreEnoughAndNoneIsOneTooMany() throws Exception {
     RedisRights rights = EveryRight.documented("redis-cluster");
     String uri = cluster.uri().replace("://", "://" + rights.userInfo());
-    String slot = Integer.toString(LockKeys.of("interlock", "moving").slot());
-    RedisServer from = primaryOf("moving");
-    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
-    try {
+    try (Move move = new Move("moving")) {
       rights.requireExact(
           cluster.members(),
           () -> {
             EveryRight.use(uri, "job", primaryOf("job"), cluster.members());
-            to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
-            from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
+            move.begin();
             try (LockBackend backend = Backends.open(uri)) {
               assertFalse(backend.release(claim("moving"), soon()));
             }
           });
-    } finally {
-      for (RedisServer each : List.of(from, to)) {
-        each.call("CLUSTER", "SETSLOT", slot, "STABLE");
-      }
     }
   }
 
@@ -339,27 +331,18 @@ class RedisClusterTest {
   void aSlotThatIsMovedIsFollowed(Access access) throws Exception {
     // A slot of its own: it stays where it is moved to.
     String name = "moved by " + access;
-    int slot = LockKeys.of("interlock", name).slot();
-    RedisServer from = primaryOf(name);
-    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
-    String number = Integer.toString(slot);
-    String fromId = (String) from.call("CLUSTER", "MYID");
-    String toId = (String) to.call("CLUSTER", "MYID");
-    try (LockBackend backend = access.open()) {
+    try (Move move = new Move(name);
+        LockBackend backend = access.open()) {
       Grant stays = take(backend, claim(name));
-      to.call("CLUSTER", "SETSLOT", number, "IMPORTING", fromId);
-      from.call("CLUSTER", "SETSLOT", number, "MIGRATING", toId);
-
+      move.begin();
       // Both keys are still there.
       assertRenewed(backend.renew(stays, soon()));
       assertTrue(isBusy(backend, name));
       // Both have gone: the other node is asked, for this once.
-      for (Object key : (List<?>) from.call("CLUSTER", "GETKEYSINSLOT", number, "100")) {
-        from.call("MIGRATE", to.host(), Integer.toString(to.port()), (String) key, "0", "5000");
-      }
-      to.call("SCRIPT", "FLUSH");
+      move.moveKeys();
+      move.to.call("SCRIPT", "FLUSH");
       assertRenewed(backend.renew(stays, soon()));
-      to.call("SCRIPT", "FLUSH");
+      move.to.call("SCRIPT", "FLUSH");
       assertTrue(isBusy(backend, name));
       assertRenewed(backend.renewAll(List.of(stays), soon()).get(0));
       assertTrue(backend.release(stays.claim(), soon()));
@@ -369,18 +352,51 @@ class RedisClusterTest {
               LockUnavailableException.class, () -> backend.tryAcquire(claim(name), soon()));
       assertTrue(e.getMessage().contains("is moving the lock's slot"), e::getMessage);
 
-      to.call("CLUSTER", "SETSLOT", number, "NODE", toId);
-      for (RedisServer primary : cluster.masters()) {
-        primary.call("CLUSTER", "SETSLOT", number, "NODE", toId);
-      }
+      move.finish();
       // And now for good.
       Grant moved = take(backend, claim(name));
       assertTrue(moved.token() > stays.token());
       assertRenewed(backend.renewAll(List.of(moved), soon()).get(0));
       assertTrue(backend.release(moved.claim(), soon()));
-    } finally {
+    }
+  }
+
+  /** The move of a name's slot to another primary, which ends when this is closed. */
+  private static final class Move implements AutoCloseable {
+    final RedisServer from;
+    final RedisServer to;
+    private final String slot;
+
+    Move(String name) {
+      from = primaryOf(name);
+      to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
+      slot = Integer.toString(LockKeys.of("interlock", name).slot());
+    }
+
+    private void set(RedisServer on, String what, RedisServer of) throws IOException {
+      on.call("CLUSTER", "SETSLOT", slot, what, (String) of.call("CLUSTER", "MYID"));
+    }
+
+    void begin() throws IOException {
+      set(to, "IMPORTING", from);
+      set(from, "MIGRATING", to);
+    }
+
+    void moveKeys() throws IOException {
+      for (Object key : (List<?>) from.call("CLUSTER", "GETKEYSINSLOT", slot, "100")) {
+        from.call("MIGRATE", to.host(), Integer.toString(to.port()), (String) key, "0", "5000");
+      }
+    }
+
+    void finish() throws IOException {
+      set(to, "NODE", to);
+      set(from, "NODE", to);
+    }
+
+    @Override
+    public void close() throws IOException {
       for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", number, "STABLE");
+        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
@@ -388,27 +404,17 @@ class RedisClusterTest {
   @Test
   void anAcquisitionRidesOutTheMoveOfItsSlot() throws Exception {
     String name = "acquired while it moves";
-    String slot = Integer.toString(LockKeys.of("interlock", name).slot());
-    RedisServer from = primaryOf(name);
-    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
-    String toId = (String) to.call("CLUSTER", "MYID");
-    to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
-    from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", toId);
-    try (LockClient client = LockClient.open(cluster.uri())) {
+    try (Move move = new Move(name);
+        LockClient client = LockClient.open(cluster.uri())) {
+      move.begin();
       LockUnavailableException e =
           assertThrows(LockUnavailableException.class, () -> client.lock(name).tryAcquire());
       assertTrue(e.getMessage().contains("is moving the lock's slot"), e::getMessage);
       CompletableFuture<Optional<Lease>> acquired =
           client.lock(name).tryAcquireAsync(Duration.ofMinutes(1));
       assertThrows(TimeoutException.class, () -> acquired.get(300, TimeUnit.MILLISECONDS));
-      for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", slot, "NODE", toId);
-      }
+      move.finish();
       assertTrue(acquired.get().orElseThrow().isHeld());
-    } finally {
-      for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
-      }
     }
   }
 
@@ -417,40 +423,32 @@ class RedisClusterTest {
   void aRedirectionWithoutAHostLeadsToTheHostThatGaveIt() throws Exception {
     String name = "moved by nodes that leave their host out";
     LockKeys keys = LockKeys.of("interlock", name);
-    String slot = Integer.toString(keys.slot());
-    RedisServer from = primaryOf(name);
-    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
     Set<String> hosts = ConcurrentHashMap.newKeySet();
     RedisUri uri = new RedisUri(LockUri.parse(cluster.uri()), LIMIT);
     for (RedisServer member : cluster.members()) {
       member.call("CONFIG", "SET", "cluster-preferred-endpoint-type", "unknown-endpoint");
     }
-    try (ClusterNodes nodes =
-        new ClusterNodes(
-            new OwnMembers(
-                uri.servers.addresses(ServerUri.REDIS_PORT),
-                node -> {
-                  hosts.add(node.getHost());
-                  return new LockPool(node, uri.servers.clientConfig(0), uri.poolConfig());
-                }),
-            Backends.TIME)) {
+    try (Move move = new Move(name);
+        ClusterNodes nodes =
+            new ClusterNodes(
+                new OwnMembers(
+                    uri.servers.addresses(ServerUri.REDIS_PORT),
+                    node -> {
+                      hosts.add(node.getHost());
+                      return new LockPool(node, uri.servers.clientConfig(0), uri.poolConfig());
+                    }),
+                Backends.TIME)) {
       Wire.Call look = new Wire.Call(Script.INSPECT, keys);
       nodes.run(look, soon());
       // First for once, and then for good.
-      to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", (String) from.call("CLUSTER", "MYID"));
-      from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", (String) to.call("CLUSTER", "MYID"));
+      move.begin();
       nodes.run(new Wire.Call(Script.RELEASE, keys, new byte[] {'a'}), soon());
-      for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", slot, "NODE", (String) to.call("CLUSTER", "MYID"));
-      }
+      move.finish();
       nodes.run(look, soon());
       assertEquals(Set.of("127.0.0.1"), hosts);
     } finally {
       for (RedisServer member : cluster.members()) {
         member.call("CONFIG", "SET", "cluster-preferred-endpoint-type", "ip");
-      }
-      for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
       }
     }
   }
@@ -458,23 +456,19 @@ class RedisClusterTest {
   @Test
   void aRefusedRequestLeavesNoReplyBehindForTheNextOne() throws Exception {
     String moving = "moving";
-    RedisServer from = primaryOf(moving);
-    RedisServer to = cluster.masters().stream().filter(m -> m != from).findFirst().orElseThrow();
-    String slot = Integer.toString(LockKeys.of("interlock", moving).slot());
-    List<String> names = names(100).filter(name -> primaryOf(name) == to).limit(10).toList();
+    Move move = new Move(moving);
+    List<String> names = names(100).filter(name -> primaryOf(name) == move.to).limit(10).toList();
     for (RedisServer member : cluster.members()) {
       member.call("ACL", "SETUSER", "unasked", "on", ">s3cret", "~*", "&*", "+@all", "-asking");
     }
-    try (LockBackend holder = Backends.open(cluster.uri());
+    try (move;
+        LockBackend holder = Backends.open(cluster.uri());
         LockBackend unasked = Backends.open(cluster.uri().replace("://", "://unasked:s3cret@"))) {
       take(holder, claim("moving"));
       Claim held = claim(names.get(0));
       take(holder, held);
-      to.call("CLUSTER", "SETSLOT", slot, "IMPORTING", from.call("CLUSTER", "MYID").toString());
-      from.call("CLUSTER", "SETSLOT", slot, "MIGRATING", to.call("CLUSTER", "MYID").toString());
-      for (Object key : (List<?>) from.call("CLUSTER", "GETKEYSINSLOT", slot, "100")) {
-        from.call("MIGRATE", to.host(), Integer.toString(to.port()), (String) key, "0", "5000");
-      }
+      move.begin();
+      move.moveKeys();
 
       for (String free : names.subList(1, names.size())) {
         // Says ASKING to the other node, which this user may not say.
@@ -489,9 +483,6 @@ class RedisClusterTest {
         assertTrue(unasked.release(grant.claim(), soon()));
       }
     } finally {
-      for (RedisServer primary : List.of(to, from)) {
-        primary.call("CLUSTER", "SETSLOT", slot, "STABLE");
-      }
       for (RedisServer member : cluster.members()) {
         member.call("ACL", "DELUSER", "unasked");
       }

@@ -62,13 +62,13 @@ final class RedisMutants {
             .refusedBy("EXCL-08", "the successor's lock was freed")
             .build(),
         mutant("messages trusted", "WAIT-03", "WAIT-04", "WAIT-05", "WAIT-06")
-            .fault("A waiter looks again when it is told of a release, and at no other time.")
+            .fault("A waiter polls only when it hears of a release.")
             .harness(MessagesTrusted::new)
             .refusedBy("WAIT-04", "did not get the killed process's lock")
             .refusedBy("WAIT-06", "did not get the lock")
             .build(),
         mutant("herd", "WAIT-10")
-            .fault("It declares SINGLE_WAKEUP, and a release is told to all who wait.")
+            .fault("It declares SINGLE_WAKEUP, and a release wakes all waiters.")
             .harness(Herd::new)
             .refusedBy("WAIT-10", "all of them are woken")
             .build(),
@@ -77,15 +77,15 @@ final class RedisMutants {
             .harness(FirstFailureIsTheEnd::new)
             .refusedBy("LEASE-07", "a short outage cost the lease")
             .build(),
-        mutant("held until told otherwise", "LOSS-*")
+        mutant("held until reported lost", "LOSS-*")
             .fault("A lease is held until the store says that it is gone.")
-            .harness(HeldUntilTold::new)
+            .harness(HeldUntilReportedLost::new)
             .refusedBy("LOSS-01", "the end of a lease without renewal was not reported")
             .refusedBy("LOSS-02", "the loss was not reported by the end of validity")
             .refusedBy("LOSS-05", "a process that was stopped past its TTL")
             .build(),
         mutant("release believed", "REL-01", "REL-02")
-            .fault("A release that the store did not answer is taken for done.")
+            .fault("A release without an answer counts as done.")
             .harness(ReleaseBelieved::new)
             .refusedBy("REL-01", "the store was out of reach")
             .refusedBy("REL-02", "the store was out of reach")
@@ -103,14 +103,15 @@ final class RedisMutants {
             .refusedBy("FENCE-04", "the late write was not refused by its token")
             .build(),
         mutant("server without a disk", "FAULT-03")
-            .fault("The locks of a Redis that writes nothing are promised to survive its restart.")
+            .fault(
+                "It promises that locks survive a restart of a Redis that writes nothing to disk.")
             .harness(WithoutDisk::new)
             .refusedBy("FAULT-03", "LeaseLostException")
             .build(),
         mutant("release sent twice", "REL-*", "FAULT-04", "LOSS-03")
             .fault(
-                "A release without an answer is sent again, and what the second one does not find"
-                    + " is taken for lost.")
+                "A release without an answer is sent again, and counts as a loss if the second"
+                    + " request finds no lock.")
             .harness(ReleaseSentTwice::new)
             .refusedBy("FAULT-04", "<ALREADY_LOST>")
             .refusedBy("LOSS-03", "<ALREADY_LOST>")
@@ -118,7 +119,7 @@ final class RedisMutants {
         mutant("reply left unread", "EXCL-*", "FAULT-05")
             .fault(
                 "Two commands are sent together. When the first is refused, the second one's reply"
-                    + " is left to whoever uses the connection next.")
+                    + " is left to the next user of the connection.")
             .harness(ReplyLeftUnread::new)
             .refusedBy("FAULT-05", "replaced by")
             .build(),
@@ -372,7 +373,7 @@ final class RedisMutants {
     }
   }
 
-  static final class HeldUntilTold extends RedisSpecimen {
+  static final class HeldUntilReportedLost extends RedisSpecimen {
     @Override
     LockBackend backend(String uri, BackendContext context) {
       return right(uri, context);

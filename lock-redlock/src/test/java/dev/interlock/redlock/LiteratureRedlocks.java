@@ -27,13 +27,13 @@ final class LiteratureRedlocks {
   static List<Specimen> all() {
     return List.of(
         Specimen.fromLiterature("no look at the time after the vote", "many Redlock libraries")
-            .fault("A majority of votes is a lock, however long they took to come.")
+            .fault("A majority of votes counts as a lock, however long the votes took.")
             .onlyRules(REASON, "EXCL-04", "EXCL-06", "LEASE-01")
             .harness(TimeNotLookedAt::new)
             .refusedBy("EXCL-04", "took longer than its TTL")
             .build(),
         Specimen.fromLiterature("minority left behind", "many Redlock libraries")
-            .fault("Who does not get a majority leaves what he got until it expires.")
+            .fault("An attempt without a majority leaves its votes until they expire.")
             .onlyRules(REASON, "EXCL-06", "LEASE-01", "WAIT-03", "WAIT-09")
             .harness(MinorityLeftBehind::new)
             .refusedBy("WAIT-03", "the waiter did not get the lock after the release")
@@ -41,7 +41,7 @@ final class LiteratureRedlocks {
             .build(),
         Specimen.fromLiterature("highest of the counters", "proposals for fencing Redlock")
             .fault(
-                "The token is the highest count of a majority, and the other nodes are not told.")
+                "The token is the highest count of a majority, and is not written to the other nodes.")
             .onlyRules(REASON, "EXCL-01", "EXCL-06", "FENCE-01", "FENCE-03", "FENCE-06")
             .harness(HighestOfTheCounters::new)
             .refusedBy("EXCL-01", "token")

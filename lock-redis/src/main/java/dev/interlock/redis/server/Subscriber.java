@@ -68,39 +68,30 @@ public final class Subscriber implements AutoCloseable {
   private final class Hearing implements Subscription.Listener {
     @Override
     public void ready(Subscription from) {
-      lock.lock();
-      try {
-        if (subscription == from) {
-          failuresInRow = 0;
-          updateSoon();
-        }
-      } finally {
-        lock.unlock();
-      }
+      locked(
+          () -> {
+            if (subscription == from) {
+              failuresInRow = 0;
+              updateSoon();
+            }
+          });
     }
 
     @Override
     public void confirmed(Subscription from, String channel) {
-      lock.lock();
-      try {
-        if (subscription == from) {
-          // Also without a waiter: the next one may come before we have unsubscribed.
-          confirmed.add(channel);
-          signal(waiters.get(channel));
-        }
-      } finally {
-        lock.unlock();
-      }
+      locked(
+          () -> {
+            if (subscription == from) {
+              // Also without a waiter: the next one may come before we have unsubscribed.
+              confirmed.add(channel);
+              signal(waiters.get(channel));
+            }
+          });
     }
 
     @Override
     public void published(Subscription from, String channel) {
-      lock.lock();
-      try {
-        signal(waiters.get(channel));
-      } finally {
-        lock.unlock();
-      }
+      locked(() -> signal(waiters.get(channel)));
     }
   }
 
@@ -147,20 +138,18 @@ public final class Subscriber implements AutoCloseable {
    */
   public Watch watch(LockKeys keys, WakeUp wakeUp) {
     Waiter waiter = new Waiter(keys.channel(), wakeUp);
-    lock.lock();
-    try {
-      Set<Waiter> others = waiters.computeIfAbsent(waiter.channel, c -> new HashSet<>());
-      if (others.isEmpty()) {
-        updateSoon();
-      }
-      others.add(waiter);
-      if (confirmed.contains(waiter.channel)) {
-        // From now on nothing is missed; a message before may have been.
-        wakeUp.signal();
-      }
-    } finally {
-      lock.unlock();
-    }
+    locked(
+        () -> {
+          Set<Waiter> others = waiters.computeIfAbsent(waiter.channel, c -> new HashSet<>());
+          if (others.isEmpty()) {
+            updateSoon();
+          }
+          others.add(waiter);
+          if (confirmed.contains(waiter.channel)) {
+            // From now on nothing is missed; a message before may have been.
+            wakeUp.signal();
+          }
+        });
     return waiter;
   }
 
@@ -176,13 +165,20 @@ public final class Subscriber implements AutoCloseable {
   }
 
   private void remove(Waiter waiter) {
+    locked(
+        () -> {
+          Set<Waiter> others = waiters.get(waiter.channel);
+          if (others != null && others.remove(waiter) && others.isEmpty()) {
+            waiters.remove(waiter.channel);
+            updateSoon();
+          }
+        });
+  }
+
+  private void locked(Runnable action) {
     lock.lock();
     try {
-      Set<Waiter> others = waiters.get(waiter.channel);
-      if (others != null && others.remove(waiter) && others.isEmpty()) {
-        waiters.remove(waiter.channel);
-        updateSoon();
-      }
+      action.run();
     } finally {
       lock.unlock();
     }
@@ -261,13 +257,11 @@ public final class Subscriber implements AutoCloseable {
       // Longer than two pokes: both have gone unanswered then.
       made = new Subscription(connections.get(), restChannel, pokeMillis * 5 / 2, hearing);
     } catch (RuntimeException | Error e) {
-      lock.lock();
-      try {
-        connectIsDue = false;
-        failed(e);
-      } finally {
-        lock.unlock();
-      }
+      locked(
+          () -> {
+            connectIsDue = false;
+            failed(e);
+          });
       return;
     }
     lock.lock();
