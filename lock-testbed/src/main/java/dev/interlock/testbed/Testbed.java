@@ -41,9 +41,9 @@ public final class Testbed {
   }
 
   /**
-   * A local port that nobody listens on, for a server that a test starts by itself, or for none. It
-   * is below those that systems give to outgoing connections, and no testbed on this machine gives
-   * it to anybody else for as long as this JVM runs.
+   * Reserves a local port on which nothing listens, for a server that a test starts, or for none.
+   * It is below those that systems give to outgoing connections, and no testbed on this machine
+   * hands it out again while this JVM runs.
    *
    * @throws TestbedException if there is none
    */
@@ -71,12 +71,12 @@ public final class Testbed {
     return new RedlockNodes.Builder();
   }
 
-  /** A ZooKeeper ensemble, of one member unless told otherwise. */
+  /** A ZooKeeper ensemble, of one member by default. */
   public static ZooKeeperEnsemble.Builder zookeeper() {
     return new ZooKeeperEnsemble.Builder();
   }
 
-  /** An etcd cluster, of one member unless told otherwise. */
+  /** An etcd cluster, of one member by default. */
   public static EtcdCluster.Builder etcd() {
     return new EtcdCluster.Builder();
   }

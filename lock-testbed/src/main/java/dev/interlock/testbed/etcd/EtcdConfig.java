@@ -31,7 +31,7 @@ record EtcdConfig(
     List<String> extra) {
   private static final String DATA = "data";
 
-  /** The name and ports of one member; the others are told that it is at its gate. */
+  /** The name and ports of one member; the others look for it at its gate. */
   record Member(String name, int client, int peer, int gate) {
     static Member reserve(int number, boolean gated) {
       int peer = Ports.reserve();
@@ -46,12 +46,12 @@ record EtcdConfig(
       return new int[] {client, peer, gate};
     }
 
-    /** Where it listens to the others. */
+    /** {@return where it listens to the others} */
     String listenUrl() {
       return "http://127.0.0.1:" + peer;
     }
 
-    /** Where the others are told that it is. */
+    /** {@return where the others look for it} */
     String peerUrl() {
       return "http://127.0.0.1:" + gate;
     }

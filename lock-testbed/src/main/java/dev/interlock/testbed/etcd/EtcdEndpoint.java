@@ -68,7 +68,7 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     return post(path, json, password == null ? null : token(password, limit), limit);
   }
 
-  /** Has the API ask for the password from now on; without it, nothing but status is told. */
+  /** Has the API demand the password from now on, for everything but the status. */
   void enableAuthentication(String rootPassword, Duration limit) throws IOException {
     String credentials = "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
     post("/v3/auth/user/add", credentials, null, limit);

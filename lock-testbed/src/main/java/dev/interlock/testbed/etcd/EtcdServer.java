@@ -38,7 +38,7 @@ public final class EtcdServer extends DisposableServer {
 
   /**
    * Starts a server and waits until its process answers, with or without a quorum: until there is
-   * one, etcd serves nobody but its peers, on their port.
+   * one, etcd serves only its peers, on their port.
    */
   static EtcdServer launch(
       Installation installation, EtcdConfig config, EtcdConfig.Member member, PeerGates gates) {

@@ -87,7 +87,7 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
 
   private static List<Path> searchPath() {
     String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
-    // Debian keeps servers in sbin, which is not on everybody's PATH.
+    // Debian keeps servers in sbin, which is often not on the PATH.
     return Stream.concat(
             Stream.of(path.split(File.pathSeparator)), Stream.of("/usr/sbin", "/usr/local/sbin"))
         .filter(entry -> !entry.isEmpty())

@@ -12,7 +12,7 @@ import java.util.List;
  * A server program in a container image.
  *
  * @param program the program's name in the image, run in place of the image's own entry point,
- *     which would have ideas of its own about users and configuration
+ *     which would choose user and configuration itself
  */
 public record ContainerInstallation(DockerClient docker, String image, String program)
     implements Installation {
@@ -21,8 +21,8 @@ public record ContainerInstallation(DockerClient docker, String image, String pr
    * Finds a program's image.
    *
    * @param setting the setting that may name another image
-   * @throws UnsuitableWayException if there is no daemon that will do, or the image is not to be
-   *     had
+   * @throws UnsuitableWayException if there is no daemon that will do, or the image is not
+   *     available
    */
   public static ContainerInstallation find(String program, String setting, String officialImage)
       throws UnsuitableWayException {

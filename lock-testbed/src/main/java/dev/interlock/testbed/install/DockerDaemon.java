@@ -82,7 +82,7 @@ final class DockerDaemon {
       try {
         client.pullImageCmd(substitute).start().awaitCompletion();
       } catch (InterruptedException e) {
-        throw new IllegalStateException("nobody interrupts this thread", e);
+        throw new IllegalStateException("this thread is never interrupted", e);
       }
     }
     return substitute;
@@ -115,7 +115,7 @@ final class DockerDaemon {
             .anyMatch(Files::exists);
   }
 
-  /** On a thread of its own, since neither the daemon nor a registry can be relied on to answer. */
+  /** Works on a new thread, since the daemon or a registry may never answer. */
   private static <T> CompletableFuture<T> inBackground(Supplier<T> work) {
     CompletableFuture<T> result = new CompletableFuture<>();
     Thread thread =

@@ -125,7 +125,7 @@ public final class LocalProcess implements ServerProcess {
 
   private void signal(Signal signal) throws IOException {
     if (process == null || !process.isAlive()) {
-      throw new IOException("the process has ended by itself: " + command);
+      throw new IOException("the process has already ended: " + command);
     }
     try {
       signal.send(process.toHandle());

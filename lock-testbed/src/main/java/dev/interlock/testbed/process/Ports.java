@@ -29,7 +29,7 @@ public final class Ports {
   private static final int LOWEST = 10_000;
   private static final int HIGHEST = 32_767;
 
-  /** Redis listens for its cluster peers this far above the port for clients, unless told. */
+  /** Redis listens for its cluster peers this far above the port for clients, by default. */
   public static final int CLUSTER_BUS_OFFSET = 10_000;
 
   // Both are touched only with this class's monitor held.

@@ -18,7 +18,7 @@ public final class Waiting {
 
   /** A question whose answer is empty as long as there is none. */
   public interface Question<T> {
-    public Optional<T> answer() throws IOException;
+    Optional<T> answer() throws IOException;
   }
 
   private Waiting() {}
@@ -30,7 +30,7 @@ public final class Waiting {
    * @throws TestbedException if the thread is interrupted; its interrupt flag is set again
    */
   public static boolean until(Duration limit, Condition condition) {
-    return answer(limit, () -> held(condition)).isPresent();
+    return answer(limit, asQuestion(condition)).isPresent();
   }
 
   /**
@@ -40,7 +40,7 @@ public final class Waiting {
    * @throws TestbedException if the thread is interrupted; its interrupt flag is set again
    */
   public static <T> Optional<T> answer(Duration limit, Question<T> question) {
-    return new Asking<>(question).until(limit);
+    return answer(limit, question, null);
   }
 
   /**
@@ -51,64 +51,44 @@ public final class Waiting {
    *     its cause, or if the thread is interrupted
    */
   public static <T> T demand(Duration limit, String failure, Question<T> question) {
-    Asking<T> asking = new Asking<>(question);
-    return asking
-        .until(limit)
-        .orElseThrow(
-            () -> {
-              String met = asking.failure == null ? "" : "; the last try met: " + asking.failure;
-              return new TestbedException(
-                  failure + " within " + limit.toSeconds() + " s" + met, asking.failure);
-            });
+    return answer(limit, question, failure).orElseThrow();
   }
 
   /** As {@link #demand}, for a condition. */
   public static void demandThat(Duration limit, String failure, Condition condition) {
-    demand(limit, failure, () -> held(condition));
+    demand(limit, failure, asQuestion(condition));
   }
 
-  private static Optional<Boolean> held(Condition condition) throws IOException {
-    return condition.holds() ? Optional.of(true) : Optional.empty();
+  private static Question<Boolean> asQuestion(Condition condition) {
+    return () -> condition.holds() ? Optional.of(true) : Optional.empty();
   }
 
-  /** One question asked again and again. */
-  private static final class Asking<T> {
-    private final Question<T> question;
-    private @Nullable IOException failure;
-
-    Asking(Question<T> question) {
-      this.question = question;
-    }
-
-    Optional<T> until(Duration limit) {
-      long start = System.nanoTime();
-      while (true) {
-        Optional<T> answer = once();
-        if (answer.isPresent() || System.nanoTime() - start >= limit.toNanos()) {
+  private static <T> Optional<T> answer(
+      Duration limit, Question<T> question, @Nullable String failure) {
+    long start = System.nanoTime();
+    while (true) {
+      IOException met = null;
+      try {
+        Optional<T> answer = question.answer();
+        if (answer.isPresent()) {
           return answer;
         }
-        pause();
+      } catch (IOException e) {
+        met = e; // the server is starting or stopping
       }
-    }
-
-    private Optional<T> once() {
+      if (System.nanoTime() - start >= limit.toNanos()) {
+        if (failure == null) {
+          return Optional.empty();
+        }
+        String last = met == null ? "" : "; the last try met: " + met;
+        throw new TestbedException(failure + " within " + limit.toSeconds() + " s" + last, met);
+      }
       try {
-        failure = null;
-        return question.answer();
-      } catch (IOException notYet) {
-        // The server is on its way up or down; the deadline tells what becomes of it.
-        failure = notYet;
-        return Optional.empty();
+        TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new TestbedException("interrupted while waiting for a server", e);
       }
-    }
-  }
-
-  private static void pause() {
-    try {
-      TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new TestbedException("interrupted while waiting for a server", e);
     }
   }
 }

@@ -75,7 +75,7 @@ record RedisEndpoint(
     return field(call("INFO", "server"), "redis_version");
   }
 
-  /** Sends one command on a connection of its own; see {@link RedisServer#call}. */
+  /** Sends one command on a new connection; see {@link RedisServer#call}. */
   @Nullable Object call(String... command) throws IOException {
     try (RedisConnection connection = new RedisConnection(this, ANSWER)) {
       return connection.call(command);

@@ -12,9 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Starts the Redis servers of one deployment, alike but for what each is told besides. */
+/** Starts the Redis servers of one deployment, which differ only in a few lines each. */
 record RedisNodes(Installation installation, RedisConfig config) {
-  /** The setting that says where the others are told that a cluster node's bus is. */
+  /** The setting for the bus port that a cluster node announces to the others. */
   static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
 
   /** {@return the same with a wrong clock} */

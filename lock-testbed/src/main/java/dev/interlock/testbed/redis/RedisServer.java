@@ -76,8 +76,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Sends one command over a connection of its own, past every driver: how a test asks the server
-   * itself.
+   * Sends one command over a new connection, without a driver: so a test asks the server itself.
    *
    * @return the reply as String, Long, List of replies, or null
    * @throws RedisReplyException if the server answered with an error
@@ -115,9 +114,9 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Makes a replica of the server that has nobody to follow: it keeps its data and its connections,
-   * and answers whatever would change something by {@code READONLY}, as a primary does that has
-   * been replaced behind an address which still leads to it. Returns when the server says so.
+   * Makes a replica of the server, without a master: it keeps its data and its connections, and
+   * answers whatever would change something by {@code READONLY}, as a primary does that has been
+   * replaced behind an address which still leads to it. Returns when the server says so.
    *
    * @throws IOException if the server does not do it
    */
@@ -137,9 +136,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Refuses whatever its peers ask for, and ends the connections on which replicas are told of
-   * writes. Sentinels keep theirs, as they would not try again on one that was refused at its
-   * login.
+   * Refuses all commands of its peers, and ends the connections on which replicas receive writes.
+   * Sentinels keep theirs, as they would not try again on one that was refused at its login.
    */
   void refusePeers() {
     tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "-@all");
@@ -165,7 +163,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
     }
   }
 
-  /** Whether the server's time of day can be set: if it was started with a clock of its own. */
+  /** {@return whether the time of day can be set: if the server was started with its own clock} */
   public boolean canSetClock() {
     return clock != null;
   }

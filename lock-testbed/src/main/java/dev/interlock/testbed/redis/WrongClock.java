@@ -3,6 +3,7 @@ package dev.interlock.testbed.redis;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.Installation;
 import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.process.Program;
 import dev.interlock.testbed.process.ServerProcess;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Workspace;
@@ -16,11 +17,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -38,7 +39,6 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
   private static final String DIRECTORY = "wrong-clock";
   private static final String LIBRARY = "wrong-clock.so";
   private static final String FILE = "clock-ahead";
-  private static final Duration LIMIT = Duration.ofMinutes(1);
 
   /**
    * Gives a program a wrong clock.
@@ -114,34 +114,14 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
 
   private void compile(Path directory) {
     Path source = directory.resolve(SOURCE);
-    Path output = directory.resolve("output.log");
     try (InputStream resource = WrongClock.class.getResourceAsStream(SOURCE)) {
       Files.copy(Objects.requireNonNull(resource, SOURCE), source);
-      Process process =
-          new ProcessBuilder(
-                  compiler.toString(),
-                  "-shared",
-                  "-fPIC",
-                  "-O2",
-                  "-o",
-                  directory.resolve(LIBRARY).toString(),
-                  source.toString())
-              .redirectErrorStream(true)
-              .redirectOutput(output.toFile())
-              .start();
-      if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
-        process.destroyForcibly();
-        throw new TestbedException(compiler + " has not compiled the wrong clock in " + LIMIT);
-      }
-      if (process.exitValue() != 0) {
-        throw new TestbedException(
-            compiler + " did not compile the wrong clock: " + Files.readString(output));
-      }
+      List<String> command = new ArrayList<>();
+      command.addAll(List.of(compiler.toString(), "-shared", "-fPIC", "-O2", "-o"));
+      command.addAll(List.of(directory.resolve(LIBRARY).toString(), source.toString()));
+      Program.run(command);
     } catch (IOException e) {
       throw new TestbedException("cannot compile the wrong clock: " + e.getMessage(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new TestbedException("interrupted while the wrong clock was compiled", e);
     }
   }
 

@@ -49,7 +49,7 @@ public final class PeerGates {
   /**
    * Opens a gate.
    *
-   * @param port where others are told that the member is
+   * @param port where the others are configured to find the member
    * @param peer where it is
    * @param target the member
    * @param sender tells which of the others a connection comes from
@@ -78,7 +78,7 @@ public final class PeerGates {
         }
         start("peer-link-" + target, () -> link.carry(peer));
       } catch (IOException e) {
-        // The gate is closed, or whoever came has gone.
+        // The gate is closed, or the peer has disconnected already.
       }
     }
   }

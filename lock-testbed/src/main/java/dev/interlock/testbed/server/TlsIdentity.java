@@ -1,17 +1,17 @@
 package dev.interlock.testbed.server;
 
+import dev.interlock.testbed.process.Program;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Workspace;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 
 /**
@@ -79,28 +79,16 @@ public record TlsIdentity(Path directory) {
   private static void make(Path directory, String subject) {
     Path store = store(directory);
     try {
-      keytool(
-          "-genkeypair",
-          "-keystore",
-          store.toString(),
-          "-storetype",
-          "PKCS12",
-          "-storepass",
-          STORE_PASSWORD,
-          "-alias",
-          ALIAS,
-          "-keyalg",
-          "EC",
-          "-groupname",
-          "secp256r1",
-          "-validity",
-          "3650",
-          "-dname",
-          "CN=interlock testbed",
-          "-ext",
-          "san=" + subject,
-          "-ext",
-          "bc:critical=ca:true");
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+      command.addAll(
+          List.of(
+              "-genkeypair -storetype PKCS12 -keyalg EC -groupname secp256r1 -validity 3650"
+                  .split(" ")));
+      command.addAll(List.of("-keystore", store.toString(), "-storepass", STORE_PASSWORD));
+      command.addAll(List.of("-alias", ALIAS, "-dname", "CN=interlock testbed"));
+      command.addAll(List.of("-ext", "san=" + subject, "-ext", "bc:critical=ca:true"));
+      Program.run(command);
       KeyStore keys = load(store);
       writePem(
           directory.resolve("server.pem"), "CERTIFICATE", keys.getCertificate(ALIAS).getEncoded());
@@ -110,22 +98,6 @@ public record TlsIdentity(Path directory) {
           keys.getKey(ALIAS, STORE_PASSWORD.toCharArray()).getEncoded());
     } catch (IOException | GeneralSecurityException e) {
       throw new TestbedException("cannot make a TLS identity: " + e.getMessage(), e);
-    }
-  }
-
-  private static void keytool(String... arguments) throws IOException {
-    String program = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
-    ProcessBuilder builder = new ProcessBuilder(program).redirectErrorStream(true);
-    builder.command().addAll(List.of(arguments));
-    Process process = builder.start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    try {
-      if (!process.waitFor(1, TimeUnit.MINUTES) || process.exitValue() != 0) {
-        throw new IOException("keytool failed: " + output.strip());
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted while keytool ran", e);
     }
   }
 

@@ -59,7 +59,7 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
     }
   }
 
-  /** Where one member is told that another one is. */
+  /** The ports at which one member finds another. */
   record Gate(int quorum, int election) {
     static Gate reserve() {
       return new Gate(Ports.reserve(), Ports.reserve());
@@ -121,7 +121,7 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
       return "127.0.0.1:" + peer.quorum() + ":" + peer.election();
     }
     if (peer.equals(member)) {
-      // One that knows no address of its own cannot tell it to others, who would go past the gates.
+      // Without its own address a member cannot announce it to others, who would bypass the gates.
       return "0.0.0.0:" + peer.quorum() + ":" + peer.election();
     }
     Gate gate = member.gates().get(index);

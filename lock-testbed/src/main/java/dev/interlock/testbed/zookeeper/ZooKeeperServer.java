@@ -73,7 +73,7 @@ public final class ZooKeeperServer extends DisposableServer {
     return endpoint.ask(word, ANSWER);
   }
 
-  /** The server's own word for what it is now; empty if it serves nobody. */
+  /** {@return the role that the server reports; empty if it does not serve} */
   String mode() throws IOException {
     Matcher matcher = MODE.matcher(ask("srvr"));
     return matcher.find() ? matcher.group(1) : "";

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.Random;
 
 /**
- * A session of somebody else's, closed as its client would close it: by connecting with its number
+ * A session of another client, closed as that client would close it: by connecting with its number
  * and its password, and asking for the end. The password is no secret to the servers' machine: a
  * server makes it from the number, by a generator whose seed is written in its source ({@code
  * generatePasswd} in {@code org.apache.zookeeper.server.ZooKeeperServer}).
