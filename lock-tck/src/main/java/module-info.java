@@ -22,6 +22,8 @@ module dev.interlock.tck {
 
   opens dev.interlock.tck to
       org.junit.platform.commons;
+  opens dev.interlock.tck.history to
+      com.google.gson;
   opens dev.interlock.tck.report to
       com.google.gson;
   opens dev.interlock.tck.rules to

@@ -77,29 +77,16 @@ interface Behaviour {
     }
   }
 
-  /** Drops one direction. */
-  record BlackHole(Direction swallowed) implements Behaviour {
+  /** Drops some directions. */
+  record BlackHole(Set<Direction> swallowed) implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
-      return direction == swallowed ? Fate.SWALLOW : Fate.FORWARD;
+      return swallowed.contains(direction) ? Fate.SWALLOW : Fate.FORWARD;
     }
 
     @Override
     public boolean hidesEnd(Link link, Direction direction) {
-      return direction == swallowed;
-    }
-  }
-
-  /** Drops both directions. */
-  record Partition() implements Behaviour {
-    @Override
-    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
-      return Fate.SWALLOW;
-    }
-
-    @Override
-    public boolean hidesEnd(Link link, Direction direction) {
-      return true;
+      return swallowed.contains(direction);
     }
   }
 

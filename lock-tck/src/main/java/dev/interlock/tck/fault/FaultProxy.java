@@ -20,6 +20,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -133,11 +134,7 @@ public final class FaultProxy implements AutoCloseable {
 
   /** {@return the traffic up to now} */
   public Traffic traffic() {
-    return new Traffic(
-        accepted.get(),
-        open,
-        faults.flow(Direction.CLIENT_TO_SERVER),
-        faults.flow(Direction.SERVER_TO_CLIENT));
+    return new Traffic(accepted.get(), open, faults.toServer(), faults.toClient());
   }
 
   /**
@@ -147,7 +144,12 @@ public final class FaultProxy implements AutoCloseable {
    */
   public NetworkFault cut() {
     NetworkFault fault = new NetworkFault(this, "cut", new Behaviour.Refuse());
-    return begin(fault, () -> closeAll(fault, Link::close));
+    Consumer<Link> close =
+        link -> {
+          link.close();
+          fault.struck();
+        };
+    return begin(fault, () -> links.forEach(close));
   }
 
   /**
@@ -156,7 +158,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault refuse() {
-    return begin(new NetworkFault(this, "refuse", new Behaviour.Refuse()), () -> {});
+    return begin("refuse", new Behaviour.Refuse());
   }
 
   /**
@@ -183,9 +185,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault blackHole(Direction direction) {
-    return begin(
-        new NetworkFault(this, "black hole " + direction, new Behaviour.BlackHole(direction)),
-        () -> {});
+    return begin("black hole " + direction, new Behaviour.BlackHole(Set.of(direction)));
   }
 
   /**
@@ -194,7 +194,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault partition() {
-    return begin(new NetworkFault(this, "partition", new Behaviour.Partition()), () -> {});
+    return begin("partition", new Behaviour.BlackHole(EnumSet.allOf(Direction.class)));
   }
 
   /**
@@ -205,8 +205,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault hold(Direction direction) {
-    return begin(
-        new NetworkFault(this, "hold " + direction, new Behaviour.Hold(direction)), () -> {});
+    return begin("hold " + direction, new Behaviour.Hold(direction));
   }
 
   /**
@@ -230,7 +229,8 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault silenceOpenConnections() {
-    return beginAmongOpen("silence of open connections", new Behaviour.Partition());
+    return beginAmongOpen(
+        "silence of open connections", new Behaviour.BlackHole(EnumSet.allOf(Direction.class)));
   }
 
   /**
@@ -247,9 +247,7 @@ public final class FaultProxy implements AutoCloseable {
       throw new IllegalArgumentException("the latency must be positive, not " + latency);
     }
     String description = "delay " + direction + " by " + latency.toMillis() + " ms";
-    return begin(
-        new NetworkFault(this, description, new Behaviour.Delay(direction, latency.toNanos())),
-        () -> {});
+    return begin(description, new Behaviour.Delay(direction, latency.toNanos()));
   }
 
   /**
@@ -267,8 +265,7 @@ public final class FaultProxy implements AutoCloseable {
       throw new IllegalArgumentException("bytes must not be negative: " + bytes);
     }
     String description = "drop after " + bytes + " bytes " + direction;
-    return begin(
-        new NetworkFault(this, description, new Behaviour.DropAfter(direction, bytes)), () -> {});
+    return begin(description, new Behaviour.DropAfter(direction, bytes));
   }
 
   /**
@@ -286,7 +283,7 @@ public final class FaultProxy implements AutoCloseable {
     }
     String description = "lose replies to requests with '" + requestText + "'";
     byte[] pattern = requestText.getBytes(StandardCharsets.UTF_8);
-    return begin(new NetworkFault(this, description, new Behaviour.LoseReplies(pattern)), () -> {});
+    return begin(description, new Behaviour.LoseReplies(pattern));
   }
 
   /**
@@ -305,7 +302,7 @@ public final class FaultProxy implements AutoCloseable {
       throw new IllegalArgumentException("earlier must not be negative: " + earlier);
     }
     String description = "lose the answer after " + earlier + " others";
-    return begin(new NetworkFault(this, description, new Behaviour.LoseAnswer(earlier)), () -> {});
+    return begin(description, new Behaviour.LoseAnswer(earlier));
   }
 
   /**
@@ -316,7 +313,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault hangUp() {
-    return begin(new NetworkFault(this, "hang up", new Behaviour.HangUp()), () -> {});
+    return begin("hang up", new Behaviour.HangUp());
   }
 
   /**
@@ -377,6 +374,10 @@ public final class FaultProxy implements AutoCloseable {
         });
   }
 
+  private NetworkFault begin(String description, Behaviour behaviour) {
+    return begin(new NetworkFault(this, description, behaviour), () -> {});
+  }
+
   private NetworkFault begin(NetworkFault fault, Runnable first) {
     return onProxyThread(
         () -> {
@@ -398,13 +399,6 @@ public final class FaultProxy implements AutoCloseable {
           }
           return true;
         });
-  }
-
-  private void closeAll(NetworkFault fault, Consumer<Link> how) {
-    for (Link link : links) {
-      how.accept(link);
-      fault.struck();
-    }
   }
 
   /**

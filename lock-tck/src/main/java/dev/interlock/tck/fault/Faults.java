@@ -1,10 +1,10 @@
 package dev.interlock.tck.fault;
 
+import dev.interlock.tck.fault.Traffic.Flow;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * All active faults of one proxy, and its traffic counters. Only the proxy's thread changes them;
@@ -12,28 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class Faults {
   private final List<NetworkFault> active = new ArrayList<>();
-  private final Count toServer = new Count();
-  private final Count toClient = new Count();
+  private volatile Flow toServer = new Flow(0, 0, 0);
+  private volatile Flow toClient = new Flow(0, 0, 0);
   private int bytesBeforeCut;
-
-  private static final class Count {
-    private final AtomicLong chunks = new AtomicLong();
-    private final AtomicLong received = new AtomicLong();
-    private final AtomicLong forwarded = new AtomicLong();
-
-    void received(int bytes) {
-      chunks.incrementAndGet();
-      received.addAndGet(bytes);
-    }
-
-    void forwarded(int bytes) {
-      forwarded.addAndGet(bytes);
-    }
-
-    Traffic.Flow snapshot() {
-      return new Traffic.Flow(chunks.get(), received.get(), forwarded.get());
-    }
-  }
 
   void add(NetworkFault fault) {
     active.add(fault);
@@ -116,18 +97,26 @@ final class Faults {
   }
 
   void received(Direction direction, int bytes) {
-    count(direction).received(bytes);
+    count(direction, new Flow(1, bytes, 0));
   }
 
   void forwarded(Direction direction, int bytes) {
-    count(direction).forwarded(bytes);
+    count(direction, new Flow(0, 0, bytes));
   }
 
-  Traffic.Flow flow(Direction direction) {
-    return count(direction).snapshot();
+  private void count(Direction direction, Flow more) {
+    if (direction == Direction.CLIENT_TO_SERVER) {
+      toServer = toServer.plus(more);
+    } else {
+      toClient = toClient.plus(more);
+    }
   }
 
-  private Count count(Direction direction) {
-    return direction == Direction.CLIENT_TO_SERVER ? toServer : toClient;
+  Flow toServer() {
+    return toServer;
+  }
+
+  Flow toClient() {
+    return toClient;
   }
 }

@@ -3,8 +3,9 @@ package dev.interlock.tck.fault;
 import static java.util.Objects.requireNonNull;
 
 import java.time.Duration;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One active fault of a {@link FaultProxy}. It counts its strikes, so that a test can distinguish a
@@ -24,9 +25,8 @@ public final class NetworkFault implements AutoCloseable {
   private final FaultProxy proxy;
   private final String description;
   private final Behaviour behaviour;
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition hit = lock.newCondition();
-  private long hits;
+  private final AtomicLong hits = new AtomicLong();
+  private final Semaphore strikes = new Semaphore(0);
 
   NetworkFault(FaultProxy proxy, String description, Behaviour behaviour) {
     this.proxy = requireNonNull(proxy);
@@ -40,12 +40,7 @@ public final class NetworkFault implements AutoCloseable {
    * not counted.
    */
   public long hits() {
-    lock.lock();
-    try {
-      return hits;
-    } finally {
-      lock.unlock();
-    }
+    return hits.get();
   }
 
   /**
@@ -67,20 +62,12 @@ public final class NetworkFault implements AutoCloseable {
    * @return whether it struck so often in time
    * @throws InterruptedException if the thread is interrupted while it waits
    */
-  public boolean awaitHits(long count, Duration timeout) throws InterruptedException {
-    long left = timeout.toNanos();
-    lock.lock();
-    try {
-      while (hits < count) {
-        if (left <= 0) {
-          return false;
-        }
-        left = hit.awaitNanos(left);
-      }
-      return true;
-    } finally {
-      lock.unlock();
+  public boolean awaitHits(int count, Duration timeout) throws InterruptedException {
+    if (!strikes.tryAcquire(count, timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+      return false;
     }
+    strikes.release(count);
+    return true;
   }
 
   /**
@@ -105,12 +92,7 @@ public final class NetworkFault implements AutoCloseable {
   }
 
   void struck() {
-    lock.lock();
-    try {
-      hits++;
-      hit.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    hits.incrementAndGet();
+    strikes.release();
   }
 }

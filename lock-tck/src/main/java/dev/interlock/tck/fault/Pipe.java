@@ -72,10 +72,6 @@ final class Pipe {
     return lossy;
   }
 
-  boolean sourceEnded() {
-    return sourceEnded;
-  }
-
   /**
    * {@return how long until something becomes due; {@code Long.MAX_VALUE} if nothing is delayed}
    */

@@ -11,15 +11,6 @@ package dev.interlock.tck.fault;
  */
 public record Traffic(long accepted, int open, Flow toServer, Flow toClient) {
   /**
-   * {@return what passed in one direction}
-   *
-   * @param direction which
-   */
-  public Flow flow(Direction direction) {
-    return direction == Direction.CLIENT_TO_SERVER ? toServer : toClient;
-  }
-
-  /**
    * Adds the traffic of another proxy.
    *
    * @param other the other proxy's traffic

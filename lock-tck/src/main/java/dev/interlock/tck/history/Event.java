@@ -1,6 +1,6 @@
 package dev.interlock.tck.history;
 
-import java.util.StringJoiner;
+import com.google.gson.JsonParseException;
 
 /**
  * An event of one lease, as its holder saw it.
@@ -69,17 +69,7 @@ public sealed interface Event {
 
   /** {@return the event as one line without its terminator; {@link #decode} reads it} */
   default String encode() {
-    StringJoiner line = new StringJoiner("\t");
-    if (this instanceof Granted e) {
-      line.add("G").add(escape(e.lease)).add(escape(e.name)).add(Long.toString(e.token));
-      line.add(escape(e.holder)).add(Long.toString(e.requestedAt));
-      line.add(Long.toString(e.at)).add(Long.toString(e.validUntil));
-    } else if (this instanceof Extended e) {
-      line.add("X").add(escape(e.lease)).add(Long.toString(e.at)).add(Long.toString(e.validUntil));
-    } else if (this instanceof Ended e) {
-      line.add("E").add(escape(e.lease)).add(Long.toString(e.at));
-    }
-    return line.toString();
+    return getClass().getSimpleName() + EventLog.GSON.toJson(this);
   }
 
   /**
@@ -90,58 +80,22 @@ public sealed interface Event {
    * @throws IllegalArgumentException if the line is not of that form
    */
   static Event decode(String line) {
-    String[] f = line.split("\t", -1);
     try {
-      return switch (f[0] + f.length) {
-        case "G8" ->
-            new Granted(
-                unescape(f[1]),
-                unescape(f[2]),
-                Long.parseLong(f[3]),
-                unescape(f[4]),
-                Long.parseLong(f[5]),
-                Long.parseLong(f[6]),
-                Long.parseLong(f[7]));
-        case "X4" -> new Extended(unescape(f[1]), Long.parseLong(f[2]), Long.parseLong(f[3]));
-        case "E3" -> new Ended(unescape(f[1]), Long.parseLong(f[2]));
-        default -> throw new IllegalArgumentException("unknown kind or number of fields");
-      };
-    } catch (IllegalArgumentException e) {
+      int kindEnds = line.indexOf('{');
+      Class<? extends Event> kind =
+          switch (line.substring(0, kindEnds)) {
+            case "Granted" -> Granted.class;
+            case "Extended" -> Extended.class;
+            case "Ended" -> Ended.class;
+            default -> throw new IllegalArgumentException("unknown kind");
+          };
+      Event event = EventLog.GSON.fromJson(line.substring(kindEnds), kind);
+      if (!event.encode().equals(line)) {
+        throw new IllegalArgumentException("the fields are not those of its kind");
+      }
+      return event;
+    } catch (IllegalArgumentException | IndexOutOfBoundsException | JsonParseException e) {
       throw new IllegalArgumentException("not an event: \"" + line + "\"", e);
     }
-  }
-
-  private static String escape(String text) {
-    StringBuilder escaped = new StringBuilder();
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c < ' '
-          || c == '\\'
-          || c == '\u007f'
-          || c == '\u0085'
-          || c == '\u2028'
-          || c == '\u2029') {
-        escaped.append(String.format("\\u%04x", (int) c));
-      } else {
-        escaped.append(c);
-      }
-    }
-    return escaped.toString();
-  }
-
-  private static String unescape(String text) {
-    StringBuilder plain = new StringBuilder();
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c == '\\') {
-        if (text.length() < i + 6 || text.charAt(i + 1) != 'u') {
-          throw new IllegalArgumentException("a backslash must be followed by u and four digits");
-        }
-        c = (char) Integer.parseInt(text, i + 2, i + 6, 16);
-        i += 5;
-      }
-      plain.append(c);
-    }
-    return plain.toString();
   }
 }

@@ -2,6 +2,8 @@ package dev.interlock.tck.history;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -19,6 +21,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>May be used from any thread.
  */
 public final class EventLog implements Closeable {
+  static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
+
   private final OutputStream out;
   private final ReentrantLock lock = new ReentrantLock();
 

@@ -105,7 +105,7 @@ class FaultProxyTest {
     assertEquals(1, traffic.accepted());
     assertEquals(1, traffic.open());
     assertEquals(new Traffic.Flow(2, 7, 7), traffic.toServer());
-    assertEquals(7, traffic.flow(SERVER_TO_CLIENT).received());
+    assertEquals(7, traffic.toClient().received());
   }
 
   @Test

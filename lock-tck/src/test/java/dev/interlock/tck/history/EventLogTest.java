@@ -55,14 +55,21 @@ class EventLogTest {
     Path file = folder.resolve("log");
     try (EventLog log = EventLog.create(file)) {
       EVENTS.forEach(log::record);
-      Files.writeString(file, "G\tp/9\ta", StandardOpenOption.APPEND);
+      Files.writeString(file, "Granted{\"lease\":\"p/9\",", StandardOpenOption.APPEND);
     }
     assertEquals(EVENTS, EventLog.read(file));
   }
 
   @Test
   void aWholeLineThatIsNoEventIsRefused() {
-    for (String line : List.of("", "G\t1", "Z\t1\t2", "E\tp/1\tsoon", "E\t\\x\t1")) {
+    for (String line :
+        List.of(
+            "",
+            "Ended",
+            "Ended{\"at\":1}",
+            "Ended{\"lease\":\"p/1\"}",
+            "Ended{\"lease\":\"p/1\",\"at\":soon}",
+            "Other{\"lease\":\"p/1\",\"at\":1}")) {
       IllegalArgumentException e =
           assertThrows(IllegalArgumentException.class, () -> Event.decode(line));
       assertTrue(e.getMessage().contains("\"" + line + "\""), e::getMessage);
