@@ -21,7 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>May be used from any thread.
  */
 public final class EventLog implements Closeable {
-  static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
+  static final Gson GSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
 
   private final OutputStream out;
   private final ReentrantLock lock = new ReentrantLock();

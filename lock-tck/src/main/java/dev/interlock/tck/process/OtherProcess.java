@@ -19,11 +19,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
 /**
@@ -128,7 +129,7 @@ public final class OtherProcess implements AutoCloseable {
       Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
       OtherProcess other = new OtherProcess(process, log);
       try {
-        other.read(START);
+        String unused = other.answer(START);
         return other;
       } catch (IOException | InterruptedException e) {
         other.close();
@@ -199,45 +200,24 @@ public final class OtherProcess implements AutoCloseable {
    * @throws InterruptedException if the thread is interrupted
    */
   public String answer(Duration limit) throws IOException, InterruptedException {
-    return read(limit);
-  }
-
-  private String read(Duration limit) throws IOException, InterruptedException {
-    CompletableFuture<String> line =
-        CompletableFuture.supplyAsync(
-            () -> {
-              try {
-                String read = answers.readLine();
-                return read == null ? "" : read;
-              } catch (IOException e) {
-                return "";
-              }
-            },
-            task -> {
-              Thread reader = new Thread(task, "tck-reader-" + process.pid());
-              reader.setDaemon(true);
-              reader.start();
-            });
-    String text;
+    FutureTask<@Nullable String> line = new FutureTask<>(answers::readLine);
+    Thread reader = new Thread(line, "tck-reader-" + process.pid());
+    reader.setDaemon(true);
+    reader.start();
+    String text = null;
     try {
       text = line.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      throw new IOException(
-          "process "
-              + process.pid()
-              + " did not answer within "
-              + limit
-              + "; its output: "
-              + log());
+      throw new IOException(this + " did not answer within " + limit + "; its output: " + log());
     } catch (ExecutionException e) {
-      throw new IOException("cannot read from process " + process.pid(), e.getCause());
+      // the end of its output, too
     }
-    if (text.isEmpty()) {
-      throw new IOException("process " + process.pid() + " has died; its output: " + log());
+    if (text == null) {
+      throw new IOException(this + " has died; its output: " + log());
     }
     List<String> answer = Message.decode(text);
     if (answer.get(0).equals("failed")) {
-      throw new IOException("in process " + process.pid() + ": " + answer.get(1));
+      throw new IOException("in " + this + ": " + answer.get(1));
     }
     return answer.get(1);
   }
@@ -274,6 +254,11 @@ public final class OtherProcess implements AutoCloseable {
     } catch (IOException e) {
       return "(its log cannot be read: " + e + ")";
     }
+  }
+
+  @Override
+  public String toString() {
+    return "process " + process.pid();
   }
 
   @Override

@@ -59,7 +59,7 @@ public abstract class AdminRules extends RuleTest {
           .ifPresent(
               remaining ->
                   assertTrue(
-                      remaining.compareTo(lease.effectiveTtl().plus(bound())) <= 0,
+                      remaining.compareTo(untilEnd(lease)) <= 0,
                       () -> "remaining " + text(remaining) + " of " + lease.effectiveTtl()));
     } finally {
       outcome = lease.release();
@@ -75,8 +75,7 @@ public abstract class AdminRules extends RuleTest {
     assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was reported as held");
     Lease forced = client().lock(name).acquire();
     forceRelease(operator, name, "a held lock was reported as free");
-    try (Lease next =
-        acquireWithin(bound(), operator.lock(name), "not free after the forced release")) {
+    try (Lease next = acquireWithin(operator.lock(name), "not free after the forced release")) {
       if (has(Capability.FENCING)) {
         assertTrue(
             next.fencingToken() > forced.fencingToken(), "the token does not tell them apart");
@@ -113,7 +112,7 @@ public abstract class AdminRules extends RuleTest {
     assertTrue(seen, "a held lock was reported as free");
     assertFalse(
         within(
-            revoked.effectiveTtl().plus(bound()),
+            untilEnd(revoked),
             overlap,
             "no waiter acquired the lock after the revoked lease had ended"),
         "the successor acquired the lock while the revoked lease was still valid");

@@ -294,8 +294,7 @@ public abstract class ExclusionRules extends RuleTest {
     String name = newName();
     Lease stale = acquireNow(client(passing()).lock(name));
     Lease successor =
-        acquireWithin(
-            stale.effectiveTtl().plus(bound()), client().lock(name), "the lease did not expire");
+        acquireWithin(untilEnd(stale), client().lock(name), "the lease did not expire");
     stale.release();
     stale.close();
     assertUntouched(name, successor);
@@ -319,7 +318,7 @@ public abstract class ExclusionRules extends RuleTest {
     Duration left = Duration.ofMillis(500);
     Lease stale = acquireNow(client(network, passing()).lock(name));
     eventually(
-        stale.effectiveTtl().plus(bound()),
+        untilEnd(stale),
         () -> stale.remainingValidity().compareTo(left) < 0,
         "the lease did not approach its end");
     Lease successor;
@@ -327,9 +326,7 @@ public abstract class ExclusionRules extends RuleTest {
     // A backend that reads the owner first and then deletes gets the answer after the expiry.
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, left.multipliedBy(3))) {
       Future<ReleaseOutcome> release = inThread(stale::release);
-      successor =
-          acquireWithin(
-              stale.effectiveTtl().plus(bound()), client().lock(name), "the lock was not freed");
+      successor = acquireWithin(untilEnd(stale), client().lock(name), "the lock was not freed");
       overtaken = delay.hits() > 0 && !release.isDone();
       within(bound().multipliedBy(2), release, "the release did not return");
     }
@@ -382,10 +379,7 @@ public abstract class ExclusionRules extends RuleTest {
             options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
     // Connects and loads classes, which may take longer than the TTL on a busy machine.
-    acquireWithin(
-            bound(),
-            slow.lock(newName(), renewed(timing().longTtl())),
-            "a free lock was not acquired")
+    acquireWithin(slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not acquired")
         .release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Lease> late = Optional.empty();
@@ -485,12 +479,12 @@ public abstract class ExclusionRules extends RuleTest {
     Future<Boolean> releaser =
         inThread(
             () -> {
-              eventually(bound(), () -> !later.isDone(), "");
+              eventually(() -> !later.isDone(), "");
               lease.release();
               return true;
             });
-    within(bound(), later, "the second acquisition was not served after the release").release();
-    assertTrue(within(bound(), releaser, "the release did not end"));
+    within(later, "the second acquisition was not served after the release").release();
+    assertTrue(within(releaser, "the release did not end"));
   }
 
   @Test
@@ -507,12 +501,10 @@ public abstract class ExclusionRules extends RuleTest {
               second.release();
               return stillHeld;
             });
-    Lease lease = within(bound(), first, "the lock was not acquired");
+    Lease lease = within(first, "the lock was not acquired");
     never(Duration.ofMillis(100), holdersThread, "acquire() was reentrant");
     lease.release();
-    assertFalse(
-        within(bound(), holdersThread, "the second acquire did not end"),
-        "acquire() was reentrant");
+    assertFalse(within(holdersThread, "the second acquire did not end"), "acquire() was reentrant");
   }
 
   @Test
@@ -520,10 +512,9 @@ public abstract class ExclusionRules extends RuleTest {
   void aLeaseWorksOnEveryThread() throws Exception {
     String name = newName();
     LockClient client = client();
-    Lease lease = within(bound(), inThread(() -> client.lock(name).acquire()), "not acquired");
+    Lease lease = within(inThread(() -> client.lock(name).acquire()), "not acquired");
     for (int i = 0; i < 3; i++) {
       within(
-          bound(),
           inThread(
               () -> {
                 assertTrue(lease.isHeld());
@@ -536,10 +527,9 @@ public abstract class ExclusionRules extends RuleTest {
     assertRefused(client().lock(name), "the lock was free after a change of threads");
     assertNotEquals(
         ReleaseOutcome.ALREADY_LOST,
-        within(bound(), inThread(lease::release), "not released"),
+        within(inThread(lease::release), "not released"),
         "a release from another thread was not effective");
-    acquireWithin(bound(), client().lock(name), "a release from another thread was not effective")
-        .release();
+    acquireWithin(client().lock(name), "a release from another thread was not effective").release();
   }
 
   // --- EXCL-08 ---
@@ -561,11 +551,7 @@ public abstract class ExclusionRules extends RuleTest {
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome);
       LockClient other = client();
       answer(() -> other.forceRelease(name)); // in case no release arrived
-      second =
-          acquireWithin(
-              first.effectiveTtl().plus(bound()),
-              lock,
-              "the client did not acquire the lock again");
+      second = acquireWithin(untilEnd(first), lock, "the client did not acquire the lock again");
     } // now the old release arrives
     never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");
     assertUntouched(name, second);
@@ -584,8 +570,7 @@ public abstract class ExclusionRules extends RuleTest {
       if (!abandoned.cancel(true)) {
         abandoned.join().release(); // the grant came first
       }
-      Lease lease =
-          acquireWithin(bound(), lock, "an attempt that was cancelled still holds the lock");
+      Lease lease = acquireWithin(lock, "an attempt that was cancelled still holds the lock");
       if (i % 10 == 0) {
         renewNow(lease, bound());
         never(Duration.ofMillis(50), lease.lost(), "undoing an attempt ended another lease");

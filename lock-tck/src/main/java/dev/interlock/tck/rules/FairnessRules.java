@@ -66,7 +66,7 @@ public abstract class FairnessRules extends RuleTest {
                 }));
         awaitQueued(observer, name, i + 1);
         if (!has(Capability.FIFO)) {
-          eventually(bound(), () -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
+          eventually(() -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
         }
       }
     }
@@ -215,9 +215,7 @@ public abstract class FairnessRules extends RuleTest {
     List<String> before = answer(() -> observer.inspect(queue.name)).waiters();
     queue.leave(1, 3);
     eventually(
-        bound(),
-        () -> waiters(observer, queue.name) == 4,
-        "a waiter that left is still in the queue");
+        () -> waiters(observer, queue.name) == 4, "a waiter that left is still in the queue");
     assertEquals(
         List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
         answer(() -> observer.inspect(queue.name)).waiters(),
@@ -238,7 +236,7 @@ public abstract class FairnessRules extends RuleTest {
     LockClient cutOff = client(network, renewed());
     Future<Optional<Lease>> waiter =
         inThread(() -> cutOff.lock(name).tryAcquire(timing().longTtl().multipliedBy(4)));
-    eventually(bound(), () -> waiters(observer, name) == 1, "the waiter is not in the queue");
+    eventually(() -> waiters(observer, name) == 1, "the waiter is not in the queue");
     Lease second;
     try (Disturbance partition = network.partition()) {
       eventually(
@@ -255,7 +253,7 @@ public abstract class FairnessRules extends RuleTest {
         "the waiter did not enter the queue again");
     assertFalse(waiter.isDone(), "the waiter acquired the lock without a queue entry");
     second.release();
-    within(bound(), waiter, "the waiter was not served").orElseThrow().release();
+    within(waiter, "the waiter was not served").orElseThrow().release();
   }
 
   private static int waiters(LockClient observer, String name) {

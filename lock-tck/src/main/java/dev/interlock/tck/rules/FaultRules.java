@@ -372,7 +372,7 @@ public abstract class FaultRules extends RuleTest {
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
     acquireWithin(
-            given.effectiveTtl().plus(bound()),
+            untilEnd(given),
             other.lock(given.name()),
             "a refused release was not completed when it was allowed again")
         .release();
@@ -380,7 +380,7 @@ public abstract class FaultRules extends RuleTest {
     renewNow(kept, bound());
     assertReleased(kept, "a lease was gone after the permissions had been taken away for a while");
     try {
-      within(bound(), waiter, "a waiter was not served").ifPresent(Lease::release);
+      within(waiter, "a waiter was not served").ifPresent(Lease::release);
     } catch (LockException e) {
       // the refusal may have ended the wait
     }

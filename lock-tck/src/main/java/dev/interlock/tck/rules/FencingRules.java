@@ -68,9 +68,7 @@ public abstract class FencingRules extends RuleTest {
     // another client with a lease that expires, and a new client
     Lease passing = acquireAfter(released, client(passing()).lock(name));
     assertHigher(passing.fencingToken(), last, "with other options");
-    Lease next =
-        acquireWithin(
-            passing.effectiveTtl().plus(bound()), client().lock(name), "the lease did not end");
+    Lease next = acquireWithin(untilEnd(passing), client().lock(name), "the lease did not end");
     assertHigher(next.fencingToken(), passing.fencingToken(), "after a lease that ran out");
     next.release();
   }
@@ -101,10 +99,10 @@ public abstract class FencingRules extends RuleTest {
     long before = first.fencingToken();
     first.release();
     for (CompletableFuture<Void> waiter : waiters) {
-      within(bound(), waiter, "a waiter was not served");
+      within(waiter, "a waiter was not served");
     }
     assertExclusive(history);
-    Lease last = acquireWithin(bound(), client().lock(name), "the lock is not free");
+    Lease last = acquireWithin(client().lock(name), "the lock is not free");
     long highest =
         history.stream()
             .filter(Event.Granted.class::isInstance)

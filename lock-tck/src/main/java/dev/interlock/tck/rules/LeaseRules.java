@@ -186,8 +186,7 @@ public abstract class LeaseRules extends RuleTest {
     }
     // On a session each heartbeat confirms a part of the TTL.
     int moved = moves;
-    eventually(
-        bound(), () -> renewals.get() >= moved, "the end of validity moved without a renewal");
+    eventually(() -> renewals.get() >= moved, "the end of validity moved without a renewal");
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left, but not held");
     assertFalse(lease.isHeld(), "a lease came back");
   }
@@ -199,10 +198,7 @@ public abstract class LeaseRules extends RuleTest {
     Lease lease = acquireNow(client(network, renewed()).lock(newName()));
     Disturbance partition = network.partition();
     // A renewal in flight when the network fell silent can still move the end once.
-    eventually(
-        lease.effectiveTtl().plus(bound()),
-        () -> !lease.isHeld(),
-        "without the store the lease did not end");
+    eventually(untilEnd(lease), () -> !lease.isHeld(), "without the store the lease did not end");
     assertEquals(Duration.ZERO, lease.remainingValidity());
     if (partition.hits() == 0) {
       throw new NotTestedException("nothing was sent during the partition");
@@ -238,7 +234,7 @@ public abstract class LeaseRules extends RuleTest {
           "a lost lease was renewed, with the lock free");
       assertFalse(lease.isHeld(), "a lost lease came back");
     }
-    acquireWithin(bound(), other.lock(name), "renewing a lost lease took the lock again").release();
+    acquireWithin(other.lock(name), "renewing a lost lease took the lock again").release();
   }
 
   @Test
@@ -267,7 +263,7 @@ public abstract class LeaseRules extends RuleTest {
       ReleaseOutcome released = lease.release();
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, released, "a release that met a renewal");
       assertTrue(
-          within(bound(), renewal, "the renewals did not end"),
+          within(renewal, "the renewals did not end"),
           "a released lease is reported as lost by renew");
       Lease next =
           acquireAfter(
@@ -295,7 +291,6 @@ public abstract class LeaseRules extends RuleTest {
     }
     for (Queue<LockEvent> events : all) {
       eventually(
-          bound(),
           () -> events.stream().anyMatch(LockEvent.Released.class::isInstance),
           "no release was reported");
     }
@@ -325,8 +320,7 @@ public abstract class LeaseRules extends RuleTest {
         () -> "the lease ended before its maximum hold time: " + loss);
     assertEquals(LossReason.MAX_HOLD, loss.reason());
     assertFalse(lease.isHeld());
-    acquireWithin(
-            bound(), client().lock(name), "the lock was not given up at the maximum hold time")
+    acquireWithin(client().lock(name), "the lock was not given up at the maximum hold time")
         .release();
   }
 
@@ -420,7 +414,7 @@ public abstract class LeaseRules extends RuleTest {
         });
     Object outcome =
         within(
-            lease.effectiveTtl().plus(bound()),
+            untilEnd(lease),
             CompletableFuture.anyOf(renewed, lease.lost()),
             "the lease was never renewed");
     assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
@@ -490,7 +484,7 @@ public abstract class LeaseRules extends RuleTest {
                 reached.await();
                 return true;
               });
-      within(bound(), called, "the listener was not called");
+      within(called, "the listener was not called");
       Lease other = acquireNow(client.lock(newName()));
       never(
           other.effectiveTtl().multipliedBy(3).dividedBy(2),
@@ -607,8 +601,7 @@ public abstract class LeaseRules extends RuleTest {
     slept.set(lease.effectiveTtl().multipliedBy(2));
     assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");
     assertFalse(renewedAfterwards.isHeld(), "the renewed lease is held beyond its validity");
-    assertEquals(
-        LossReason.SUSPENDED, within(bound(), lease.lost(), "the loss was not reported").reason());
+    assertEquals(LossReason.SUSPENDED, within(lease.lost(), "the loss was not reported").reason());
     assertThrows(
         LeaseLostException.class, lease::renew, "a lease was renewed after the machine slept");
   }

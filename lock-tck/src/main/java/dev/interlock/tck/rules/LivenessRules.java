@@ -60,11 +60,11 @@ public abstract class LivenessRules extends RuleTest {
     for (LockClient client : List.of(holder, client())) {
       Future<Optional<Lease>> attempt = inThread(() -> answer(client.lock(name)::tryAcquire));
       assertTrue(
-          within(bound(), attempt, "tryAcquire() did not return while the lock was held").isEmpty(),
+          within(attempt, "tryAcquire() did not return while the lock was held").isEmpty(),
           "tryAcquire() got a lock that is held");
       Future<Optional<Lease>> noTime = inThread(() -> client.lock(name).tryAcquire(Duration.ZERO));
       assertTrue(
-          within(bound(), noTime, "tryAcquire(0) did not return while the lock was held").isEmpty(),
+          within(noTime, "tryAcquire(0) did not return while the lock was held").isEmpty(),
           "tryAcquire(0) got a lock that is held");
     }
     lease.release();
@@ -151,7 +151,7 @@ public abstract class LivenessRules extends RuleTest {
       assertTrue(
           took.compareTo(bound()) <= 0, () -> "tryAcquire() took " + text(took) + " to fail");
     }
-    acquireWithin(bound(), lock, "the client did not recover after the fault").release();
+    acquireWithin(lock, "the client did not recover after the fault").release();
   }
 
   @Test
@@ -215,7 +215,7 @@ public abstract class LivenessRules extends RuleTest {
       Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
       never(MOMENT, waiter, "the lock was acquired while it was held");
       held.release();
-      within(bound(), waiter, "the waiter did not get the lock after the release").release();
+      within(waiter, "the waiter did not get the lock after the release").release();
     }
   }
 
@@ -262,12 +262,12 @@ public abstract class LivenessRules extends RuleTest {
             });
     Lease lease =
         within(
-            passing.effectiveTtl().plus(bound()),
+            untilEnd(passing),
             waiter,
             "the waiter did not get the lock after the TTL of a lease that nobody renewed");
     assertFalse(passing.isHeld(), "the lock was acquired while the former lease was valid");
     served.set(true);
-    within(bound(), asking, "an attempt did not end");
+    within(asking, "an attempt did not end");
     lease.release();
   }
 
@@ -285,7 +285,7 @@ public abstract class LivenessRules extends RuleTest {
       throw new NotTestedException("the waiter has no connection through the proxy");
     }
     held.release();
-    within(bound(), waiter, "a waiter whose connection was reset did not get the lock").release();
+    within(waiter, "a waiter whose connection was reset did not get the lock").release();
   }
 
   @Test
@@ -342,15 +342,14 @@ public abstract class LivenessRules extends RuleTest {
                 }
               });
       never(MOMENT, waiter, "the lock was acquired while it was held");
-      within(bound(), self, "the thread did not start").interrupt();
+      within(self, "the thread did not start").interrupt();
       assertEquals(
           "interrupted",
-          within(bound(), waiter, "the interrupted waiter did not leave"),
+          within(waiter, "the interrupted waiter did not leave"),
           "an interrupted waiter");
     }
     held.release();
-    acquireWithin(bound(), client().lock(name), "an interrupted waiter became the holder")
-        .release();
+    acquireWithin(client().lock(name), "an interrupted waiter became the holder").release();
   }
 
   @Test
@@ -366,8 +365,8 @@ public abstract class LivenessRules extends RuleTest {
               assertThrows(InterruptedException.class, () -> lock.tryAcquire(bound()));
               return Thread.interrupted();
             });
-    assertFalse(within(bound(), thread, "not done"), "the interrupt status was not cleared");
-    acquireWithin(bound(), lock, "an interrupted attempt got the lock").release();
+    assertFalse(within(thread, "not done"), "the interrupt status was not cleared");
+    acquireWithin(lock, "an interrupted attempt got the lock").release();
   }
 
   @Test
@@ -378,8 +377,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
       // the queue entry of an interrupted attempt may remain for a moment
-      Lease held =
-          acquireWithin(bound(), holding.lock(name), "an interrupted waiter became the holder");
+      Lease held = acquireWithin(holding.lock(name), "an interrupted waiter became the holder");
       CompletableFuture<Thread> self = new CompletableFuture<>();
       Future<Optional<Lease>> waiter =
           inThread(
@@ -391,7 +389,7 @@ public abstract class LivenessRules extends RuleTest {
                   return Optional.empty();
                 }
               });
-      Thread thread = within(bound(), self, "the thread did not start");
+      Thread thread = within(self, "the thread did not start");
       if (i % 2 == 0) {
         held.release();
         thread.interrupt();
@@ -399,9 +397,8 @@ public abstract class LivenessRules extends RuleTest {
         thread.interrupt();
         held.release();
       }
-      within(bound(), waiter, "the waiter ended neither way").ifPresent(Lease::release);
-      acquireWithin(bound(), holding.lock(name), "an interrupted waiter became the holder")
-          .release();
+      within(waiter, "the waiter ended neither way").ifPresent(Lease::release);
+      acquireWithin(holding.lock(name), "an interrupted waiter became the holder").release();
     }
   }
 
@@ -442,13 +439,13 @@ public abstract class LivenessRules extends RuleTest {
                 }
                 return false;
               });
-      within(bound(), self, "the thread did not start").interrupt();
-      within(bound(), victim, "the interrupted thread did not return");
+      within(self, "the thread did not start").interrupt();
+      within(victim, "the interrupted thread did not return");
     }
-    eventually(bound(), () -> done.get() > before, "threads that were not interrupted are stuck");
+    eventually(() -> done.get() > before, "threads that were not interrupted are stuck");
     stop.set(true);
     for (Future<Boolean> worker : workers) {
-      within(bound(), worker, "a thread that was not interrupted is stuck");
+      within(worker, "a thread that was not interrupted is stuck");
     }
     held.release();
   }
@@ -471,8 +468,7 @@ public abstract class LivenessRules extends RuleTest {
     }
     cancelled.forEach(future -> assertTrue(future.cancel(true), "it was done already"));
     held.release();
-    acquireWithin(bound(), client().lock(name), "a cancelled acquisition became the holder")
-        .release();
+    acquireWithin(client().lock(name), "a cancelled acquisition became the holder").release();
     cancelled.forEach(
         future -> assertThrows(CancellationException.class, future::join, "cancelled"));
   }
@@ -485,7 +481,7 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
       // the clean-up of the last cancellation may still be in flight
-      Lease held = acquireWithin(bound(), holding.lock(name), "not free");
+      Lease held = acquireWithin(holding.lock(name), "not free");
       CompletableFuture<Lease> waiter = waiting.lock(name).acquireAsync();
       if (i % 2 == 0) {
         held.release();
@@ -496,8 +492,7 @@ public abstract class LivenessRules extends RuleTest {
         waiter.cancel(true);
         held.release();
       }
-      acquireWithin(bound(), holding.lock(name), "a cancelled acquisition became the holder")
-          .release();
+      acquireWithin(holding.lock(name), "a cancelled acquisition became the holder").release();
     }
   }
 
@@ -578,7 +573,7 @@ public abstract class LivenessRules extends RuleTest {
     held.release();
     CompletableFuture<Object> first =
         CompletableFuture.anyOf(waiters.toArray(CompletableFuture[]::new));
-    Lease lease = (Lease) within(bound(), first, "no waiter got the lock after the release");
+    Lease lease = (Lease) within(first, "no waiter got the lock after the release");
     awaitQuiet(networks);
     long after = requests(networks);
     waiters.forEach(waiter -> waiter.cancel(true));
@@ -638,7 +633,6 @@ public abstract class LivenessRules extends RuleTest {
     loseMinority(holders);
     Lease held =
         acquireWithin(
-            bound(),
             client(holders, lasting()).lock(name),
             "no lock was acquired with a minority of the nodes out of reach");
     List<Network> networks = new ArrayList<>();
@@ -712,7 +706,6 @@ public abstract class LivenessRules extends RuleTest {
       Lease lease =
           (Lease)
               within(
-                  bound(),
                   CompletableFuture.anyOf(left.toArray(CompletableFuture[]::new)),
                   "a waiter was not served");
       lease.release();

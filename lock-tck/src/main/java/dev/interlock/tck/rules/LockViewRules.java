@@ -38,14 +38,14 @@ public abstract class LockViewRules extends RuleTest {
     assertTrue(view.tryLock(1, TimeUnit.SECONDS), "a nested timed tryLock failed");
     Future<Boolean> otherThread = inThread(() -> client.lock(name).asLock().tryLock());
     assertFalse(
-        within(bound(), otherThread, "tryLock did not return"),
+        within(otherThread, "tryLock did not return"),
         "another thread of the same client acquired the lock");
     for (int held = 4; held > 0; held--) {
       assertRefused(
           other.lock(name), "another client acquired the lock with " + held + " unlocks to go");
       view.unlock();
     }
-    acquireWithin(bound(), other.lock(name), "not free after the last unlock").close();
+    acquireWithin(other.lock(name), "not free after the last unlock").close();
   }
 
   @Test
@@ -70,7 +70,7 @@ public abstract class LockViewRules extends RuleTest {
     view.lock();
     Future<?> otherThread =
         inThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock));
-    within(bound(), otherThread, "unlock did not return");
+    within(otherThread, "unlock did not return");
     assertRefused(client().lock(name), "the refused unlock freed the lock");
     view.unlock();
     assertThrows(IllegalMonitorStateException.class, view::unlock);
@@ -105,8 +105,7 @@ public abstract class LockViewRules extends RuleTest {
     never(Duration.ofMillis(500), status, "lock returned while another client held the lock");
     lease.close();
     assertTrue(
-        within(bound(), status, "lock did not return after the release"),
-        "the interrupt was swallowed");
+        within(status, "lock did not return after the release"), "the interrupt was swallowed");
   }
 
   @Test
@@ -120,16 +119,14 @@ public abstract class LockViewRules extends RuleTest {
       Thread locking = start(() -> ofLock.complete(thrownBy(view::lockInterruptibly)));
       Thread trying =
           start(() -> ofTryLock.complete(thrownBy(() -> view.tryLock(1, TimeUnit.HOURS))));
-      eventually(
-          bound(), () -> isBlocked(locking) && isBlocked(trying), "the threads did not wait");
+      eventually(() -> isBlocked(locking) && isBlocked(trying), "the threads did not wait");
       locking.interrupt();
       trying.interrupt();
       assertEquals(
           InterruptedException.class,
-          within(bound(), ofLock, "lockInterruptibly was not interrupted").getClass());
+          within(ofLock, "lockInterruptibly was not interrupted").getClass());
       assertEquals(
-          InterruptedException.class,
-          within(bound(), ofTryLock, "tryLock was not interrupted").getClass());
+          InterruptedException.class, within(ofTryLock, "tryLock was not interrupted").getClass());
       assertTrue(lease.isHeld());
     }
   }
@@ -162,9 +159,7 @@ public abstract class LockViewRules extends RuleTest {
               tried.element().unlock();
               if (tried.size() == 1) {
                 eventually(
-                    bound(),
-                    () -> !client.inspect(name).isHeld(),
-                    "an interrupted call took the lock");
+                    () -> !client.inspect(name).isHeld(), "an interrupted call took the lock");
               }
               return null;
             });
@@ -186,10 +181,9 @@ public abstract class LockViewRules extends RuleTest {
                 return since(begun);
               });
       Future<Boolean> untimed = inThread(() -> answer(() -> view.tryLock()));
-      assertFalse(within(bound(), untimed, "tryLock waited"));
+      assertFalse(within(untimed, "tryLock waited"));
       assertFalse(
           within(
-              bound(),
               inThread(() -> answer(() -> view.tryLock(0, TimeUnit.SECONDS))),
               "tryLock with a time of 0 waited"));
       Duration waited = within(bound().plus(time), timed, "the time passed and tryLock waited on");

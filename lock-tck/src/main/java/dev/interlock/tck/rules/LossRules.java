@@ -64,9 +64,7 @@ public abstract class LossRules extends RuleTest {
     takeAway(name);
     LeaseLostException loss =
         within(
-            lease.effectiveTtl().plus(bound()),
-            lease.lost(),
-            "the loss was not reported within a renewal interval");
+            untilEnd(lease), lease.lost(), "the loss was not reported within a renewal interval");
     assertEquals(name, loss.name());
     assertTrue(
         loss.reason() == LossReason.TAKEN || loss.reason() == LossReason.SESSION_ENDED,
@@ -82,9 +80,7 @@ public abstract class LossRules extends RuleTest {
     Signals signals = new Signals(lease);
     LeaseLostException loss =
         within(
-            lease.effectiveTtl().plus(bound()),
-            lease.lost(),
-            "the end of a lease without renewal was not reported");
+            untilEnd(lease), lease.lost(), "the end of a lease without renewal was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
     assertFalse(lease.isHeld(), "held although its loss was reported");
     assertReportedOnce(lease, signals);
@@ -109,7 +105,7 @@ public abstract class LossRules extends RuleTest {
               return Thread.currentThread().isInterrupted();
             });
     assertFalse(
-        within(lease.effectiveTtl().plus(bound()), work, "a loss did not interrupt the work"),
+        within(untilEnd(lease), work, "a loss did not interrupt the work"),
         "the interrupt status was left set");
   }
 
@@ -133,23 +129,21 @@ public abstract class LossRules extends RuleTest {
     if (lease.release() == ReleaseOutcome.UNKNOWN) {
       return false;
     }
-    within(
-        bound(), lease.lost(), "the release found the lease gone, and the loss was not reported");
+    within(lease.lost(), "the release found the lease gone, and the loss was not reported");
     assertReportedOnce(lease, signals);
     return true;
   }
 
   private void assertReportedOnce(Lease lease, Signals signals) throws Exception {
-    eventually(bound(), () -> signals.lostEvents() > 0, "listeners were not notified of the loss");
+    eventually(() -> signals.lostEvents() > 0, "listeners were not notified of the loss");
     lease.release();
     lease.close();
     letPass(renewed().ttl()); // time for a second report
     assertEquals(1, signals.lostEvents(), () -> "the loss was reported: " + signals.events);
     assertEquals(1, signals.future.get(), "lost() completed more than once, or never");
     Signals late = new Signals(lease);
-    eventually(
-        bound(), () -> late.lostEvents() == 1, "a late listener was not notified of the loss");
-    eventually(bound(), () -> late.future.get() == 1, "a late lost() did not complete");
+    eventually(() -> late.lostEvents() == 1, "a late listener was not notified of the loss");
+    eventually(() -> late.future.get() == 1, "a late lost() did not complete");
   }
 
   // --- LOSS-02 ---
@@ -180,10 +174,7 @@ public abstract class LossRules extends RuleTest {
   /** Checks the loss of a lease that can no longer be renewed. */
   private void assertReportedAtTheEnd(Lease lease) throws Exception {
     LeaseLostException loss =
-        within(
-            lease.effectiveTtl().plus(bound()),
-            lease.lost(),
-            "the loss was not reported by the end of validity");
+        within(untilEnd(lease), lease.lost(), "the loss was not reported by the end of validity");
     assertFalse(lease.isHeld(), () -> "held after " + loss);
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the loss");
   }
@@ -250,11 +241,10 @@ public abstract class LossRules extends RuleTest {
       Signals signals = new Signals(lease);
       takeAway(name);
       within(
-          lease.effectiveTtl().plus(bound()),
+          untilEnd(lease),
           lease.lost(),
           "the loss of a lease was not reported because another one has bad listeners");
-      eventually(
-          bound(), () -> signals.lostEvents() == 1, "listeners were not notified of the loss");
+      eventually(() -> signals.lostEvents() == 1, "listeners were not notified of the loss");
       Lease next = acquireNow(client.lock(newName()));
       renewNow(next, bound());
       next.release();
@@ -323,7 +313,7 @@ public abstract class LossRules extends RuleTest {
             passing().ttl().multipliedBy(2).plus(bound()),
             client(options).lock(name),
             "the stopped process still holds the lock");
-    eventually(bound(), () -> System.nanoTime() - validUntil > 0, "the clock did not advance");
+    eventually(() -> System.nanoTime() - validUntil > 0, "the clock did not advance");
     holder.resume();
     assertEquals(
         "lost", holder.answer(bound().multipliedBy(2)), "a process that was stopped past its TTL");

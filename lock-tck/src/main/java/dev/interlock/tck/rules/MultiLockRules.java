@@ -136,7 +136,6 @@ public abstract class MultiLockRules extends RuleTest {
     Future<MultiLease> gathering = inThread(() -> client.lockAll(List.of(first, second)).acquire());
     DistributedLock prober = client().lock(first);
     eventually(
-        bound(),
         () -> {
           var free = prober.tryAcquire();
           free.ifPresent(Lease::release);
@@ -149,7 +148,7 @@ public abstract class MultiLockRules extends RuleTest {
       if (free.isPresent()) {
         free.get().release();
         inTheWay.close();
-        within(bound(), gathering, "the set was not acquired after the release").release();
+        within(gathering, "the set was not acquired after the release").release();
         assertTrue(
             unanswered.get(), "the first member was freed while the set waited for the second");
         return false;
@@ -158,14 +157,14 @@ public abstract class MultiLockRules extends RuleTest {
     }
     long released = System.nanoTime();
     inTheWay.close();
-    MultiLease lease = within(bound(), gathering, "the set was not acquired after the release");
+    MultiLease lease = within(gathering, "the set was not acquired after the release");
     Duration left = lease.remainingValidity();
     Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
     assertTrue(
         left.compareTo(least) >= 0,
         () -> "only " + text(left) + " of " + text(whole) + " were left");
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    acquireWithin(bound(), prober, "the first member was not released").close();
+    acquireWithin(prober, "the first member was not released").close();
     return true;
   }
 
@@ -180,12 +179,12 @@ public abstract class MultiLockRules extends RuleTest {
     LockClient other = client();
     forceRelease(other, second, "forceRelease did not see the member");
     within(
-        lease.effectiveTtl().plus(bound()),
+        untilEnd(lease),
         lease.lost(),
         "the loss of a member was not reported as the loss of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");
-    acquireWithin(bound(), other.lock(first), "the other members were not released").close();
-    acquireWithin(bound(), other.lock(third), "the other members were not released").close();
+    acquireWithin(other.lock(first), "the other members were not released").close();
+    acquireWithin(other.lock(third), "the other members were not released").close();
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
   }
 

@@ -70,10 +70,9 @@ public abstract class ReleaseRules extends RuleTest {
     Lease lease = acquireNow(client().lock(newName()));
     CompletableFuture<ReleaseOutcome> release = lease.releaseAsync();
     assertFalse(lease.isHeld(), "held although its release had begun");
-    ReleaseOutcome outcome = within(bound(), release, "a release did not end");
+    ReleaseOutcome outcome = within(release, "a release did not end");
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
-    assertEquals(
-        outcome, within(bound(), lease.releaseAsync(), "a repeated release did not end"), "again");
+    assertEquals(outcome, within(lease.releaseAsync(), "a repeated release did not end"), "again");
     assertEquals(outcome, lease.release(), "again");
   }
 
@@ -86,9 +85,9 @@ public abstract class ReleaseRules extends RuleTest {
     // queued before the first was granted, so that the lock may be handed off to it
     CompletableFuture<Lease> second = lock.acquireAsync();
     before.release();
-    Lease lease = within(bound(), first, "a released lock was not granted to a waiter");
+    Lease lease = within(first, "a released lock was not granted to a waiter");
     ReleaseOutcome outcome = lease.release();
-    try (Lease next = within(bound(), second, "the lock was not passed on")) {
+    try (Lease next = within(second, "the lock was not passed on")) {
       assertNotEquals(
           ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
       if (info().has(Capability.FENCING)) {
@@ -147,7 +146,7 @@ public abstract class ReleaseRules extends RuleTest {
     ReleaseOutcome outcome;
     try (Disturbance partition = network.partition()) {
       Future<ReleaseOutcome> release = inThread(lease::release);
-      outcome = within(bound(), release, "a release with the store out of reach did not return");
+      outcome = within(release, "a release with the store out of reach did not return");
       assertStruck(partition);
       assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store was out of reach");
       lease.close();
@@ -169,9 +168,8 @@ public abstract class ReleaseRules extends RuleTest {
     String name = newName();
     abandonAttempts(client(), client().lock(name));
     // At once: an orphan would hold it for a TTL, a queue entry until its session ends.
-    acquireWithin(bound(), client().lock(name), "an abandoned attempt holds the lock").release();
+    acquireWithin(client().lock(name), "an abandoned attempt holds the lock").release();
     eventually(
-        bound(),
         () -> client().inspect(name).waiters().isEmpty(),
         "an abandoned attempt is still in the queue");
   }
@@ -343,19 +341,17 @@ public abstract class ReleaseRules extends RuleTest {
     for (Future<Lease> wait : List.of(blocked, localBlocked)) {
       assertThrows(
           IllegalStateException.class,
-          () -> within(bound(), wait, "a wait did not end when its client was closed"));
+          () -> within(wait, "a wait did not end when its client was closed"));
     }
     assertThrows(
         IllegalStateException.class,
-        () -> within(bound(), async, "an asynchronous wait did not end"),
+        () -> within(async, "an asynchronous wait did not end"),
         "an asynchronous wait");
     assertFalse(lease.isHeld(), "a lease is held after its client was closed");
     assertEquals(
         LossReason.CLOSED,
-        within(bound(), lease.lost(), "the holder was not notified that its client was closed")
-            .reason());
-    acquireWithin(bound(), other.lock(held), "closing the client did not release its lease")
-        .release();
+        within(lease.lost(), "the holder was not notified that its client was closed").reason());
+    acquireWithin(other.lock(held), "closing the client did not release its lease").release();
     others.release();
 
     assertThrows(IllegalStateException.class, () -> closing.lock(newName()));
@@ -366,8 +362,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(IllegalStateException.class, () -> closing.inspect(held));
     assertThrows(IllegalStateException.class, () -> closing.forceRelease(held));
     lease.release();
-    acquireWithin(bound(), other.lock(busy), "a wait of the closed client became the holder")
-        .release();
+    acquireWithin(other.lock(busy), "a wait of the closed client became the holder").release();
   }
 
   // --- REL-06 ---

@@ -357,6 +357,16 @@ public abstract class RuleTest {
     }
   }
 
+  /** {@return the future's result, which must be available within the usual bound} */
+  final <T> T within(Future<T> future, String otherwise) throws Exception {
+    return within(bound(), future, otherwise);
+  }
+
+  /** Polls until the condition holds, within the usual bound. */
+  final void eventually(BooleanSupplier condition, String otherwise) {
+    eventually(bound(), condition, otherwise);
+  }
+
   /** Polls until the condition holds. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
     retry(
@@ -424,7 +434,7 @@ public abstract class RuleTest {
 
   /** Waits until the lease reports that its validity is over. */
   final void outlive(Lease lease) {
-    eventually(lease.effectiveTtl().plus(bound()), () -> !lease.isHeld(), "the lease did not end");
+    eventually(untilEnd(lease), () -> !lease.isHeld(), "the lease did not end");
   }
 
   /** Waits until the queue has that many waiters, if the store shows its queue. */
@@ -438,6 +448,15 @@ public abstract class RuleTest {
   }
 
   // --- leases ---
+
+  /** {@return how long a lease that is not renewed can last, and the usual bound} */
+  final Duration untilEnd(Lease lease) {
+    return lease.effectiveTtl().plus(bound());
+  }
+
+  final Lease acquireWithin(DistributedLock lock, String otherwise) throws InterruptedException {
+    return acquireWithin(bound(), lock, otherwise);
+  }
 
   /** Acquires a lock that must be free, or become free within the limit. */
   final Lease acquireWithin(Duration limit, DistributedLock lock, String otherwise)
@@ -487,7 +506,7 @@ public abstract class RuleTest {
       throws InterruptedException {
     return released == ReleaseOutcome.RELEASED
         ? acquireNow(lock, otherwise)
-        : acquireWithin(bound(), lock, otherwise);
+        : acquireWithin(lock, otherwise);
   }
 
   /**
@@ -540,8 +559,7 @@ public abstract class RuleTest {
           answer(() -> observer.inspect(name)).isHeld(),
           () -> "shown as held after its release: " + name);
     } else {
-      eventually(
-          bound(), () -> !observer.inspect(name).isHeld(), "the release did not arrive: " + name);
+      eventually(() -> !observer.inspect(name).isHeld(), "the release did not arrive: " + name);
     }
   }
 

@@ -282,8 +282,7 @@ final class SpoiledAnswers {
       assertStruck(spoil);
     }
     LeaseLostException loss =
-        test.within(
-            test.bound(), lease.lost(), "the holder was not notified that its client was closed");
+        test.within(lease.lost(), "the holder was not notified that its client was closed");
     assertEquals(LossReason.CLOSED, loss.reason());
     assertFreeInTime(untilExpired());
   }
@@ -325,8 +324,7 @@ final class SpoiledAnswers {
       var unused = test.answer(() -> client.forceRelease(name));
     }
     LockClient third = test.client(options());
-    Lease next =
-        test.acquireWithin(test.bound(), third.lock(name), "not free after its forced release");
+    Lease next = test.acquireWithin(third.lock(name), "not free after its forced release");
     forced.release();
     assertTrue(next.isHeld(), "the release of a force-released lease touched its successor");
     next.release();
