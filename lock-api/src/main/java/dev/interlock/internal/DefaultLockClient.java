@@ -575,7 +575,7 @@ final class DefaultLockClient implements LockClient {
   static LockState withLeaseToken(LockState state) {
     return state.fencingToken().isEmpty()
         ? state
-        : state.withFencingToken(state.fencingToken().getAsLong() * LeaseState.LEASES_PER_GRANT);
+        : state.withFencingToken(state.fencingToken().getAsLong() * Grant.LEASES_PER_GRANT);
   }
 
   @Override

@@ -51,9 +51,6 @@ final class LeaseState extends Timer.Event {
     LOST
   }
 
-  /** Tokens leave room for this many leases with one grant, so that they still increase. */
-  static final int LEASES_PER_GRANT = 64;
-
   private static final int RENEWALS_PER_TTL = 3;
 
   // A distance that no time reaches from another.
@@ -305,7 +302,7 @@ final class LeaseState extends Timer.Event {
   }
 
   long token() {
-    return grant.token() == 0 ? 0 : grant.token() * LEASES_PER_GRANT + handoffs;
+    return grant.token() == 0 ? 0 : grant.token() * Grant.LEASES_PER_GRANT + handoffs;
   }
 
   DefaultLockClient engine() {
@@ -1002,7 +999,7 @@ final class LeaseState extends Timer.Event {
   private synchronized boolean mayHandoff() {
     return isOpen()
         && renewed
-        && handoffs + 1 < LEASES_PER_GRANT
+        && handoffs + 1 < Grant.LEASES_PER_GRANT
         && engine.platform.nanoTime() - grantedAt < grant.effectiveTtl().toNanos() / 3
         && engine.remaining(validUntil, clockOffset) > 2 * interval();
   }

@@ -8,7 +8,7 @@ import java.time.Duration;
  * @param claim the attempt that succeeded
  * @param token the store's fencing token: positive, below 2<sup>57</sup>, and higher than that of
  *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}. The
- *     engine shows it multiplied by 64, which leaves room to count local handoffs
+ *     engine shows it multiplied by {@link #LEASES_PER_GRANT}
  * @param validUntil until when the grant is certain, as a time of {@link TimeSource#nanoTime()},
  *     counted from before the granting request was sent
  * @param effectiveTtl for how long the store really keeps the lock without renewal, at least the
@@ -27,6 +27,12 @@ public record Grant(
     Duration effectiveTtl,
     Duration validityPerConfirmation,
     boolean expiresOnStore) {
+
+  /**
+   * How many leases may share a grant, by handoffs within a client. The fencing token of a lease is
+   * the store's times this, plus the number of handoffs before it.
+   */
+  public static final int LEASES_PER_GRANT = 64;
 
   /**
    * Returns the usual grant: the store keeps it for exactly the claim's TTL.

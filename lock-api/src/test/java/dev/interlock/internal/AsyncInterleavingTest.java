@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
+import dev.interlock.spi.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +55,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease second = get(waiting);
       assertTrue(intercepted.steppedIn());
       assertTrue(second.isHeld());
-      assertTrue(second.fencingToken() - first.fencingToken() >= LeaseState.LEASES_PER_GRANT);
+      assertTrue(second.fencingToken() - first.fencingToken() >= Grant.LEASES_PER_GRANT);
     }
   }
 
@@ -69,7 +70,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());
       assertTrue(second.isHeld());
-      assertTrue(second.fencingToken() - first.fencingToken() >= LeaseState.LEASES_PER_GRANT);
+      assertTrue(second.fencingToken() - first.fencingToken() >= Grant.LEASES_PER_GRANT);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,7 +112,7 @@ class HandoffTest extends EngineFixture {
     time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, get(first.lost()).reason());
     try (Lease second = get(waiting)) {
-      assertTrue(second.fencingToken() > first.fencingToken() + LeaseState.LEASES_PER_GRANT - 1);
+      assertTrue(second.fencingToken() > first.fencingToken() + Grant.LEASES_PER_GRANT - 1);
     }
   }
 

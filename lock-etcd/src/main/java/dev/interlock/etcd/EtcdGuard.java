@@ -5,6 +5,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
@@ -35,9 +36,6 @@ import java.util.Objects;
  * a thread from writing after its own {@link Lease#release()}.
  */
 public final class EtcdGuard {
-
-  // See Grant.token().
-  private static final int TOKENS_PER_GRANT = 64;
 
   private final Cmp held;
 
@@ -70,7 +68,7 @@ public final class EtcdGuard {
                 Deadline.in(time, LockOptions.defaults().requestTimeout()),
                 client -> client.getKVClient().get(keys.prefix(), QueueOps.oldest(1)))
             .getKvs();
-    long revision = lease.fencingToken() / TOKENS_PER_GRANT;
+    long revision = lease.fencingToken() / Grant.LEASES_PER_GRANT;
     if (first.isEmpty() || first.get(0).getCreateRevision() != revision) {
       throw new LeaseLostException(
           lease.name(), LossReason.TAKEN, "its key is no longer the first in the queue", null);

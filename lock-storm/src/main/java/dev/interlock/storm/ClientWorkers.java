@@ -3,6 +3,7 @@ package dev.interlock.storm;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
+import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package dev.interlock.storm;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.interlock.storm.StormResult.Writes;
 import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
@@ -38,6 +39,14 @@ final class GuardedStore implements Closeable {
     private long refused;
     private long unguarded;
     private long unguardedWrites;
+
+    /** Whether no higher token has been seen. */
+    private boolean claims(String token) {
+      boolean claims = Long.parseLong(token) >= highest;
+      highest = claims ? Long.parseLong(token) : highest;
+      refused += claims ? 0 : 1;
+      return claims;
+    }
   }
 
   private GuardedStore(ServerSocket socket) {
@@ -90,22 +99,11 @@ final class GuardedStore implements Closeable {
   private synchronized String answer(String[] request) {
     Counters of = counters.computeIfAbsent(request[1], name -> new Counters());
     return switch (request[0]) {
-      case "read" -> {
-        long token = Long.parseLong(request[2]);
-        if (token < of.highest) {
-          of.refused++;
-          yield REFUSED;
-        }
-        of.highest = token;
-        yield Long.toString(of.guarded);
-      }
+      case "read" -> of.claims(request[2]) ? Long.toString(of.guarded) : REFUSED;
       case "write" -> {
-        long token = Long.parseLong(request[2]);
-        if (token < of.highest) {
-          of.refused++;
+        if (!of.claims(request[2])) {
           yield REFUSED;
         }
-        of.highest = token;
         of.guarded = Long.parseLong(request[3]);
         of.guardedWrites++;
         yield "written";
@@ -121,7 +119,7 @@ final class GuardedStore implements Closeable {
   }
 
   /** The counts of all writes so far. */
-  synchronized WriteCounts writes() {
+  synchronized Writes writes() {
     long guarded = 0;
     long refused = 0;
     long guardedLost = 0;
@@ -134,7 +132,7 @@ final class GuardedStore implements Closeable {
       unguarded += each.unguardedWrites;
       unguardedLost += each.unguardedWrites - each.unguarded;
     }
-    return new WriteCounts(guarded, refused, guardedLost, unguarded, unguardedLost);
+    return new Writes(guarded, refused, guardedLost, unguarded, unguardedLost);
   }
 
   @Override

@@ -1,8 +1,9 @@
 package dev.interlock.storm;
 
+import java.time.Duration;
+
 /**
- * A fault as it was injected. Times are those of {@link System#nanoTime()} in the storm's own
- * process.
+ * A fault as it was injected. Times are counted from the beginning of the storm.
  *
  * @param kind its label, such as {@code restart server}
  * @param target what it hit, such as {@code redis-1} or {@code client-2}
@@ -16,7 +17,7 @@ public record InjectedFault(
     String kind,
     String target,
     boolean insideModel,
-    long from,
-    long until,
+    Duration from,
+    Duration until,
     boolean tookEffect,
     String note) {}

@@ -4,6 +4,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.history.Event;
+import dev.interlock.tck.process.Journal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;

@@ -32,11 +32,18 @@ final class Nemesis {
   private final Target target;
   private final Plan plan;
   private final FailureModel model;
+  private final long origin;
 
-  Nemesis(Target target, Plan plan) {
+  /**
+   * Prepares to execute a plan.
+   *
+   * @param origin {@link System#nanoTime()} at the beginning of the storm
+   */
+  Nemesis(Target target, Plan plan, long origin) {
     this.target = target;
     this.plan = plan;
     this.model = target.info().failureModel();
+    this.origin = origin;
   }
 
   /** The plan for this target. */
@@ -102,7 +109,7 @@ final class Nemesis {
       over.countDown();
       lanes.shutdown();
     }
-    faults.sort(Comparator.comparingLong(InjectedFault::from));
+    faults.sort(Comparator.comparing(InjectedFault::from));
     return faults;
   }
 
@@ -156,7 +163,7 @@ final class Nemesis {
     }
 
     private void perform(PlannedFault fault) throws Exception {
-      long from = System.nanoTime();
+      Duration from = now();
       Injection injection;
       try {
         injection = inject(fault);
@@ -178,6 +185,10 @@ final class Nemesis {
       note(fault, injection.target(), from, tookEffect, note);
     }
 
+    private Duration now() {
+      return Duration.ofNanos(System.nanoTime() - origin);
+    }
+
     private Injection inject(PlannedFault fault) throws Exception {
       return number == Plan.STORE
           ? store.inject(fault.kind(), fault.choice())
@@ -185,11 +196,10 @@ final class Nemesis {
     }
 
     private void note(
-        PlannedFault fault, String target, long from, boolean tookEffect, String note) {
+        PlannedFault fault, String target, Duration from, boolean tookEffect, String note) {
       boolean inside = model.keepsExclusion(fault.kind().fault());
       faults.add(
-          new InjectedFault(
-              fault.kind().label(), target, inside, from, System.nanoTime(), tookEffect, note));
+          new InjectedFault(fault.kind().label(), target, inside, from, now(), tookEffect, note));
     }
   }
 }

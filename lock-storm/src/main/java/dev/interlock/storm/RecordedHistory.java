@@ -1,6 +1,8 @@
 package dev.interlock.storm;
 
+import dev.interlock.storm.StormResult.ResourceUse;
 import dev.interlock.tck.history.Event;
+import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -8,22 +10,41 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** All that the clients of a storm have recorded: events, leases and other entries. */
 final class RecordedHistory {
-  private final List<Event> events = new ArrayList<>();
-  private final List<Lease> leases = new ArrayList<>();
-  private final List<Record> others = new ArrayList<>();
-  private final List<ResourceUse> resources = new ArrayList<>();
-  private long effectiveTtl;
+  private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
+
+  /** For the history checker. */
+  final List<Event> events = new ArrayList<>();
+
+  /** In order of their grants. */
+  final List<Lease> leases = new ArrayList<>();
+
+  final List<ResourceUse> resources = new ArrayList<>();
+
+  /** For how long the store keeps a lease without renewal, in nanoseconds. */
+  long effectiveTtl;
+
+  private final List<Object> others = new ArrayList<>();
 
   /** What is known of one lease. */
   static final class Lease {
-    private final String client;
-    private final Event.Granted grant;
-    private long validUntil;
+    /** The client, without the number of its incarnation. */
+    final String client;
+
+    final Event.Granted grant;
+
+    /** Until when it was valid at least, whether or not it ended before. */
+    long validUntil;
+
     private long ended = Long.MAX_VALUE;
-    private long reported = Long.MAX_VALUE;
+
+    /** When its loss was reported. */
+    long reported = Long.MAX_VALUE;
+
+    /** How its release ended; empty if it was not released, or its process was killed meanwhile. */
     private String outcome = "";
 
     private Lease(String client, Event.Granted grant) {
@@ -32,30 +53,12 @@ final class RecordedHistory {
       this.validUntil = grant.validUntil();
     }
 
-    /** The client, without the number of its incarnation. */
-    String client() {
-      return client;
-    }
-
-    Event.Granted grant() {
-      return grant;
-    }
-
-    String name() {
-      return grant.name();
-    }
-
     long token() {
       return grant.token();
     }
 
     long from() {
       return grant.at();
-    }
-
-    /** Until when it was valid at least, whether or not it ended before. */
-    long validUntil() {
-      return validUntil;
     }
 
     /** Until when its holder relied on it. */
@@ -67,14 +70,8 @@ final class RecordedHistory {
       return reported != Long.MAX_VALUE;
     }
 
-    /** When its loss was reported. */
-    long reported() {
-      return reported;
-    }
-
-    /** How its release ended; empty if it was not released, or its process was killed meanwhile. */
-    String outcome() {
-      return outcome;
+    boolean isReleased() {
+      return RELEASED.contains(outcome);
     }
   }
 
@@ -83,7 +80,8 @@ final class RecordedHistory {
     RecordedHistory records = new RecordedHistory();
     for (Client client : clients) {
       for (Path journal : client.journals()) {
-        records.add(client.name(), Journal.read(journal));
+        records.add(
+            client.name(), Journal.<Object>read(journal, List.of(Event.class, Entry.class)));
       }
     }
     records.sort();
@@ -96,10 +94,10 @@ final class RecordedHistory {
   }
 
   /** Adds one incarnation's journal. */
-  void add(String client, List<Record> journal) {
+  void add(String client, List<?> journal) {
     Map<String, Lease> byId = new HashMap<>();
     List<Entry.Size> sizes = new ArrayList<>();
-    for (Record entry : journal) {
+    for (Object entry : journal) {
       if (entry instanceof Event event) {
         events.add(event);
       } else {
@@ -127,13 +125,15 @@ final class RecordedHistory {
       }
     }
     if (sizes.size() == 2) {
+      Entry.Size before = sizes.get(0);
+      Entry.Size after = sizes.get(1);
       resources.add(
           new ResourceUse(
               client,
-              sizes.get(0).threads(),
-              sizes.get(1).threads(),
-              sizes.get(0).connections(),
-              sizes.get(1).connections()));
+              before.threads(),
+              after.threads(),
+              before.connections(),
+              after.connections()));
     }
   }
 
@@ -145,27 +145,8 @@ final class RecordedHistory {
     return lease;
   }
 
-  /** For the history checker. */
-  List<Event> events() {
-    return events;
-  }
-
-  /** In order of their grants. */
-  List<Lease> leases() {
-    return leases;
-  }
-
   /** The entries of one kind. */
   <E extends Entry> List<E> entries(Class<E> kind) {
     return others.stream().filter(kind::isInstance).map(kind::cast).toList();
-  }
-
-  List<ResourceUse> resources() {
-    return resources;
-  }
-
-  /** For how long the store keeps a lease without renewal, in nanoseconds. */
-  long effectiveTtl() {
-    return effectiveTtl;
   }
 }

@@ -58,31 +58,19 @@ final class StoreFaults {
 
   Injection inject(FaultKind kind, int choice) throws Exception {
     return switch (kind) {
-      case STOP_SERVER -> {
-        member(choice).pause();
-        yield untilHealed(member(choice).name(), "");
-      }
+      case STOP_SERVER -> hit(member(choice), DisposableServer::pause);
       case DEMOTE_SERVER -> {
         RedisServer server = (RedisServer) member(choice);
         server.demote();
         yield new Injection(server.name(), "", server::promote);
       }
-      case RESTART_SERVER -> {
-        member(choice).kill();
-        yield untilHealed(member(choice).name(), "");
-      }
-      case EMPTY_SERVER -> {
-        member(choice).restartEmpty();
-        yield untilHealed(member(choice).name(), "");
-      }
+      case RESTART_SERVER -> hit(member(choice), DisposableServer::kill);
+      case EMPTY_SERVER -> hit(member(choice), DisposableServer::restartEmpty);
+      case CUT_OFF_SERVER -> hit(member(choice), servers()::cutOff);
       case LOSE_MINORITY -> {
         List<DisposableServer> lost = minority(choice);
         lost.forEach(DisposableServer::kill);
         yield untilHealed(names(lost), "");
-      }
-      case CUT_OFF_SERVER -> {
-        servers().cutOff(member(choice));
-        yield untilHealed(member(choice).name(), "");
       }
       case CUT_OFF_PRIMARY -> {
         DisposableServer primary = leader(choice);
@@ -113,6 +101,15 @@ final class StoreFaults {
       }
       default -> throw new IllegalArgumentException(kind + " does not hit the store");
     };
+  }
+
+  private interface Harm {
+    void hit(DisposableServer server) throws Exception;
+  }
+
+  private Injection hit(DisposableServer server, Harm harm) throws Exception {
+    harm.hit(server);
+    return untilHealed(server.name(), "");
   }
 
   private Injection untilHealed(String target, String note) {

@@ -11,7 +11,6 @@ import dev.interlock.tck.Kit;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.server.Deployment;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -117,7 +116,7 @@ public final class StormRun {
       long origin = System.nanoTime();
       tell("the storm begins, with seed " + settings.seed());
       List<InjectedFault> faults =
-          new Nemesis(target, plan).run(settings.duration(), settings.stopped());
+          new Nemesis(target, plan, origin).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
 
       tell("all faults have ended; every client has to get every lock");
@@ -127,50 +126,38 @@ public final class StormRun {
       clients.perform(Phase.CLOSE);
       tell("looking for residue");
       List<String> residue = residue(names);
-      return decide(clients, plan, started, origin, lasted, names, faults, store.writes(), residue);
+      RecordedHistory records = RecordedHistory.read(clients.all());
+      Verdict verdict =
+          new Verdict(records, faults, timing.bound(), origin)
+              .decide(
+                  clients.all().stream().collect(Collectors.toMap(Client::name, Client::stops)),
+                  store.writes(),
+                  residue);
+      boolean passed = verdict.findings().isEmpty();
+      tell(passed ? "no violation" : "violated: " + verdict.findings());
+      return new StormResult(
+          settings.name(),
+          kit.info().name(),
+          kit.endpoint(),
+          deployment == null ? "" : deployment.how() + ", version " + deployment.version(),
+          started,
+          lasted,
+          plan.beyondAt(),
+          passed,
+          clients.all().stream().map(Client::name).toList(),
+          names,
+          verdict.operations(),
+          store.writes(),
+          verdict.overlapsOutside(),
+          verdict.overlapsExposed(),
+          verdict.findings(),
+          verdict.counterExample(),
+          verdict.slowest(),
+          records.resources,
+          faults,
+          plan,
+          verdict.held());
     }
-  }
-
-  private StormResult decide(
-      Clients clients,
-      Plan plan,
-      Instant started,
-      long origin,
-      Duration lasted,
-      List<String> names,
-      List<InjectedFault> faults,
-      WriteCounts writes,
-      List<String> residue)
-      throws IOException {
-    RecordedHistory records = RecordedHistory.read(clients.all());
-    Verdict verdict =
-        new Verdict(records, faults, timing.bound())
-            .decide(
-                clients.all().stream().collect(Collectors.toMap(Client::name, Client::stops)),
-                writes,
-                residue);
-    tell(verdict.findings().isEmpty() ? "no violation" : "violated: " + verdict.findings());
-    return new StormResult(
-        settings.name(),
-        kit.info().name(),
-        kit.endpoint(),
-        deployment == null ? "" : deployment.how() + ", version " + deployment.version(),
-        plan,
-        started,
-        origin,
-        lasted,
-        clients.all().stream().map(Client::name).toList(),
-        names,
-        faults,
-        verdict.held(),
-        verdict.operations(),
-        writes,
-        verdict.overlapsOutside(),
-        verdict.overlapsExposed(),
-        verdict.slowest(),
-        records.resources(),
-        verdict.findings(),
-        verdict.counterExample());
   }
 
   private void tell(String what) {

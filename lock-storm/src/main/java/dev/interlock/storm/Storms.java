@@ -8,16 +8,15 @@ import dev.interlock.report.Failures;
 import dev.interlock.report.Machine;
 import dev.interlock.report.Progress;
 import dev.interlock.report.ReportDirectory;
+import dev.interlock.testbed.process.Directories;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -172,18 +171,17 @@ public final class Storms {
     ReportDirectory reports = directory == null ? null : ReportDirectory.at(directory);
     uris.forEach(Storms::requireValid);
     StormReport report = run(contenders);
-    if (!report.results().isEmpty()) {
-      out.print(TextReport.of(report));
+    if (!report.storms().isEmpty()) {
+      out.print(report.text());
       if (reports != null) {
-        Path page =
-            reports.write(HtmlReport.of(report), JsonResults.of(report), MarkdownReport.of(report));
+        Path page = reports.write(report.html(), report, report.markdown());
         out.println("The report is in " + page);
       }
       out.flush();
     }
     if (!report.passed()) {
       return Outcome.BROKEN;
-    } else if (report.results().isEmpty()) {
+    } else if (report.storms().isEmpty()) {
       return Outcome.NOTHING;
     }
     return report.gaps().isEmpty() ? Outcome.KEPT : Outcome.PARTIAL;
@@ -226,7 +224,7 @@ public final class Storms {
     int turns = (contenders.size() + atOnce - 1) / atOnce;
     Progress.Step step =
         new Progress.Step(
-            "storms over " + names(contenders) + " with seed " + seed,
+            "storms over " + names(contenders, ", ") + " with seed " + seed,
             lasting.plus(AROUND).multipliedBy(turns));
     try (Progress progress = new Progress(err, terminal, List.of(step))) {
       progress.next();
@@ -238,7 +236,7 @@ public final class Storms {
         try {
           StormResult result = running.get(i).get();
           results.add(result);
-          progress.say(TextReport.verdict(result));
+          progress.say(StormReport.verdict(result));
         } catch (ExecutionException e) {
           Throwable cause = e.getCause() == null ? e : e.getCause();
           if (!uris.isEmpty() && cause instanceof LockConfigurationException wrong) {
@@ -253,26 +251,28 @@ public final class Storms {
       storms.shutdownNow();
     }
     return new StormReport(
+        StormReport.FORMAT,
         version,
         started,
         Duration.ofNanos(System.nanoTime() - begin),
-        lasting,
         seed,
+        lasting,
         command(contenders),
         stopped.getAsBoolean(),
+        results.stream().allMatch(StormResult::passed),
         Machine.describe(),
         results,
         gaps);
   }
 
-  private static String names(List<Contender> contenders) {
-    return String.join(", ", contenders.stream().map(Contender::name).toList());
+  private static String names(List<Contender> contenders, String separator) {
+    return String.join(separator, contenders.stream().map(Contender::name).toList());
   }
 
   private String command(List<Contender> contenders) {
     String what =
         uris.isEmpty()
-            ? "--backends " + String.join(",", contenders.stream().map(Contender::name).toList())
+            ? "--backends " + names(contenders, ",")
             : String.join(" ", contenders.stream().map(one -> one.scheme() + ":…").toList());
     return "interlock storm "
         + what
@@ -306,7 +306,7 @@ public final class Storms {
       }
       return result;
     } finally {
-      delete(histories);
+      Directories.delete(histories);
     }
   }
 
@@ -321,16 +321,6 @@ public final class Storms {
           Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
         }
       }
-    }
-  }
-
-  private static void delete(Path folder) {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(file);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot remove " + folder, e);
     }
   }
 

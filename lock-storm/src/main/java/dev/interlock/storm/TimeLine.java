@@ -1,10 +1,14 @@
 package dev.interlock.storm;
 
 import dev.interlock.report.Html;
+import dev.interlock.storm.StormResult.HeldLease;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * A storm as a picture, in SVG: above, the faults of the store and of each client; below, who held
@@ -28,14 +32,14 @@ final class TimeLine {
 
   TimeLine(StormResult storm) {
     this.storm = storm;
-    long last = storm.origin() + storm.lasted().toNanos();
-    for (InjectedFault fault : storm.faults()) {
-      last = Math.max(last, fault.until());
-    }
-    for (HeldLease held : storm.leases()) {
-      last = Math.max(last, held.until());
-    }
-    this.end = last;
+    this.end =
+        Stream.of(
+                Stream.of(storm.lasted().toNanos()),
+                storm.faults().stream().map(fault -> fault.until().toNanos()),
+                storm.leases().stream().map(HeldLease::until))
+            .flatMap(Function.identity())
+            .max(Comparator.naturalOrder())
+            .orElseThrow();
   }
 
   /** The picture, in SVG. */
@@ -96,8 +100,8 @@ final class TimeLine {
 
   /** Shades the part in which faults beyond the failure model are injected. */
   private void beyond(int height) {
-    long from = storm.origin() + storm.plan().beyondAt().toNanos();
-    long until = storm.origin() + storm.lasted().toNanos();
+    long from = storm.beyondAt().toNanos();
+    long until = storm.lasted().toNanos();
     if (from < until && storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
       double x = x(from);
       draw(
@@ -107,10 +111,10 @@ final class TimeLine {
   }
 
   private void axis(int height) {
-    double seconds = (end - storm.origin()) / 1e9;
+    double seconds = end / 1e9;
     double step = step(seconds / TICKS);
     for (double at = 0; at <= seconds; at += step) {
-      double x = x(storm.origin() + (long) (at * 1e9));
+      double x = x((long) (at * 1e9));
       draw(
           "<line class=\"grid\" x1=\"%.1f\" y1=\"0\" x2=\"%.1f\" y2=\"%d\"/>%n"
               + "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
@@ -140,18 +144,23 @@ final class TimeLine {
   }
 
   private void fault(int row, InjectedFault fault) {
-    double x = x(fault.from());
+    double x = x(fault.from().toNanos());
     String style = !fault.tookEffect() ? "missed" : fault.insideModel() ? "in" : "out";
     draw(
         "<rect class=\"fault %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
             + "<title>%s</title></rect>%n",
-        style, x, TOP + row * ROW, Math.max(2, x(fault.until()) - x), BAR, Html.text(says(fault)));
+        style,
+        x,
+        TOP + row * ROW,
+        Math.max(2, x(fault.until().toNanos()) - x),
+        BAR,
+        Html.text(says(fault)));
   }
 
-  private String says(InjectedFault fault) {
-    return Summary.at(storm, fault.from())
+  private static String says(InjectedFault fault) {
+    return StormReport.at(fault.from())
         + " to "
-        + Summary.at(storm, fault.until())
+        + StormReport.at(fault.until())
         + ": "
         + fault.kind()
         + ", "
@@ -173,16 +182,13 @@ final class TimeLine {
             .filter(one -> one.name().equals(name) && one.until() > one.from())
             .sorted(Comparator.comparingLong(HeldLease::from))
             .toList();
-    long column = Math.max(1, (end - storm.origin()) / columns);
+    long column = Math.max(1, end / columns);
     for (HeldLease one : leases) {
       int client = storm.clients().indexOf(one.client());
-      long from = Math.max(one.from(), storm.origin());
-      for (long at = from; client >= 0 && at < one.until(); ) {
-        int index = (int) Math.min(columns - 1, (at - storm.origin()) / column);
+      for (long at = Math.max(0, one.from()); client >= 0 && at < one.until(); ) {
+        int index = (int) Math.min(columns - 1, at / column);
         long next =
-            index == columns - 1
-                ? one.until()
-                : Math.min(one.until(), storm.origin() + (index + 1) * column);
+            index == columns - 1 ? one.until() : Math.min(one.until(), (index + 1) * column);
         held[index][client] += next - at;
         at = next;
       }
@@ -227,14 +233,16 @@ final class TimeLine {
         last = x;
         draw(
             "<path class=\"twice\" d=\"M%.1f %dl5 8h-10Z\"><title>%s</title></path>%n",
-            x, y + BAR - 4, Html.text("held by two at once, at " + Summary.at(storm, one.from())));
+            x,
+            y + BAR - 4,
+            Html.text("held by two at once, at " + StormReport.at(Duration.ofNanos(one.from()))));
       }
       valid = Math.max(valid, one.until());
     }
   }
 
   private double x(long nanos) {
-    double share = (double) (nanos - storm.origin()) / Math.max(1, end - storm.origin());
+    double share = (double) nanos / Math.max(1, end);
     return LEFT + Math.max(0, Math.min(1, share)) * (WIDTH - LEFT - RIGHT);
   }
 

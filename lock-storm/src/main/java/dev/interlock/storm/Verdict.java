@@ -1,7 +1,13 @@
 package dev.interlock.storm;
 
+import dev.interlock.spi.Grant;
 import dev.interlock.storm.Client.Stop;
 import dev.interlock.storm.RecordedHistory.Lease;
+import dev.interlock.storm.StormResult.Finding;
+import dev.interlock.storm.StormResult.HeldLease;
+import dev.interlock.storm.StormResult.Operations;
+import dev.interlock.storm.StormResult.Recovery;
+import dev.interlock.storm.StormResult.Writes;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -14,7 +20,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,17 +45,13 @@ import org.jspecify.annotations.Nullable;
 final class Verdict {
   private static final int SLOWEST = 20;
 
-  /** Tokens of one turn differ in their lowest bits only; see {@link dev.interlock.spi.Grant}. */
-  private static final long TOKENS_PER_TURN = 64;
-
-  private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
-
   /** More findings of one rule add nothing. */
   private static final int MOST_OF_A_RULE = 5;
 
   private final RecordedHistory records;
   private final List<InjectedFault> faults;
-  private final Duration bound;
+  private final long bound;
+  private final long origin;
   private final List<Finding> findings = new ArrayList<>();
   private final List<InjectedFault> outside;
   private long overlapsOutside;
@@ -60,16 +64,18 @@ final class Verdict {
    * @param records what the clients recorded
    * @param faults what was done to them
    * @param bound by how much anything may be late
+   * @param origin {@link System#nanoTime()} at the beginning of the storm
    */
-  Verdict(RecordedHistory records, List<InjectedFault> faults, Duration bound) {
+  Verdict(RecordedHistory records, List<InjectedFault> faults, Duration bound, long origin) {
     this.records = records;
     this.faults = faults;
-    this.bound = bound;
+    this.bound = bound.toNanos();
+    this.origin = origin;
     this.outside = faults.stream().filter(fault -> !fault.insideModel()).toList();
   }
 
   /** Looks at everything, once. */
-  Verdict decide(Map<String, List<Stop>> stops, WriteCounts writes, List<String> residue) {
+  Verdict decide(Map<String, List<Stop>> stops, Writes writes, List<String> residue) {
     checkExclusion();
     checkTokens();
     checkRenewals();
@@ -83,7 +89,7 @@ final class Verdict {
     if (!residue.isEmpty()) {
       find("REL-03", "left on the store: " + String.join("; ", residue));
     }
-    if (records.leases().isEmpty()) {
+    if (records.leases.isEmpty()) {
       find("FAULT-01", "no client ever got a lock");
     }
     return this;
@@ -125,12 +131,22 @@ final class Verdict {
     return violation.second().at() - violation.first().at();
   }
 
+  private Map<String, List<Lease>> by(Function<Lease, String> property) {
+    return records.leases.stream()
+        .collect(Collectors.groupingBy(property, TreeMap::new, Collectors.toList()));
+  }
+
   private Map<String, List<Lease>> byName() {
-    Map<String, List<Lease>> byName = new TreeMap<>();
-    for (Lease lease : records.leases()) {
-      byName.computeIfAbsent(lease.name(), name -> new ArrayList<>()).add(lease);
-    }
-    return byName;
+    return by(lease -> lease.grant.name());
+  }
+
+  /** The beginning of a fault, by the clock of the leases. */
+  private long from(InjectedFault fault) {
+    return origin + fault.from().toNanos();
+  }
+
+  private long until(InjectedFault fault) {
+    return origin + fault.until().toNanos();
   }
 
   /** Each lease against the one before it that is valid for longest. */
@@ -144,8 +160,7 @@ final class Verdict {
         }
         if (longest != null && longest.until() > lease.from()) {
           Violation overlap =
-              new Violation(
-                  Violation.Kind.OVERLAP, longest.grant(), longest.until(), lease.grant());
+              new Violation(Violation.Kind.OVERLAP, longest.grant, longest.until(), lease.grant);
           if (outsideExplains(longest, lease)) {
             overlapsOutside++;
             if (lease.token() != longest.token()) {
@@ -176,26 +191,26 @@ final class Verdict {
    * noticed, and the first was acquired before the fault had ended.
    */
   private boolean mayBeFrom(InjectedFault fault, Lease first, Lease second) {
-    long noticed = fault.until() + records.effectiveTtl() + bound.toNanos();
-    return second.from() >= fault.from()
+    long noticed = until(fault) + records.effectiveTtl + bound;
+    return second.from() >= from(fault)
         && second.from() <= noticed
-        && first.grant().requestedAt() <= fault.until() + bound.toNanos();
+        && first.grant.requestedAt() <= until(fault) + bound;
   }
 
   /** Checks what was granted before the first fault outside the model as strictly as possible. */
   private void checkTokens() {
-    long first = outside.stream().mapToLong(InjectedFault::from).min().orElse(Long.MAX_VALUE);
+    long first = outside.stream().mapToLong(this::from).min().orElse(Long.MAX_VALUE);
     Set<String> before = new HashSet<>();
-    for (Lease lease : records.leases()) {
+    for (Lease lease : records.leases) {
       if (lease.from() < first) {
-        before.add(lease.grant().lease());
+        before.add(lease.grant.lease());
       }
     }
     checkTokens(
         HistoryChecker.withinFailureModel(),
-        records.events().stream().filter(event -> before.contains(event.lease())).toList());
+        records.events.stream().filter(event -> before.contains(event.lease())).toList());
     if (!outside.isEmpty()) {
-      checkTokens(HistoryChecker.outsideFailureModel(), records.events());
+      checkTokens(HistoryChecker.outsideFailureModel(), records.events);
     }
   }
 
@@ -218,18 +233,17 @@ final class Verdict {
       Lease ofThisTurn = null;
       long turn = -1;
       for (Lease lease : falling) {
-        if (lease.token() / TOKENS_PER_TURN != turn) {
-          turn = lease.token() / TOKENS_PER_TURN;
+        if (lease.token() / Grant.LEASES_PER_GRANT != turn) {
+          turn = lease.token() / Grant.LEASES_PER_GRANT;
           successor = earlier(successor, ofThisTurn);
           ofThisTurn = null;
         }
         ofThisTurn = earlier(ofThisTurn, lease);
         if (successor != null
             && successor.from() > lease.from()
-            && lease.validUntil() - records.effectiveTtl() > successor.from()) {
+            && lease.validUntil - records.effectiveTtl > successor.from()) {
           Violation violation =
-              new Violation(
-                  Violation.Kind.OVERLAP, lease.grant(), lease.until(), successor.grant());
+              new Violation(Violation.Kind.OVERLAP, lease.grant, lease.until(), successor.grant);
           if (counterExample == null) {
             counterExample = violation;
           }
@@ -247,44 +261,45 @@ final class Verdict {
     return a.from() <= b.from() ? a : b;
   }
 
-  private static boolean isReleased(Lease lease) {
-    return RELEASED.contains(lease.outcome());
-  }
-
   private void checkLosses(Map<String, List<Stop>> stops) {
-    for (Lease lease : records.leases()) {
+    for (Lease lease : records.leases) {
       if (!lease.isLost()) {
         continue;
       }
-      if (isReleased(lease)) {
-        find("LOSS-03", lease.grant() + " was released, and reported as lost");
+      if (lease.isReleased()) {
+        find("LOSS-03", lease.grant + " was released, and reported as lost");
       }
-      long late = lease.reported() - lease.validUntil();
-      for (Stop stop : stops.getOrDefault(lease.client(), List.of())) {
-        long from = Math.max(stop.from(), lease.validUntil());
-        late -= Math.max(0, Math.min(stop.until(), lease.reported()) - from);
+      long late = lease.reported - lease.validUntil;
+      for (Stop stop : stops.getOrDefault(lease.client, List.of())) {
+        long from = Math.max(stop.from(), lease.validUntil);
+        late -= Math.max(0, Math.min(stop.until(), lease.reported) - from);
       }
-      if (late > bound.toNanos()) {
+      if (late > bound) {
         find(
             "LOSS-02",
-            lease.grant() + " was reported as lost " + late / 1_000_000 + " ms after its end");
+            lease.grant + " was reported as lost " + late / 1_000_000 + " ms after its end");
       }
     }
     for (Entry.LossNotReported untold : records.entries(Entry.LossNotReported.class)) {
-      find("LOSS-02", "the loss of lease " + untold.lease() + " was not reported within " + bound);
+      find(
+          "LOSS-02",
+          "the loss of lease "
+              + untold.lease()
+              + " was not reported within "
+              + Duration.ofNanos(bound));
     }
   }
 
   /** What the clients did. */
-  OperationCounts operations() {
+  Operations operations() {
     Map<Entry.Why, Long> without = new LinkedHashMap<>();
     for (Entry.NoLease none : records.entries(Entry.NoLease.class)) {
       without.merge(none.why(), 1L, Long::sum);
     }
-    return new OperationCounts(
-        records.leases().size(),
-        count(lease -> lease.token() % TOKENS_PER_TURN != 0),
-        count(Verdict::isReleased),
+    return new Operations(
+        records.leases.size(),
+        count(lease -> lease.token() % Grant.LEASES_PER_GRANT != 0),
+        count(Lease::isReleased),
         records.entries(Entry.Renewed.class).size(),
         records.entries(Entry.Abandoned.class).size(),
         without.getOrDefault(Entry.Why.CANCELLED, 0L),
@@ -295,16 +310,19 @@ final class Verdict {
   }
 
   private long count(Predicate<Lease> condition) {
-    return records.leases().stream().filter(condition).count();
+    return records.leases.stream().filter(condition).count();
   }
 
   /** All leases, in order of their grants. */
   List<HeldLease> held() {
-    return records.leases().stream()
+    return records.leases.stream()
         .map(
             lease ->
                 new HeldLease(
-                    lease.name(), lease.client(), lease.token(), lease.from(), lease.until()))
+                    lease.grant.name(),
+                    lease.client,
+                    lease.from() - origin,
+                    lease.until() - origin))
         .toList();
   }
 
@@ -315,10 +333,7 @@ final class Verdict {
   List<Recovery> slowest() {
     List<Recovery> recoveries = new ArrayList<>();
     Map<String, List<Lease>> byName = byName();
-    Map<String, List<Lease>> byClient = new TreeMap<>();
-    for (Lease lease : records.leases()) {
-      byClient.computeIfAbsent(lease.client(), client -> new ArrayList<>()).add(lease);
-    }
+    Map<String, List<Lease>> byClient = by(lease -> lease.client);
     for (InjectedFault fault : faults) {
       if (fault.tookEffect()) {
         byName.values().forEach(leases -> addFirstAfter(fault, leases, recoveries));
@@ -332,12 +347,11 @@ final class Verdict {
         .toList();
   }
 
-  private static void addFirstAfter(
-      InjectedFault fault, List<Lease> inOrder, List<Recovery> recoveries) {
+  private void addFirstAfter(InjectedFault fault, List<Lease> inOrder, List<Recovery> recoveries) {
     int low = 0;
     for (int high = inOrder.size(); low < high; ) {
       int middle = (low + high) >>> 1;
-      if (inOrder.get(middle).from() < fault.until()) {
+      if (inOrder.get(middle).from() < until(fault)) {
         low = middle + 1;
       } else {
         high = middle;
@@ -347,7 +361,12 @@ final class Verdict {
       Lease next = inOrder.get(low);
       recoveries.add(
           new Recovery(
-              fault, next.name(), next.client(), Duration.ofNanos(next.from() - fault.until())));
+              fault.kind(),
+              fault.target(),
+              fault.until(),
+              next.grant.name(),
+              next.client,
+              Duration.ofNanos(next.from() - until(fault))));
     }
   }
 }

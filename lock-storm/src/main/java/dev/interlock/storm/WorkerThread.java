@@ -8,6 +8,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.storm.StormResult.Writes;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +27,7 @@ class GuardedStoreTest {
       stale.writeUnguarded("a", unguarded + 1);
       assertEquals(OptionalLong.empty(), stale.read("a", 64));
 
-      assertEquals(new WriteCounts(3, 2, 0, 4, 3), store.writes());
+      assertEquals(new Writes(3, 2, 0, 4, 3), store.writes());
     }
   }
 
@@ -39,7 +40,7 @@ class GuardedStoreTest {
       long value = current.read("a", 128).orElseThrow();
       assertFalse(stale.write("a", 64, read + 1));
       assertTrue(current.write("a", 128, value + 1));
-      assertEquals(new WriteCounts(1, 1, 0, 0, 0), store.writes());
+      assertEquals(new Writes(1, 1, 0, 0, 0), store.writes());
     }
   }
 

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.storm.Client.Stop;
+import dev.interlock.storm.StormResult.Finding;
+import dev.interlock.storm.StormResult.Recovery;
+import dev.interlock.storm.StormResult.Writes;
 import dev.interlock.tck.history.Event;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Times are in milliseconds; a TTL is 4 s, and the bound 2 s. */
 class VerdictTest {
   private static final Duration BOUND = Duration.ofSeconds(2);
-  private static final WriteCounts NO_WRITES_LOST = new WriteCounts(1, 0, 0, 1, 0);
+  private static final Writes NO_WRITES_LOST = new Writes(1, 0, 0, 1, 0);
 
   private final List<Record> journal =
       new ArrayList<>(List.of(new Entry.EffectiveTtl(nanos(4_000))));
@@ -57,18 +60,26 @@ class VerdictTest {
   }
 
   private void fault(boolean insideModel, long from, long until) {
-    faults.add(new InjectedFault("fault", "c", insideModel, nanos(from), nanos(until), true, ""));
+    faults.add(
+        new InjectedFault(
+            "fault",
+            "c",
+            insideModel,
+            Duration.ofMillis(from),
+            Duration.ofMillis(until),
+            true,
+            ""));
   }
 
   private Verdict verdict() {
     return verdict(NO_WRITES_LOST, List.of());
   }
 
-  private Verdict verdict(WriteCounts writes, List<String> residue) {
+  private Verdict verdict(Writes writes, List<String> residue) {
     RecordedHistory records = new RecordedHistory();
     records.add("c", journal);
     records.sort();
-    return new Verdict(records, faults, BOUND).decide(stops, writes, residue);
+    return new Verdict(records, faults, BOUND, 0).decide(stops, writes, residue);
   }
 
   private static List<String> rules(Verdict verdict) {
@@ -219,14 +230,14 @@ class VerdictTest {
   @Test
   void lostGuardedWritesAndResidueAreFound() {
     released(64, 10, 20);
-    Verdict verdict = verdict(new WriteCounts(5, 0, 1, 5, 0), List.of("key a"));
+    Verdict verdict = verdict(new Writes(5, 0, 1, 5, 0), List.of("key a"));
     assertEquals(List.of("FENCE-04", "REL-03"), rules(verdict));
   }
 
   @Test
   void lostUnguardedWritesAreWhatTokensAreFor() {
     released(64, 10, 20);
-    assertEquals(List.of(), verdict(new WriteCounts(5, 2, 0, 5, 3), List.of()).findings());
+    assertEquals(List.of(), verdict(new Writes(5, 2, 0, 5, 3), List.of()).findings());
   }
 
   @Test

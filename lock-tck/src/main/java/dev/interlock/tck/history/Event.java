@@ -1,7 +1,5 @@
 package dev.interlock.tck.history;
 
-import com.google.gson.JsonParseException;
-
 /**
  * An event of one lease, as its holder saw it.
  *
@@ -66,36 +64,4 @@ public sealed interface Event {
    * @param at a time before the release was called, or after the loss was reported
    */
   record Ended(String lease, long at) implements Event {}
-
-  /** {@return the event as one line without its terminator; {@link #decode} reads it} */
-  default String encode() {
-    return getClass().getSimpleName() + EventLog.GSON.toJson(this);
-  }
-
-  /**
-   * Reads a line that {@link #encode} made.
-   *
-   * @param line the line, without its terminator
-   * @return the event
-   * @throws IllegalArgumentException if the line is not of that form
-   */
-  static Event decode(String line) {
-    try {
-      int kindEnds = line.indexOf('{');
-      Class<? extends Event> kind =
-          switch (line.substring(0, kindEnds)) {
-            case "Granted" -> Granted.class;
-            case "Extended" -> Extended.class;
-            case "Ended" -> Ended.class;
-            default -> throw new IllegalArgumentException("unknown kind");
-          };
-      Event event = EventLog.GSON.fromJson(line.substring(kindEnds), kind);
-      if (!event.encode().equals(line)) {
-        throw new IllegalArgumentException("the fields are not those of its kind");
-      }
-      return event;
-    } catch (IllegalArgumentException | IndexOutOfBoundsException | JsonParseException e) {
-      throw new IllegalArgumentException("not an event: \"" + line + "\"", e);
-    }
-  }
 }

@@ -2,6 +2,7 @@ package dev.interlock.tck.history;
 
 import static java.util.Comparator.comparingLong;
 
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.history.Violation.Kind;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -32,9 +33,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Leases with the token 0 have no token, and are only checked for overlaps.
  */
 public final class HistoryChecker {
-  /** The number of tokens in one turn; see {@link dev.interlock.spi.Grant#token()}. */
-  private static final long TOKENS_PER_TURN = 64;
-
   private final boolean withinFailureModel;
 
   private HistoryChecker(boolean withinFailureModel) {
@@ -112,7 +110,7 @@ public final class HistoryChecker {
     for (Event event : events) {
       if (event instanceof Event.Granted granted) {
         if (granted.requestedAt() > granted.at()) {
-          throw new IllegalArgumentException("granted before it was requested: " + event.encode());
+          throw new IllegalArgumentException("granted before it was requested: " + event);
         }
         if (grants.put(granted.lease(), granted) != null) {
           throw new IllegalArgumentException("two leases have the identity " + granted.lease());
@@ -246,13 +244,15 @@ public final class HistoryChecker {
   private static void findRegressionOfTurns(List<Hold> holds, Shortest shortest) {
     Map<Long, List<Hold>> turns = new HashMap<>();
     for (Hold hold : holds) {
-      turns.computeIfAbsent(hold.token() / TOKENS_PER_TURN, turn -> new ArrayList<>()).add(hold);
+      turns
+          .computeIfAbsent(hold.token() / Grant.LEASES_PER_GRANT, turn -> new ArrayList<>())
+          .add(hold);
     }
     List<Hold> first = new ArrayList<>();
     for (List<Hold> turn : turns.values()) {
       findRegressionAgainstRequests(turn, shortest);
       turn.stream()
-          .filter(hold -> hold.token() % TOKENS_PER_TURN == 0)
+          .filter(hold -> hold.token() % Grant.LEASES_PER_GRANT == 0)
           .min(Comparator.comparingLong(Hold::from))
           .ifPresent(first::add);
     }

@@ -20,7 +20,7 @@ import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.history.Event;
-import dev.interlock.tck.history.EventLog;
+import dev.interlock.tck.process.Journal;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
@@ -142,8 +142,8 @@ public abstract class ExclusionRules extends RuleTest {
       String process = "process-" + ProcessHandle.current().pid();
       try (FileChannel number =
               FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
-          EventLog log = EventLog.create(Path.of(arguments.get(3)))) {
-        LeaseRecorder recorder = new LeaseRecorder(process, fenced, log::record);
+          Journal journal = Journal.create(Path.of(arguments.get(3)))) {
+        LeaseRecorder recorder = new LeaseRecorder(process, fenced, journal::record);
         DistributedLock lock = worker.client().lock(name);
         for (int i = 0; i < rounds; i++) {
           long requestedAt = System.nanoTime();
@@ -187,7 +187,7 @@ public abstract class ExclusionRules extends RuleTest {
     List<Event> history = new ArrayList<>();
     for (int p = 0; p < processes; p++) {
       workers.get(p).answer(Duration.ofSeconds(100));
-      history.addAll(EventLog.read(folder.resolve("log-" + p)));
+      history.addAll(Journal.read(folder.resolve("log-" + p), List.of(Event.class)));
     }
     assertExclusive(history);
     assertEquals(

@@ -8,6 +8,7 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Disturbance;
@@ -29,7 +30,6 @@ import org.junit.jupiter.api.Test;
 /** FAIR: the order in which waiters are served. */
 public abstract class FairnessRules extends RuleTest {
 
-  private static final int TURN = 64;
   private static final String OUT_OF_ORDER = "not served in the order of arrival";
 
   /**
@@ -141,7 +141,9 @@ public abstract class FairnessRules extends RuleTest {
     busy.stop();
     // the present turn, and one more of a waiter that was queued before
     int between = grants - whenQueued;
-    assertTrue(between <= 2 * TURN, () -> between + " grants to another client came first");
+    assertTrue(
+        between <= 2 * Grant.LEASES_PER_GRANT,
+        () -> between + " grants to another client came first");
   }
 
   @Test
@@ -187,7 +189,10 @@ public abstract class FairnessRules extends RuleTest {
                   return null;
                 }));
       }
-      eventually(timing().longTtl(), () -> grants.get() > TURN, "the client is not busy");
+      eventually(
+          timing().longTtl(),
+          () -> grants.get() > Grant.LEASES_PER_GRANT,
+          "the client is not busy");
     }
 
     /** Makes one of the threads keep the lock until the returned latch is opened. */

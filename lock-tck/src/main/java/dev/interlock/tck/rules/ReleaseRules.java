@@ -14,6 +14,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
@@ -91,9 +92,9 @@ public abstract class ReleaseRules extends RuleTest {
       assertNotEquals(
           ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
       if (info().has(Capability.FENCING)) {
-        // Tokens of one grant of the store differ only in the last six bits.
         assertEquals(
-            lease.fencingToken() >> 6 == next.fencingToken() >> 6,
+            lease.fencingToken() / Grant.LEASES_PER_GRANT
+                == next.fencingToken() / Grant.LEASES_PER_GRANT,
             outcome == ReleaseOutcome.HANDED_OFF,
             () -> "a release without a request to the store returned " + outcome);
       }

@@ -17,7 +17,7 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.tck.history.Event;
-import dev.interlock.tck.history.EventLog;
+import dev.interlock.tck.process.Journal;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.RemoteTask;
@@ -177,9 +177,9 @@ final class Storm {
       DistributedLock lock = worker.client().lock(arguments.get(0));
       boolean fenced = worker.client().backend().has(Capability.FENCING);
       long end = System.nanoTime() + Long.parseLong(arguments.get(2));
-      try (EventLog log = EventLog.create(Path.of(arguments.get(1)))) {
+      try (Journal journal = Journal.create(Path.of(arguments.get(1)))) {
         LeaseRecorder recorder =
-            new LeaseRecorder("process-" + ProcessHandle.current().pid(), fenced, log::record);
+            new LeaseRecorder("process-" + ProcessHandle.current().pid(), fenced, journal::record);
         while (System.nanoTime() - end < 0) {
           try {
             long requestedAt = System.nanoTime();
@@ -336,9 +336,7 @@ final class Storm {
   Collection<Event> history() throws Exception {
     List<Event> all = new ArrayList<>(history);
     for (Path log : logs) {
-      if (log.toFile().exists()) {
-        all.addAll(EventLog.read(log));
-      }
+      all.addAll(Journal.read(log, List.of(Event.class)));
     }
     return all;
   }

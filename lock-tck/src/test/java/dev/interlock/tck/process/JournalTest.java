@@ -1,9 +1,10 @@
-package dev.interlock.tck.history;
+package dev.interlock.tck.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.Event.Ended;
 import dev.interlock.tck.history.Event.Extended;
 import dev.interlock.tck.history.Event.Granted;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
-class EventLogTest {
+class JournalTest {
   private static final List<Event> EVENTS =
       List.of(
           new Granted("p/1", "a", 64, "p c t", -3, 5, 1_000),
@@ -43,35 +44,35 @@ class EventLogTest {
   @Test
   void whatWasRecordedIsReadBackUnchanged() throws Exception {
     Path file = folder.resolve("log");
-    try (EventLog log = EventLog.create(file)) {
-      EVENTS.forEach(log::record);
+    try (Journal journal = Journal.create(file)) {
+      EVENTS.forEach(journal::record);
     }
-    assertEquals(EVENTS, EventLog.read(file));
+    assertEquals(EVENTS, Journal.read(file, List.of(Event.class)));
     assertEquals(EVENTS.size(), Files.readAllLines(file).size());
   }
 
   @Test
   void aLineCutOffByAKillIsLeftOut() throws Exception {
     Path file = folder.resolve("log");
-    try (EventLog log = EventLog.create(file)) {
-      EVENTS.forEach(log::record);
-      Files.writeString(file, "Granted{\"lease\":\"p/9\",", StandardOpenOption.APPEND);
+    try (Journal journal = Journal.create(file)) {
+      EVENTS.forEach(journal::record);
+      Files.writeString(file, "Ended {lease", StandardOpenOption.APPEND);
     }
-    assertEquals(EVENTS, EventLog.read(file));
+    assertEquals(EVENTS, Journal.read(file, List.of(Event.class)));
   }
 
   @Test
-  void aWholeLineThatIsNoEventIsRefused() {
-    for (String line :
-        List.of(
-            "",
-            "Ended",
-            "Ended{\"at\":1}",
-            "Ended{\"lease\":\"p/1\"}",
-            "Ended{\"lease\":\"p/1\",\"at\":soon}",
-            "Other{\"lease\":\"p/1\",\"at\":1}")) {
+  void aProcessThatDiedBeforeItBeganHasRecordedNothing() throws Exception {
+    assertEquals(List.of(), Journal.read(folder.resolve("none"), List.of(Event.class)));
+  }
+
+  @Test
+  void aWholeLineThatIsNoEventIsRefused() throws Exception {
+    for (String line : List.of("", "Ended", "Begun {}", "Ended {lease:", "Ended {\"at\":\"x\"}")) {
+      Path file = Files.writeString(folder.resolve("log"), line + "\n");
       IllegalArgumentException e =
-          assertThrows(IllegalArgumentException.class, () -> Event.decode(line));
+          assertThrows(
+              IllegalArgumentException.class, () -> Journal.read(file, List.of(Event.class)));
       assertTrue(e.getMessage().contains("\"" + line + "\""), e::getMessage);
     }
   }

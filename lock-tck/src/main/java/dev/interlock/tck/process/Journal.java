@@ -1,0 +1,105 @@
+package dev.interlock.tck.process;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonParseException;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A file of records that one process writes and another reads. A line is the name of a record's
+ * type and its components as JSON. A record has left the process when {@link #record} returns, so a
+ * killed process loses at most the record that it was writing.
+ *
+ * <p>May be used from any thread.
+ */
+public final class Journal implements Closeable {
+  private static final Gson GSON = new Gson();
+
+  private final OutputStream out;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private Journal(OutputStream out) {
+    this.out = out;
+  }
+
+  /**
+   * Creates a journal.
+   *
+   * @param file its file; replaced if it exists
+   * @return the journal
+   * @throws IOException if the file cannot be written
+   */
+  public static Journal create(Path file) throws IOException {
+    return new Journal(Files.newOutputStream(file));
+  }
+
+  /**
+   * Appends a record.
+   *
+   * @param entry a Java record
+   * @throws UncheckedIOException if it cannot be written
+   */
+  public void record(Object entry) {
+    String line = entry.getClass().getSimpleName() + " " + GSON.toJson(entry) + "\n";
+    lock.lock();
+    try {
+      out.write(line.getBytes(UTF_8)); // unbuffered: one write call of the operating system
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot record " + entry, e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Reads what a process has recorded so far. Omits a last line without terminator, which was being
+   * written when its process died.
+   *
+   * @param file the journal
+   * @param kinds sealed interfaces, one of which each record implements
+   * @param <R> what they have in common
+   * @return the records in the order in which they were recorded; empty if there is no file
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if a whole line is not such a record
+   */
+  public static <R> List<R> read(Path file, List<Class<? extends R>> kinds) throws IOException {
+    List<R> entries = new ArrayList<>();
+    if (Files.exists(file)) {
+      String text = Files.readString(file, UTF_8);
+      for (String line : text.substring(0, text.lastIndexOf('\n') + 1).lines().toList()) {
+        entries.add(decode(line, kinds));
+      }
+    }
+    return entries;
+  }
+
+  private static <R> R decode(String line, List<Class<? extends R>> kinds) {
+    String[] parts = line.split(" ", 2);
+    try {
+      for (Class<? extends R> kind : kinds) {
+        for (Class<?> type : kind.getPermittedSubclasses()) {
+          if (parts.length == 2 && type.getSimpleName().equals(parts[0])) {
+            return kind.cast(GSON.fromJson(parts[1], type));
+          }
+        }
+      }
+    } catch (JsonParseException e) {
+      throw new IllegalArgumentException("not a record: \"" + line + "\"", e);
+    }
+    throw new IllegalArgumentException("not a record: \"" + line + "\"");
+  }
+
+  @Override
+  public void close() throws IOException {
+    out.close();
+  }
+}
