@@ -7,6 +7,7 @@ import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -23,7 +24,6 @@ import org.jspecify.annotations.Nullable;
 final class Journal {
 
   private static final long MS = 1_000_000;
-  static final long TOKENS_PER_TURN = 64;
   private static final String NOT_EXPIRED = "SUSPENDED|SESSION_ENDED|TAKEN";
   static final long NEVER = Long.MAX_VALUE;
 
@@ -41,22 +41,23 @@ final class Journal {
     final Machine machine;
     final boolean isView;
     final boolean isOfSet;
+    final long grantedAt;
+
+    /** How long it was valid when it was granted. */
+    final long leftAtFirst;
+
+    /** At risk when it was granted, so that the warning came before anyone could listen. */
+    final boolean wasWarnedBefore;
+
     long validUntil;
 
     /** It may have been valid until then, if the machine was stopped while the lease was read. */
     long validAtMost;
 
-    final long grantedAt = scheduler.now();
     long mustEndBy = NEVER;
     long closedAt = NEVER;
     long releaseCalledAt = NEVER;
-    @Nullable String outcome;
-
-    /** How long it was valid when it was granted. */
-    long leftAtFirst;
-
-    /** At risk when it was granted, so that the warning came before anyone could listen. */
-    boolean wasWarnedBefore;
+    @Nullable ReleaseOutcome outcome;
 
     boolean renews;
     @Nullable Long atRiskSince;
@@ -66,14 +67,26 @@ final class Journal {
     long lossSignalledAt = NEVER;
     String reason = "";
 
-    private Held(
-        String id, String name, long token, Machine machine, boolean isView, boolean isOfSet) {
-      this.id = id;
+    private Held(Machine machine, String name, long token, @Nullable Lease lease) {
+      this.machine = machine;
       this.name = name;
       this.token = token;
-      this.machine = machine;
-      this.isView = isView;
-      this.isOfSet = isOfSet;
+      this.isView = lease == null;
+      this.isOfSet = lease instanceof MultiLease;
+      long before = scheduler.now();
+      this.leftAtFirst = lease == null ? 0 : lease.remainingValidity().toNanos();
+      this.id = machine.name() + "/" + (leases.size() + 1);
+      this.grantedAt = scheduler.now();
+      this.validUntil = before + machine.trueNanos(leftAtFirst);
+      this.validAtMost = grantedAt + machine.trueNanos(leftAtFirst);
+      this.wasWarnedBefore = lease != null && leftAtFirst <= lease.effectiveTtl().toNanos() / 3;
+    }
+
+    /** Fails unless the condition holds. */
+    void require(boolean condition, String rule, String otherwise) {
+      if (!condition) {
+        scheduler.fail(rule, this + ": " + otherwise);
+      }
     }
 
     /** Records whether it is held, and until when. */
@@ -90,23 +103,23 @@ final class Journal {
 
     /** Fails if it is valid for longer than the store keeps it, or after its loss. */
     private void requireKept(long until) {
-      if (until - mustEndBy > bound(machine)) {
-        scheduler.fail("LEASE-04", this + ": went on after its lock was taken away or its time");
-      }
-      long kept = Math.max(scheduler.now(), keptUntil.applyAsLong(this));
-      if (until - kept > MS) {
-        scheduler.fail(
-            "LEASE-03",
-            this + ": valid for " + (until - kept) / MS + " ms longer than the store keeps it");
-      }
+      require(
+          until - mustEndBy <= bound(machine),
+          "LEASE-04",
+          "went on after its lock was taken away or its time");
+      long more = until - Math.max(scheduler.now(), keptUntil.applyAsLong(this));
+      require(
+          more <= MS, "LEASE-03", "valid for " + more / MS + " ms longer than the store keeps it");
       long since = reportedByBackendAt();
-      if (since != NEVER && lateness(machine, since, scheduler.now()) > bound(machine)) {
-        scheduler.fail("LOSS-02", this + ": valid, though the backend has said that it is lost");
-      }
+      require(
+          since == NEVER || lateness(machine, since, scheduler.now()) <= bound(machine),
+          "LOSS-02",
+          "valid, though the backend has said that it is lost");
     }
 
     private long reportedByBackendAt() {
-      return reportedByBackend.getOrDefault(machine.name() + name + token / TOKENS_PER_TURN, NEVER);
+      return reportedByBackend.getOrDefault(
+          machine.name() + name + token / Grant.LEASES_PER_GRANT, NEVER);
     }
 
     /** Records that it is valid until then. */
@@ -122,18 +135,17 @@ final class Journal {
 
     void releasing() {
       if (releaseCalledAt == NEVER) {
-        hasNoMore(machine, name);
+        Queueing here = queueing(machine, name);
+        here.holders--;
+        here.since = scheduler.now();
       }
       releaseCalledAt = Math.min(releaseCalledAt, scheduler.now());
       events.add(new Event.Ended(id, scheduler.now()));
     }
 
     void released(ReleaseOutcome how) {
-      if (outcome == null) {
-        outcome = how.name();
-      } else if (!outcome.equals(how.name())) {
-        scheduler.fail("REL-01", this + ": released as " + outcome + ", then as " + how);
-      }
+      outcome = outcome == null ? how : outcome;
+      require(outcome == how, "REL-01", "released as " + outcome + ", then as " + how);
       note(machine, id + " released: " + how);
     }
 
@@ -238,24 +250,15 @@ final class Journal {
 
   /** Records a lease; call it as soon as the acquisition has returned. */
   Held granted(Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
-    long before = scheduler.now();
-    long left = lease == null ? 0 : lease.remainingValidity().toNanos();
-    String id = machine.name() + "/" + (leases.size() + 1);
-    Held held = new Held(id, name, token, machine, lease == null, lease instanceof MultiLease);
-    held.validUntil = before + machine.trueNanos(left);
-    held.validAtMost = scheduler.now() + machine.trueNanos(left);
-    held.leftAtFirst = left;
-    held.wasWarnedBefore = lease != null && left <= lease.effectiveTtl().toNanos() / 3;
+    Held held = new Held(machine, name, token, lease);
     leases.add(held);
-    if (lease != null) {
-      if (left > 0) {
-        held.requireKept(held.validUntil);
-      }
+    if (held.leftAtFirst > 0) {
+      held.requireKept(held.validUntil);
     }
-    has(machine, name);
+    queueing(machine, name).holders++;
     events.add(
         new Event.Granted(
-            id,
+            held.id,
             name,
             token,
             Thread.currentThread().getName(),
@@ -289,9 +292,8 @@ final class Journal {
   /** Fails if a lock that is certainly held is reported as free. */
   void inspected(LockState state, long from) {
     for (Held held : heldSince(state.name(), from)) {
-      if (held.validUntil > scheduler.now() && !held.isView && !held.isOfSet && !state.isHeld()) {
-        scheduler.fail("ADMIN-01", held + ": held, but not to be seen");
-      }
+      boolean isCertain = held.validUntil > scheduler.now() && !held.isView && !held.isOfSet;
+      held.require(!isCertain || state.isHeld(), "ADMIN-01", "held, but shown as free");
     }
   }
 
@@ -501,16 +503,6 @@ final class Journal {
     queueing(machine, name).waiters--;
   }
 
-  private void has(Machine machine, String name) {
-    queueing(machine, name).holders++;
-  }
-
-  private void hasNoMore(Machine machine, String name) {
-    Queueing here = queueing(machine, name);
-    here.holders--;
-    here.since = scheduler.now();
-  }
-
   /** Fails if a client was served before another whose first waiter arrived earlier. */
   void checkFairness(Held held, long margin) {
     long since = queueing(held.machine, held.name).since;
@@ -519,7 +511,7 @@ final class Journal {
         .forEach(
             (machine, there) -> {
               if (machine != held.machine
-                  && held.token % 64 == 0
+                  && held.token % Grant.LEASES_PER_GRANT == 0
                   && there.waiters > 0
                   && there.holders == 0
                   && since - there.since > margin
@@ -596,54 +588,50 @@ final class Journal {
     long from = held.validUntil - held.leftAtFirst;
     boolean disturbed =
         lateness(held.machine, from, held.lossSignalledAt) != held.lossSignalledAt - from;
-    if (!disturbed && !held.wasWarnedBefore && at - due > BOUND) {
-      scheduler.fail("LOSS-02", held + ": lost without a warning in time");
-    }
+    held.require(
+        disturbed || held.wasWarnedBefore || at - due <= BOUND,
+        "LOSS-02",
+        "lost without a warning in time");
   }
 
   private void checkEnd(Held held, boolean calm) {
-    if (held.lossesSignalled > 1) {
-      scheduler.fail(
-          "LOSS-01", held + ": its loss was signalled " + held.lossesSignalled + " times");
-    }
-    if (held.releasesReported > 1) {
-      scheduler.fail(
-          "LOSS-03", held + ": its release was reported " + held.releasesReported + " times");
-    }
-    if (held.lossesSignalled > 0 && held.releasesReported > 0) {
-      scheduler.fail("LOSS-03", held + ": reported both released and lost");
-    }
-    if (held.lossesSignalled > 0
-        && ("RELEASED".equals(held.outcome) || "HANDED_OFF".equals(held.outcome))) {
-      scheduler.fail("LOSS-03", held + ": released, yet reported lost: " + held.reason);
-    }
+    int losses = held.lossesSignalled;
+    int releases = held.releasesReported;
+    ReleaseOutcome outcome = held.outcome;
+    held.require(losses <= 1, "LOSS-01", "its loss was signalled " + losses + " times");
+    held.require(releases <= 1, "LOSS-03", "its release was reported " + releases + " times");
+    held.require(losses == 0 || releases == 0, "LOSS-03", "reported both released and lost");
+    held.require(
+        losses == 0 || (outcome != ReleaseOutcome.RELEASED && outcome != ReleaseOutcome.HANDED_OFF),
+        "LOSS-03",
+        "released, yet reported lost: " + held.reason);
     if (held.machine.isDead()) {
       return;
     }
-    if (held.outcome == null && held.lossesSignalled == 0 && held.releasesReported == 0) {
-      scheduler.fail("LOSS-01", held + ": neither released nor reported lost");
-    }
-    if ("ALREADY_LOST".equals(held.outcome) && held.lossesSignalled == 0) {
-      scheduler.fail("LOSS-01", held + ": release said ALREADY_LOST, but no loss was signalled");
-    }
-    if (held.lossesSignalled > 0) {
+    held.require(
+        outcome != null || losses > 0 || releases > 0,
+        "LOSS-01",
+        "neither released nor reported lost");
+    held.require(
+        outcome != ReleaseOutcome.ALREADY_LOST || losses > 0,
+        "LOSS-01",
+        "release said ALREADY_LOST, but no loss was signalled");
+    if (losses > 0) {
       // A set does not report its renewals, so its last validity may not have been observed.
       long due = Math.min(held.isOfSet ? NEVER : held.validAtMost, held.reportedByBackendAt());
-      if (held.releaseCalledAt > due
-          && lateness(held.machine, due, held.lossSignalledAt) > bound(held.machine)) {
-        long late = lateness(held.machine, due, held.lossSignalledAt);
-        scheduler.fail(
-            "LOSS-02",
-            held + ": its loss (" + held.reason + ") was signalled " + late / MS + " ms late");
-      }
-      if (held.reason.equals("EXPIRED") && held.renews && !held.isOfSet) {
+      long late = lateness(held.machine, due, held.lossSignalledAt);
+      held.require(
+          held.releaseCalledAt <= due || late <= bound(held.machine),
+          "LOSS-02",
+          "its loss (" + held.reason + ") was signalled " + late / MS + " ms late");
+      boolean expired = held.reason.equals("EXPIRED");
+      if (expired && held.renews && !held.isOfSet) {
         checkWarning(held);
       }
-      if (calm && held.reason.matches(held.renews ? NOT_EXPIRED + "|EXPIRED" : NOT_EXPIRED)) {
-        scheduler.fail(
-            held.reason.equals("EXPIRED") ? "LEASE-07" : "LOSS-03",
-            held + ": lost in a calm world: " + held.reason);
-      }
+      held.require(
+          !calm || !held.reason.matches(held.renews ? NOT_EXPIRED + "|EXPIRED" : NOT_EXPIRED),
+          expired ? "LEASE-07" : "LOSS-03",
+          "lost in a calm world: " + held.reason);
     }
   }
 }

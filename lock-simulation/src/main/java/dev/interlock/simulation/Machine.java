@@ -162,10 +162,7 @@ final class Machine implements Platform {
 
   /** Whether the thread may run now. */
   boolean lets(SimThread thread) {
-    if (dead) {
-      return false;
-    }
-    return stopped == 0 && !asleep && (stoppedInside == null || stoppedInside == thread);
+    return runs() && (stoppedInside == null || stoppedInside == thread);
   }
 
   boolean runs() {
@@ -193,15 +190,11 @@ final class Machine implements Platform {
     return stops;
   }
 
-  /** The thread parks voluntarily, so it holds no monitor. */
+  /** The thread parks voluntarily, or has ended, so it holds no monitor. */
   void leaves(SimThread thread) {
     if (stoppedInside == thread) {
       stoppedInside = null;
     }
-  }
-
-  void left(SimThread thread) {
-    leaves(thread);
   }
 
   /** From now on every reading of the clock may be followed by a stop. */

@@ -79,13 +79,15 @@ final class Network {
         });
   }
 
+  private static List<Connection> connections(Machine machine, Server server) {
+    return server.connections().stream()
+        .filter(connection -> connection.machine() == machine)
+        .toList();
+  }
+
   /** All connections break, and new ones are refused for a while. */
   void cut(Machine machine, Server server, long nanos) {
-    for (Connection connection : server.connections()) {
-      if (connection.machine() == machine) {
-        connection.cut();
-      }
-    }
+    connections(machine, server).forEach(Connection::cut);
     Path path = path(machine, server);
     path.cut++;
     scheduler.after(nanos, () -> path.cut--);
@@ -93,22 +95,12 @@ final class Network {
 
   /** Drops everything on the open connections without a sign. */
   void fallSilent(Machine machine, Server server) {
-    for (Connection connection : server.connections()) {
-      if (connection.machine() == machine) {
-        connection.fallSilent();
-      }
-    }
+    connections(machine, server).forEach(Connection::fallSilent);
   }
 
   /** Cuts all connections of a machine that has died. */
   void disconnect(Machine machine, List<? extends Server> servers) {
-    for (Server server : servers) {
-      for (Connection connection : server.connections()) {
-        if (connection.machine() == machine) {
-          connection.cut();
-        }
-      }
-    }
+    servers.forEach(server -> connections(machine, server).forEach(Connection::cut));
   }
 
   boolean refuses(Machine machine, Server server) {

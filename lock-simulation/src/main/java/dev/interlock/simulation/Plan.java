@@ -73,7 +73,31 @@ record Plan(
     REVOKE,
     FORCE,
     /** Many futures for one name at once. */
-    CROWD
+    CROWD;
+
+    boolean isOfSet() {
+      return name().startsWith("SET");
+    }
+
+    boolean isView() {
+      return name().startsWith("VIEW");
+    }
+
+    boolean isAsync() {
+      return name().contains("ASYNC");
+    }
+
+    /** How it acquires what it acquires, be that a lock, a view of a lock, or a set of locks. */
+    Kind way() {
+      return switch (this) {
+        case VIEW, SET -> ACQUIRE;
+        case VIEW_TRY, SET_TRY -> TRY;
+        case VIEW_TIMED, SET_TIMED -> TIMED;
+        case SET_ASYNC -> ASYNC;
+        case SET_ASYNC_TIMED -> ASYNC_TIMED;
+        default -> this;
+      };
+    }
   }
 
   /** How the program ends a pending future. */
@@ -119,10 +143,10 @@ record Plan(
       long pause) {
     @Override
     public String toString() {
-      StringBuilder text = new StringBuilder(kind + " " + (char) ('a' + name) + " " + keeping);
+      StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + keeping);
       text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
       text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
-      return text.append(listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "").toString();
+      return text + (listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "");
     }
   }
 
@@ -167,6 +191,11 @@ record Plan(
 
   int operations() {
     return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
+  }
+
+  /** The name of a lock. */
+  static String name(int number) {
+    return String.valueOf((char) ('a' + number));
   }
 
   /** Whether locks are revoked or released by force. */
@@ -265,10 +294,6 @@ record Plan(
     return 1 + random.nextLong(Math.max(1, most));
   }
 
-  private static boolean isOfSet(Kind kind) {
-    return kind.name().startsWith("SET");
-  }
-
   private static Op op(SplittableRandom random, Setting setting, @Nullable Kind favourite) {
     Kind kind = Kind.values()[random.nextInt(13)];
     if (favourite != null && random.nextInt(2) == 0) {
@@ -318,7 +343,7 @@ record Plan(
         };
     long patience = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
     int name = random.nextInt(setting.names);
-    if (favourite != null && isOfSet(favourite) && !isOfSet(kind) && random.nextInt(2) == 0) {
+    if (favourite != null && favourite.isOfSet() && !kind.isOfSet() && random.nextInt(2) == 0) {
       // Sets have most of their names, and wait for the last.
       name = setting.names - 1;
       hold = upTo(random, setting.ttl);

@@ -13,6 +13,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.simulation.Plan.Ending;
+import dev.interlock.simulation.Plan.Kind;
 import dev.interlock.simulation.Plan.Op;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
@@ -23,8 +24,10 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** One thread of one client: performs its operations in order. */
@@ -87,7 +90,8 @@ final class Program implements Runnable {
         }
         journal.note(machine, who() + ": " + op);
         fenced = client.backend().has(Capability.FENCING);
-        waits = op.kind().name().matches("ACQUIRE|TIMED|SET|SET_TIMED");
+        Kind way = op.kind().way();
+        waits = (way == Kind.ACQUIRE || way == Kind.TIMED) && !op.kind().isView();
         try {
           perform(op, client);
         } finally {
@@ -141,10 +145,9 @@ final class Program implements Runnable {
 
   /** When the last request of an acquisition must have ended; a request gets a quarter second. */
   private long latest(Op op) {
-    return switch (op.kind()) {
-      case TRY, VIEW_TRY, SET_TRY -> machine.monotonic() + setting.requestTimeout();
-      case TIMED, ASYNC_TIMED, VIEW_TIMED, SET_TIMED, SET_ASYNC_TIMED ->
-          machine.monotonic() + op.patience() + LEAST_PER_REQUEST;
+    return switch (op.kind().way()) {
+      case TRY -> machine.monotonic() + setting.requestTimeout();
+      case TIMED, ASYNC_TIMED -> machine.monotonic() + op.patience() + LEAST_PER_REQUEST;
       default ->
           op.keeping() == Plan.Keeping.IMPATIENT
               ? machine.monotonic() + Math.max(MS, op.patience()) + LEAST_PER_REQUEST
@@ -154,29 +157,18 @@ final class Program implements Runnable {
 
   /** The least time for each of its requests, if that much is left until the latest. */
   private long least(Op op) {
-    boolean untimed =
-        switch (op.kind()) {
-          case TRY, VIEW_TRY, SET_TRY -> true;
-          default -> latest(op) == Journal.NEVER;
-        };
-    return untimed
+    return op.kind().way() == Kind.TRY || latest(op) == Journal.NEVER
         ? setting.requestTimeout()
         : Math.min(setting.requestTimeout(), LEAST_PER_REQUEST);
   }
 
-  private static String name(int number) {
-    return String.valueOf((char) ('a' + number));
-  }
-
   private void perform(Op op, LockClient client) throws InterruptedException {
+    String name = Plan.name(op.name());
     switch (op.kind()) {
       case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, lock(op, client));
       case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, lock(op, client).asLock());
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
-        List<String> names = new ArrayList<>();
-        for (int i = 0; i < setting.names(); i++) {
-          names.add(name(i));
-        }
+        List<String> names = IntStream.range(0, setting.names()).mapToObj(Plan::name).toList();
         take(
             op,
             op.keeping() == Plan.Keeping.DEFAULT
@@ -186,7 +178,7 @@ final class Program implements Runnable {
       case CROWD -> crowd(op, client);
       case INSPECT -> {
         long from = world.now();
-        LockState state = client.inspect(name(op.name()));
+        LockState state = client.inspect(name);
         if (!setting.outside()) {
           journal.inspected(state, from);
         }
@@ -194,21 +186,20 @@ final class Program implements Runnable {
       }
       case REVOKE -> {
         if (world.plan().store() != Plan.Store.QUEUE) {
-          var unused = client.revoke(name(op.name()));
+          var unused = client.revoke(name);
         }
       }
       case FORCE -> {
         long from = world.now();
-        if (client.forceRelease(name(op.name()))) {
-          long most = Math.max(setting.ttl(), setting.sessionTimeout());
-          journal.forced(name(op.name()), from, most);
+        if (client.forceRelease(name)) {
+          journal.forced(name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
         }
       }
     }
   }
 
   private DistributedLock lock(Op op, LockClient client) {
-    String name = name(op.name());
+    String name = Plan.name(op.name());
     return op.keeping() == Plan.Keeping.DEFAULT
         ? client.lock(name)
         : client.lock(name, options -> change(options, op));
@@ -232,39 +223,36 @@ final class Program implements Runnable {
 
   private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
     long from = world.now();
-    boolean isSet = op.kind().name().startsWith("SET");
-    // A request gets a quarter of a second even if less time is left. A set has to release its
-    // members if it fails.
-    long beyond = LEAST_PER_REQUEST + (isSet ? setting.requestTimeout() : 0);
+    String name = Plan.name(op.name());
+    // A set has to release its members if it fails.
+    long more = op.kind().isOfSet() ? setting.requestTimeout() : 0;
+    // A request gets a quarter of a second even if less time is left.
+    long beyond = LEAST_PER_REQUEST + more;
     L lease = null;
-    switch (op.kind()) {
-      case ACQUIRE, SET -> {
-        journal.waits(machine, name(op.name()));
+    switch (op.kind().way()) {
+      case ACQUIRE -> {
+        journal.waits(machine, name);
         try {
           lease = lock.acquire();
         } finally {
-          journal.waitsNoMore(machine, name(op.name()));
+          journal.waitsNoMore(machine, name);
           if (op.keeping() == Plan.Keeping.IMPATIENT) {
             took("WAIT-02", "acquire()", from, op.patience() + beyond + renewal());
           }
         }
       }
-      case TRY, SET_TRY -> {
+      case TRY -> {
         try {
           lease = lock.tryAcquire().orElse(null);
         } finally {
-          took(
-              "WAIT-01",
-              "tryAcquire()",
-              from,
-              (isSet ? 2 : 1) * setting.requestTimeout() + renewal());
+          took("WAIT-01", "tryAcquire()", from, setting.requestTimeout() + more + renewal());
           if (journal.renewals(label) > 1) {
             world.fail("requests", label + ": a set was renewed more than once before its grant");
           }
         }
       }
-      case TIMED, SET_TIMED -> {
-        journal.waits(machine, name(op.name()));
+      case TIMED -> {
+        journal.waits(machine, name);
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
@@ -274,23 +262,22 @@ final class Program implements Runnable {
           lasted("tryAcquire(t)", from, op.patience());
           throw e;
         } finally {
-          journal.waitsNoMore(machine, name(op.name()));
+          journal.waitsNoMore(machine, name);
           took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
         }
       }
-      case ASYNC, SET_ASYNC -> lease = future(op, lock.acquireAsync());
+      case ASYNC -> lease = future(op, lock.acquireAsync());
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
         long shortage = machine.shortOfThreads(from, world.now());
-        long more = shortage + (isSet ? setting.requestTimeout() : 0);
-        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more);
+        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more + shortage);
         lease = had == null ? null : had.orElse(null);
       }
     }
     waits = false;
     journal.ends(label);
     if (lease == null && setting.queueing() && world.plan().faults().isEmpty()) {
-      journal.requireHolder(machine, name(op.name()), from);
+      journal.requireHolder(machine, name, from);
     }
     if (lease != null) {
       use(op, lock, lease, from);
@@ -302,7 +289,7 @@ final class Program implements Runnable {
 
   /** Many futures of one name, more than a client may have threads: each is served. */
   private void crowd(Op op, LockClient client) throws InterruptedException {
-    DistributedLock lock = client.lock(name(op.name()));
+    DistributedLock lock = client.lock(Plan.name(op.name()));
     WakeUp wakeUp = new WakeUp(machine);
     List<Pending> all = new ArrayList<>();
     long from = world.now();
@@ -310,7 +297,13 @@ final class Program implements Runnable {
       for (int i = 0; i < CROWD; i++) {
         CompletableFuture<Lease> lease = lock.acquireAsync();
         // Right away, as the lease may be lost before the loop below reaches it.
-        CompletableFuture<Journal.Held> held = lease.thenApply(one -> granted(one, from));
+        CompletableFuture<Journal.Held> held =
+            lease.thenApply(
+                one -> {
+                  Journal.Held granted = granted(one, from);
+                  granted.listen(one, 0);
+                  return granted;
+                });
         var unused = held.whenComplete((value, failure) -> wakeUp.signal());
         all.add(new Pending(lease, held));
       }
@@ -338,10 +331,7 @@ final class Program implements Runnable {
   }
 
   private Journal.Held granted(Lease lease, long requestedAt) {
-    Journal.Held held =
-        journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
-    held.listen(lease, 0);
-    return held;
+    return journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
   }
 
   /** How long the renewal of a set may have taken before its grant. */
@@ -409,12 +399,12 @@ final class Program implements Runnable {
         held.add(journal.granted(machine, name, set.fencingToken(name), requestedAt, lease));
       }
     } else {
-      held.add(journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease));
+      held.add(granted(lease, requestedAt));
     }
     if (setting.queueing()) {
       journal.checkFairness(held.get(0), 50 * MS + 50 * setting.delay());
     }
-    boolean async = op.kind().name().contains("ASYNC");
+    boolean async = op.kind().isAsync();
     for (Journal.Held one : held) {
       one.renews = op.keeping() != Plan.Keeping.FIXED;
       long most = maxHold(op);
@@ -422,12 +412,11 @@ final class Program implements Runnable {
         one.mustEndBy = world.now() + machine.trueNanos(most);
       }
       // A future's lease may end before its program goes on.
-      if (one.leftAtFirst == 0 && !async && machine.stopped(requestedAt, world.now()) == 0) {
-        world.fail("EXCL-04", one + ": lost when it was granted");
-      }
-      if (one.token <= 0 || !fenced) {
-        world.fail("FENCE-05", one + ": no token that counts");
-      }
+      one.require(
+          one.leftAtFirst > 0 || async || machine.stopped(requestedAt, world.now()) > 0,
+          "EXCL-04",
+          "lost when it was granted");
+      one.require(one.token > 0 && fenced, "FENCE-05", "no token that counts");
       one.listen(lease, op.listener());
     }
     try {
@@ -454,9 +443,7 @@ final class Program implements Runnable {
     } finally {
       journal.ends(label);
     }
-    if (second != null && lease.isHeld()) {
-      world.fail("EXCL-06", held + ": acquired twice");
-    }
+    held.require(second == null || !lease.isHeld(), "EXCL-06", "acquired twice");
     if (second == null && !waits && lease.isHeld()) {
       took("WAIT-01", "tryAcquire() of what is held here", from, 0);
     }
@@ -511,7 +498,7 @@ final class Program implements Runnable {
     while (!lease.lost().isDone()) {
       machine.pause(50 * MS);
       if (Journal.lateness(machine, from, world.now()) > bound) {
-        world.fail("LOSS-02", held + ": not held, but no loss was signalled");
+        held.require(false, "LOSS-02", "not held, but no loss was signalled");
         return;
       }
     }
@@ -552,9 +539,10 @@ final class Program implements Runnable {
   private void release(Lease lease, List<Journal.Held> held) {
     long from = world.now();
     Journal.Held first = held.get(0);
-    if (!(lease instanceof MultiLease) && lease.fencingToken() != first.token) {
-      world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
-    }
+    first.require(
+        lease instanceof MultiLease || lease.fencingToken() == first.token,
+        "FENCE-03",
+        "its token has changed");
     held.forEach(Journal.Held::releasing);
     journal.beginsRelease();
     ReleaseOutcome outcome = lease.release();
@@ -567,17 +555,16 @@ final class Program implements Runnable {
 
   private void view(Op op, Lock view) throws InterruptedException {
     long from = world.now();
-    boolean interrupted = op.kind() == Plan.Kind.VIEW && op.listener() > 0;
+    boolean interrupted = op.kind() == Kind.VIEW && op.listener() > 0;
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
     boolean had = false;
     try {
       had =
-          switch (op.kind()) {
-            case VIEW_TRY -> view.tryLock();
-            case VIEW_TIMED ->
-                view.tryLock(op.patience(), java.util.concurrent.TimeUnit.NANOSECONDS);
+          switch (op.kind().way()) {
+            case TRY -> view.tryLock();
+            case TIMED -> view.tryLock(op.patience(), TimeUnit.NANOSECONDS);
             default -> {
               if (op.treatment() == Plan.Treatment.AWAIT) {
                 view.lockInterruptibly();
@@ -597,7 +584,7 @@ final class Program implements Runnable {
     if (interrupted && !Thread.interrupted()) {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
-    Journal.Held held = journal.granted(machine, name(op.name()), 0, from, null);
+    Journal.Held held = journal.granted(machine, Plan.name(op.name()), 0, from, null);
     boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();
@@ -618,9 +605,7 @@ final class Program implements Runnable {
       view.unlock();
       took("REL-02", "unlock()", from, setting.requestTimeout());
     }
-    if (lost) {
-      world.fail("JUC-04", held + ": unlock() does not report the loss");
-    }
+    held.require(!lost, "JUC-04", "unlock() does not report the loss");
     requireNotHeld(view, "unlocked");
   }
 

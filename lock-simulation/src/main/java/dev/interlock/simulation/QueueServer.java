@@ -164,27 +164,19 @@ final class QueueServer extends Server {
   }
 
   List<Node> line(String name) {
-    List<Node> line = new ArrayList<>();
-    for (Node node : nodes.values()) {
-      if (node.name().equals(name)) {
-        line.add(node);
-      }
-    }
-    return line;
+    return nodes.values().stream().filter(node -> node.name().equals(name)).toList();
   }
 
-  /** Returns the nodes of a claim; more than one if it was repeated. */
-  private List<Node> of(String name, String claim) {
-    return line(name).stream().filter(node -> node.claim().equals(claim)).toList();
-  }
-
-  /** Removes the nodes of a claim; returns whether it held the lock. */
+  /**
+   * Removes the nodes of a claim, more than one if it was repeated; returns whether it held the
+   * lock.
+   */
   boolean release(String name, String claim) {
     requireLeader();
     requireWilling();
     List<Node> line = line(name);
     boolean held = !line.isEmpty() && line.get(0).claim().equals(claim);
-    of(name, claim).forEach(this::remove);
+    line.stream().filter(node -> node.claim().equals(claim)).forEach(this::remove);
     return held;
   }
 
@@ -192,11 +184,8 @@ final class QueueServer extends Server {
     requireLeader();
     requireWilling();
     List<Node> line = line(name);
-    if (line.isEmpty()) {
-      return false;
-    }
-    remove(line.get(0));
-    return true;
+    line.stream().findFirst().ifPresent(this::remove);
+    return !line.isEmpty();
   }
 
   /** Watches a node; returns whether it exists. */

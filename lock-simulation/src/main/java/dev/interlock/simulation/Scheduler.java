@@ -143,7 +143,7 @@ final class Scheduler {
   void ended(SimThread thread) {
     thread.state = SimThread.State.ENDED;
     alive.remove(thread);
-    thread.machine.left(thread);
+    thread.machine.leaves(thread);
     lastEnded = thread;
     dispatch(null);
   }

@@ -16,7 +16,6 @@ abstract class Server {
   private boolean up = true;
   private int stopped;
   private boolean refusing;
-  private long requests;
 
   Server(Scheduler scheduler, String name) {
     this.scheduler = scheduler;
@@ -73,11 +72,6 @@ abstract class Server {
     return refusing;
   }
 
-  /** How many requests have reached it. */
-  long requests() {
-    return requests;
-  }
-
   abstract void forgetEverything();
 
   /** Called when it is running again, with its state intact. */
@@ -104,7 +98,6 @@ abstract class Server {
     if (!up) {
       return;
     }
-    requests++;
     if (stopped > 0) {
       waiting.add(work);
     } else {

@@ -2,6 +2,8 @@ package dev.interlock.simulation;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Finds a smaller plan that fails by the same rule. */
@@ -35,57 +37,47 @@ final class Shrinking {
     return best.operations() + best.faults().size();
   }
 
-  private boolean failsAs(Plan plan) {
-    if (runs++ >= MOST_RUNS) {
-      return false;
+  private void tryOut(Plan plan) {
+    if (runs++ < MOST_RUNS) {
+      Failure found = World.run(plan, opener, false).failure();
+      if (found != null && found.rule().equals(failure.rule())) {
+        best = plan;
+      }
     }
-    Failure found = World.run(plan, opener, false).failure();
-    if (found == null || !found.rule().equals(failure.rule())) {
-      return false;
-    }
-    best = plan;
-    return true;
   }
 
   private void faults() {
-    for (int length = best.faults().size(); length > 0; length /= 2) {
-      for (int from = best.faults().size() - length; from >= 0; from -= length) {
-        if (from + length <= best.faults().size()) {
-          List<Plan.PlannedFault> fewer = new ArrayList<>(best.faults());
-          fewer.subList(from, from + length).clear();
-          var unused = failsAs(with(best.programs(), fewer));
-        }
-      }
-    }
+    fewer(() -> best.faults(), fewer -> with(best.programs(), fewer));
   }
 
   private void operations() {
     for (int client = 0; client < best.clients(); client++) {
       for (int thread = 0; thread < best.programs().get(client).size(); thread++) {
-        for (int length = ops(client, thread).size(); length > 0; length /= 2) {
-          for (int from = ops(client, thread).size() - length; from >= 0; from -= length) {
-            if (from + length <= ops(client, thread).size()) {
-              List<Plan.Op> fewer = new ArrayList<>(ops(client, thread));
-              fewer.subList(from, from + length).clear();
-              var unused = failsAs(with(replaced(client, thread, fewer), best.faults()));
-            }
-          }
-        }
+        int c = client;
+        int t = thread;
+        fewer(
+            () -> best.programs().get(c).get(t),
+            ops -> {
+              List<List<List<Plan.Op>>> programs = new ArrayList<>();
+              best.programs().forEach(threads -> programs.add(new ArrayList<>(threads)));
+              programs.get(c).set(t, ops);
+              return with(programs, best.faults());
+            });
       }
     }
   }
 
-  private List<Plan.Op> ops(int client, int thread) {
-    return best.programs().get(client).get(thread);
-  }
-
-  private List<List<List<Plan.Op>>> replaced(int client, int thread, List<Plan.Op> ops) {
-    List<List<List<Plan.Op>>> programs = new ArrayList<>();
-    for (List<List<Plan.Op>> threads : best.programs()) {
-      programs.add(new ArrayList<>(threads));
+  /** Leaves out parts of a list of the best plan, long ones first, while the world still fails. */
+  private <T> void fewer(Supplier<List<T>> list, Function<List<T>, Plan> with) {
+    for (int length = list.get().size(); length > 0; length /= 2) {
+      for (int from = list.get().size() - length; from >= 0; from -= length) {
+        if (from + length <= list.get().size()) {
+          List<T> fewer = new ArrayList<>(list.get());
+          fewer.subList(from, from + length).clear();
+          tryOut(with.apply(fewer));
+        }
+      }
     }
-    programs.get(client).set(thread, ops);
-    return programs;
   }
 
   private Plan with(List<List<List<Plan.Op>>> programs, List<Plan.PlannedFault> faults) {

@@ -4,6 +4,7 @@ import dev.interlock.spi.ClientsWithTimeSource;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Runs worlds, and reports failures so that they can be reproduced. */
@@ -16,7 +17,7 @@ final class Simulation {
   /** Runs the world of a seed; returns a report of its failure, or null. */
   static @Nullable String failureOf(long seed) {
     Plan plan = Plan.of(seed);
-    Failure failure = World.run(plan, false).failure();
+    Failure failure = World.run(plan, null, false).failure();
     return failure == null ? null : report(plan, failure, null);
   }
 
@@ -26,25 +27,30 @@ final class Simulation {
     Plan small =
         failure.rule().equals(Scheduler.HANG) ? plan : Shrinking.shrink(plan, failure, opener);
     World.Result shown = World.run(small, opener, true);
-    StringBuilder text = new StringBuilder();
-    text.append("seed ").append(plan.seed()).append(": ").append(failure);
-    text.append("\nrepeat: ./verify --only ");
-    text.append(
+    String test =
         plan.store() == Plan.Store.MEMORY
             ? "MutantsTest#theReferenceItselfIsWell"
-            : "SimulationTest#freshSeedsForAMinute");
-    text.append(" -Dinterlock.seed=")
-        .append(plan.seed())
-        .append(commit())
-        .append("\nsmaller, ")
-        .append(small.operations());
-    text.append(" operations and ").append(small.faults().size()).append(" faults on ");
-    text.append(small.store()).append(": ").append(shown.failure()).append('\n');
-    int from = Math.max(0, shown.lines().size() - MOST_LINES);
-    for (String line : shown.lines().subList(from, shown.lines().size())) {
-      text.append("  ").append(line).append('\n');
-    }
-    return text.toString();
+            : "SimulationTest#freshSeedsForAMinute";
+    String head =
+        """
+        seed %d: %s
+        repeat: ./verify --only %s -Dinterlock.seed=%d%s
+        smaller, %d operations and %d faults on %s: %s
+        """
+            .formatted(
+                plan.seed(),
+                failure,
+                test,
+                plan.seed(),
+                commit(),
+                small.operations(),
+                small.faults().size(),
+                small.store(),
+                shown.failure());
+    return shown.lines().stream()
+        .skip(Math.max(0, shown.lines().size() - MOST_LINES))
+        .map(line -> "  " + line + "\n")
+        .collect(Collectors.joining("", head, ""));
   }
 
   /** The commit of the sources; empty outside of a checkout. */
@@ -75,6 +81,7 @@ final class Simulation {
     long first = Long.parseLong(args[0]);
     long count = Long.parseLong(args[1]);
     String how = args.length > 2 ? args[2] : "";
+    boolean onMemory = Boolean.getBoolean("memory");
     long start = System.nanoTime();
     int failed = 0;
     long leases = 0;
@@ -83,14 +90,13 @@ final class Simulation {
     long nanos = 0;
     long steps = 0;
     for (long seed = first; seed < first + count; seed++) {
-      World.Result result =
-          Boolean.getBoolean("memory")
-              ? World.run(Plan.of(seed, Plan.Store.MEMORY), onMemory(seed), how.equals("trace"))
-              : World.run(Plan.of(seed), how.equals("trace"));
+      World.ClientOpener opener = onMemory ? onMemory(seed) : null;
+      Plan plan = onMemory ? Plan.of(seed, Plan.Store.MEMORY) : Plan.of(seed);
+      World.Result result = World.run(plan, opener, how.equals("trace"));
       result.lines().forEach(System.out::println);
       leases += result.leases();
-      operations += result.plan().operations();
-      faults += result.plan().faults().size();
+      operations += plan.operations();
+      faults += plan.faults().size();
       nanos += result.nanos();
       steps += result.steps();
       Failure failure = result.failure();
@@ -98,9 +104,8 @@ final class Simulation {
         failed++;
         System.out.println(
             how.equals("shrink")
-                ? report(
-                    result.plan(), failure, Boolean.getBoolean("memory") ? onMemory(seed) : null)
-                : seed + " " + result.plan().store() + " " + failure.toString().split("\n", 2)[0]);
+                ? report(plan, failure, opener)
+                : seed + " " + plan.store() + " " + failure.toString().split("\n", 2)[0]);
         if (how.equals("first")) {
           System.out.println("found in world " + (seed - first + 1));
           return;

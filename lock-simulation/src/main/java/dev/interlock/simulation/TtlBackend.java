@@ -236,10 +236,7 @@ final class TtlBackend implements LockBackend {
     long sentAt = machine.nanoTime();
     List<String> answers =
         askAll(
-            server -> {
-              String wrong = server.renew(claim.name(), claim.id(), claim.ttl().toNanos());
-              return wrong == null ? "" : wrong;
-            },
+            server -> server.renew(claim.name(), claim.id(), claim.ttl().toNanos()),
             String::isEmpty,
             deadline);
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
@@ -270,7 +267,7 @@ final class TtlBackend implements LockBackend {
         askAll(
             server -> {
               server.requireWilling();
-              TtlServer.Entry entry = server.entry(name);
+              TtlServer.Entry entry = server.live(name);
               return entry == null
                   ? LockState.free(name)
                   : LockState.held(name, entry.holder, entry.token, null, List.of());
@@ -330,9 +327,8 @@ final class TtlBackend implements LockBackend {
     }
     Connection used = connection;
     TtlServer.Subscriber me = new TtlServer.Subscriber(used, () -> signal(name));
-    WakeUp nobody = new WakeUp(machine);
     used.send(
-        nobody,
+        new WakeUp(machine),
         () -> {
           server.subscribe(name, me);
           used.push(() -> signal(name));
@@ -352,24 +348,22 @@ final class TtlBackend implements LockBackend {
     if (!subscribing.add(index)) {
       return;
     }
-    servers
-        .get(index)
-        .scheduler
-        .after(
-            100_000_000 + servers.get(index).scheduler.random(100_000_000),
-            () -> {
-              subscribing.remove(index);
-              Connection connection = subscriptions.get(index);
-              if (closed || machine.isDead() || (connection != null && connection.isOpen())) {
-                return;
-              }
-              List<String> names = watches.values().stream().distinct().toList();
-              if (!machine.runs()) {
-                subscribeAgain(index);
-              } else {
-                names.forEach(name -> subscribe(index, name));
-              }
-            });
+    Scheduler scheduler = machine.scheduler();
+    scheduler.after(
+        100_000_000 + scheduler.random(100_000_000),
+        () -> {
+          subscribing.remove(index);
+          Connection connection = subscriptions.get(index);
+          if (closed || machine.isDead() || (connection != null && connection.isOpen())) {
+            return;
+          }
+          if (machine.runs()) {
+            List<String> names = watches.values().stream().distinct().toList();
+            names.forEach(name -> subscribe(index, name));
+          } else {
+            subscribeAgain(index);
+          }
+        });
   }
 
   @Override

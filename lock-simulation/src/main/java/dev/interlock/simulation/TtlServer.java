@@ -1,7 +1,6 @@
 package dev.interlock.simulation;
 
 import dev.interlock.LockConfigurationException;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -63,7 +62,7 @@ final class TtlServer extends Server {
     return entry == null || entry.token != token ? 0 : entry.expiresAt;
   }
 
-  private @Nullable Entry live(String name) {
+  @Nullable Entry live(String name) {
     Entry entry = entries.get(name);
     if (entry != null && entry.expiresAt - scheduler.now() <= 0) {
       entries.remove(name);
@@ -92,48 +91,45 @@ final class TtlServer extends Server {
     return true;
   }
 
-  /** Returns null if it was renewed, else the reason. */
-  @Nullable String renew(String name, String id, long ttl) {
-    requireWilling();
-    Entry entry = live(name);
-    if (entry == null || !entry.id.equals(id)) {
+  /** Returns why it was not renewed; empty if it was. */
+  String renew(String name, String id, long ttl) {
+    Entry entry = entryOf(name, id);
+    if (entry == null) {
       return "it is gone";
     }
     if (entry.revoked) {
       return "it was revoked";
     }
     entry.expiresAt = scheduler.now() + ttl;
-    return null;
+    return "";
   }
 
   boolean release(String name, String id) {
-    requireWilling();
-    Entry entry = live(name);
-    if (entry == null || !entry.id.equals(id)) {
-      return false;
+    boolean held = entryOf(name, id) != null;
+    if (held) {
+      remove(name);
     }
-    remove(name);
-    return true;
+    return held;
   }
 
   /** Withdraws a minority vote, which cannot have granted the lock. */
   boolean withdraw(String name, String id) {
+    return entryOf(name, id) != null && entries.remove(name) != null;
+  }
+
+  private @Nullable Entry entryOf(String name, String id) {
     requireWilling();
     Entry entry = live(name);
-    if (entry == null || !entry.id.equals(id)) {
-      return false;
-    }
-    entries.remove(name);
-    return true;
+    return entry == null || !entry.id.equals(id) ? null : entry;
   }
 
   boolean force(String name) {
     requireWilling();
-    if (live(name) == null) {
-      return false;
+    boolean held = live(name) != null;
+    if (held) {
+      remove(name);
     }
-    remove(name);
-    return true;
+    return held;
   }
 
   boolean revoke(String name) {
@@ -150,10 +146,6 @@ final class TtlServer extends Server {
     for (Subscriber subscriber : List.copyOf(subscribers.getOrDefault(name, Set.of()))) {
       subscriber.connection.push(subscriber.signal);
     }
-  }
-
-  @Nullable Entry entry(String name) {
-    return live(name);
   }
 
   boolean subscribe(String name, Subscriber subscriber) {
@@ -174,13 +166,9 @@ final class TtlServer extends Server {
 
   /** All locks. */
   List<String> held() {
-    List<String> held = new ArrayList<>();
-    for (String name : List.copyOf(entries.keySet())) {
-      Entry entry = live(name);
-      if (entry != null) {
-        held.add(name + " by " + entry.id);
-      }
-    }
-    return held;
+    return List.copyOf(entries.entrySet()).stream()
+        .filter(entry -> live(entry.getKey()) != null)
+        .map(entry -> entry.getKey() + " by " + entry.getValue().id)
+        .toList();
   }
 }

@@ -10,6 +10,7 @@ import dev.interlock.simulation.Plan.Op;
 import dev.interlock.simulation.Plan.PlannedFault;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -31,12 +33,10 @@ final class World {
 
   /** The outcome of a world. */
   record Result(
-      Plan plan,
       @Nullable Failure failure,
       long fingerprint,
       int steps,
       int leases,
-      long requests,
       long nanos,
       List<String> lines) {}
 
@@ -89,22 +89,16 @@ final class World {
     }
   }
 
-  static Result run(Plan plan, boolean traced) {
-    return run(plan, null, traced);
-  }
-
+  /** Runs the world of a plan, on the models of stores unless there is an opener. */
   static Result run(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     World world = new World(plan, opener, traced);
     world.observer.run("order", world::order);
     world.scheduler.run();
-    long requests = world.servers.stream().mapToLong(Server::requests).sum();
     return new Result(
-        plan,
         world.scheduler.failure(),
         world.scheduler.fingerprint(),
         world.scheduler.steps(),
         world.journal.leases(),
-        requests,
         world.scheduler.now() - world.began,
         world.journal.lines());
   }
@@ -145,7 +139,7 @@ final class World {
     if (servers.size() != 1 || held.token == 0) {
       return Journal.NEVER;
     }
-    long number = held.token / Journal.TOKENS_PER_TURN;
+    long number = held.token / Grant.LEASES_PER_GRANT;
     long until =
         servers.get(0) instanceof QueueServer queue
             ? queue.keptUntil(number)
@@ -155,10 +149,12 @@ final class World {
 
   void unavailable(Op op, LockException e) {
     // An operation that waits for a thread may be left with too little time for any store.
-    boolean late = op.kind().name().contains("ASYNC") && !setting.virtualThreads();
+    boolean late = op.kind().isAsync() && !setting.virtualThreads();
     // So may a set of many names.
     boolean hasty =
-        op.kind().name().matches("SET.*TIMED") && op.patience() < setting.requestTimeout();
+        op.kind().isOfSet()
+            && op.kind().name().endsWith("TIMED")
+            && op.patience() < setting.requestTimeout();
     if (!late
         && !hasty
         && plan.faults().isEmpty()
@@ -357,6 +353,19 @@ final class World {
     }
   }
 
+  /** Waits until a condition holds, or the limit has passed. */
+  private void await(long step, long limit, BooleanSupplier condition, Runnable otherwise)
+      throws InterruptedException {
+    long until = now() + limit;
+    while (!condition.getAsBoolean()) {
+      if (now() > until) {
+        otherwise.run();
+        return;
+      }
+      observer.pause(step);
+    }
+  }
+
   private void join(SimThread thread, long step) throws InterruptedException {
     while (thread.state != SimThread.State.ENDED) {
       observer.pause(step);
@@ -370,14 +379,12 @@ final class World {
     }
     // Long enough even if every operation has to wait for all others.
     long each = 4 * setting.ttl() + setting.sessionTimeout();
-    long until = healed + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
-    while (!hosts.stream().allMatch(Host::isDone)) {
-      observer.pause(500 * MS);
-      if (now() > until) {
-        fail("WAIT-05", "programs are stuck: " + stuck());
-        return;
-      }
-    }
+    long limit = healed - start + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
+    await(
+        500 * MS,
+        limit,
+        () -> hosts.stream().allMatch(Host::isDone),
+        () -> fail("WAIT-05", "programs are stuck: " + stuck()));
     while (now() < healed) {
       observer.pause(Math.max(MS, healed - now()));
     }
@@ -420,7 +427,7 @@ final class World {
         continue;
       }
       for (int i = 0; i < setting.names(); i++) {
-        String name = String.valueOf((char) ('a' + i));
+        String name = Plan.name(i);
         SimThread last =
             host.machine.run(
                 "last",
@@ -452,57 +459,44 @@ final class World {
   }
 
   private void checkThatNothingIsLeft() throws InterruptedException {
-    long until =
-        now()
-            + 3 * setting.ttl()
+    await(
+        250 * MS,
+        3 * setting.ttl()
             + 2 * setting.sessionTimeout()
             + 8 * setting.requestTimeout()
-            + 5_000 * MS;
-    while (true) {
-      String residue = "";
-      for (Host host : hosts) {
-        LockClient client = host.client;
-        if (client == null || host.machine.isDead()) {
-          continue;
-        }
-        // This must not wait for a monitor that a stopped thread holds.
-        String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
-        if (!kept.isEmpty()) {
-          residue += host.machine.name() + " keeps " + kept + "; ";
-        }
+            + 5_000 * MS,
+        () -> residue().isEmpty() && left().isEmpty(),
+        () -> fail("REL-03", "in the end " + residue() + "on the store: " + left()));
+  }
+
+  private String residue() {
+    String residue = "";
+    for (Host host : hosts) {
+      LockClient client = host.client;
+      if (client == null || host.machine.isDead()) {
+        continue;
       }
-      List<String> left = left();
-      if (left.isEmpty() && residue.isEmpty()) {
-        return;
+      // This must not wait for a monitor that a stopped thread holds.
+      String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
+      if (!kept.isEmpty()) {
+        residue += host.machine.name() + " keeps " + kept + "; ";
       }
-      if (now() > until) {
-        fail("REL-03", "in the end " + residue + "on the store: " + left);
-        return;
-      }
-      observer.pause(250 * MS);
     }
+    return residue;
   }
 
   private void awaitThreads() throws InterruptedException {
-    long until =
-        now()
-            + 4 * setting.requestTimeout()
-            + setting.sessionTimeout()
-            + TimeUnit.MINUTES.toNanos(1); // listeners may block
-    while (true) {
-      long running =
-          scheduler.alive().stream()
-              .filter(thread -> thread.machine != observer && !thread.machine.isDead())
-              .count();
-      if (running == 0) {
-        return;
-      }
-      if (now() > until) {
-        fail("REL-05", "threads go on after their client was closed: " + scheduler.threadsAlive());
-        return;
-      }
-      observer.pause(250 * MS);
-    }
+    long listeners = TimeUnit.MINUTES.toNanos(1); // they may block
+    await(
+        250 * MS,
+        4 * setting.requestTimeout() + setting.sessionTimeout() + listeners,
+        () ->
+            scheduler.alive().stream()
+                .allMatch(thread -> thread.machine == observer || thread.machine.isDead()),
+        () ->
+            fail(
+                "REL-05",
+                "threads go on after their client was closed: " + scheduler.threadsAlive()));
   }
 
   // --- faults ---------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ class SimulationTest {
   @Test
   void aSeedDecidesEverything() {
     for (long seed = 1; seed <= 12; seed++) {
-      World.Result once = World.run(Plan.of(seed), false);
-      World.Result again = World.run(Plan.of(seed), true);
+      World.Result once = World.run(Plan.of(seed), null, false);
+      World.Result again = World.run(Plan.of(seed), null, true);
       assertEquals(once.fingerprint(), again.fingerprint(), "seed " + seed);
       assertEquals(once.steps(), again.steps(), "seed " + seed);
       assertNotEquals(0, once.leases(), "seed " + seed);
