@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,11 +34,11 @@ public final class Soak {
     }
     int pairs = Integer.parseInt(arguments[1].replace("_", ""));
     int names = arguments.length > 2 ? Integer.parseInt(arguments[2].replace("_", "")) : 1;
-    Supplier<Deployment> server = Servers.BY_BACKEND.get(arguments[0]);
-    if (server == null) {
+    Backend backend = Backend.find(arguments[0]).orElse(null);
+    if (backend == null) {
       run(arguments[0].equals("memory") ? "memory:soak" : arguments[0], null, pairs, names);
     } else {
-      try (Deployment deployment = server.get()) {
+      try (Deployment deployment = backend.start()) {
         System.out.println(arguments[0] + " " + deployment.version() + ", " + deployment.how());
         RedisServer redis = deployment instanceof RedisServer single ? single : null;
         run(deployment.uri(), redis, pairs, names);
@@ -82,18 +81,22 @@ public final class Soak {
 
   private static void rest(@Nullable RedisServer redis) throws IOException, InterruptedException {
     long before = OwnProcess.processorNanos();
-    String commands = redis == null ? "0" : redis.info("stats", "total_commands_processed");
+    long commands = redis == null ? 0 : commands(redis);
     Thread.sleep(REST.toMillis());
-    String after = redis == null ? "0" : redis.info("stats", "total_commands_processed");
+    String more =
+        redis == null
+            ? ""
+            : ", " + (commands(redis) - commands) + " commands (one is this question)";
     System.out.printf(
         Locale.ROOT,
         "idle for %d s: %.1f ms of processor time%s%n",
         REST.toSeconds(),
         (OwnProcess.processorNanos() - before) / 1e6,
-        redis == null
-            ? ""
-            : ", "
-                + (Long.parseLong(after) - Long.parseLong(commands))
-                + " commands (one is this question)");
+        more);
+  }
+
+  /** {@return how many commands the server has processed} */
+  static long commands(RedisServer redis) throws IOException {
+    return Long.parseLong(redis.info("stats", "total_commands_processed"));
   }
 }

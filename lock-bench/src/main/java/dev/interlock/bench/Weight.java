@@ -9,11 +9,12 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * What a client weighs that holds 10,000 renewed leases, and one with 1,000 waiters for one name:
@@ -36,21 +37,20 @@ public final class Weight {
 
   /** Runs it. */
   public static void main(String[] arguments) throws Exception {
-    List<String> backends =
-        arguments.length == 0 ? List.copyOf(Servers.BY_BACKEND.keySet()) : List.of(arguments);
-    if (!Servers.BY_BACKEND.keySet().containsAll(backends)) {
-      System.err.println("usage: weight " + String.join("|", Servers.BY_BACKEND.keySet()) + " ...");
+    Set<Backend> backends = EnumSet.noneOf(Backend.class);
+    try {
+      Stream.of(arguments).map(Backend::named).forEach(backends::add);
+    } catch (IllegalArgumentException e) {
+      System.err.println("weight: " + e.getMessage());
       System.exit(2);
     }
     System.out.println(
         "| | heap per held lease | threads more | processor time, of one core | requests a second"
             + " | heap per waiter | requests a second |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|");
-    for (Map.Entry<String, Supplier<Deployment>> each : Servers.BY_BACKEND.entrySet()) {
-      if (backends.contains(each.getKey())) {
-        try (Deployment servers = each.getValue().get()) {
-          System.out.println("| " + each.getKey() + held(servers) + waiting(servers) + " |");
-        }
+    for (Backend backend : backends.isEmpty() ? EnumSet.allOf(Backend.class) : backends) {
+      try (Deployment servers = backend.start()) {
+        System.out.println("| " + backend + held(servers) + waiting(servers) + " |");
       }
     }
   }
@@ -126,9 +126,7 @@ public final class Weight {
 
   /** The commands that a single Redis has processed; 0 for others. */
   private static long commands(Deployment servers) throws IOException {
-    return servers instanceof RedisServer redis
-        ? Long.parseLong(redis.info("stats", "total_commands_processed"))
-        : 0;
+    return servers instanceof RedisServer redis ? Soak.commands(redis) : 0;
   }
 
   private static String perSecond(Deployment servers, long before, Duration duration)

@@ -19,15 +19,15 @@ record BareRedlock(RedlockDriver.Nodes nodes, long shortest, long longest) imple
 
   /** With pauses about as long as an attempt, for short waits. */
   static Peer<Locking> prompt() {
-    return entrant("bare Redlock, pauses below 3 ms", 0, 3);
+    return contender("bare Redlock, pauses below 3 ms", 0, 3);
   }
 
   /** With the default pauses of libraries for Redlock. */
   static Peer<Locking> patient() {
-    return entrant("bare Redlock, pauses of 100 to 300 ms", 100, 300);
+    return contender("bare Redlock, pauses of 100 to 300 ms", 100, 300);
   }
 
-  private static Peer<Locking> entrant(String name, long shortest, long longest) {
+  private static Peer<Locking> contender(String name, long shortest, long longest) {
     return new Peer<>(
         name,
         (uri, threads) ->

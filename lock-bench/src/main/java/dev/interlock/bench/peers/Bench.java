@@ -44,13 +44,20 @@ final class Bench {
     return profile;
   }
 
-  Section section() {
-    return section;
+  /** Compares what the rounds gave with its target. */
+  void row(String what, Target target, List<Double> rounds) {
+    section.row(what, target, rounds);
   }
 
   /** One thread that uses one name. */
   PairTrial alone(Pairs client, IntFunction<String> names) {
     return new PairTrial(client, 1, profile.pairs(), names, null);
+  }
+
+  /** One thread and one name, without contention. */
+  Series<String> uncontended(@Nullable RequestCounter requests, List<? extends Peer<?>> peers)
+      throws InterruptedException {
+    return pairs("uncontended", 1, number -> "own", requests, peers);
   }
 
   /**

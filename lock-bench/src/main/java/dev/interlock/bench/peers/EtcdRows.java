@@ -25,30 +25,21 @@ final class EtcdRows {
     Peer<Pairs> shared = JetcdLock.onSharedLease();
     Peer<Locking> each = JetcdLock.onLeaseEach();
     Series<String> own =
-        bench.pairs(
-            "uncontended",
-            1,
-            number -> "own",
+        bench.uncontended(
             new EtcdRequests(bench.deployment().uri()),
             List.of(Peer.baseline(), Peer.ours(), shared, each));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to jetcd's Lock on a shared lease",
-            Target.atMost(1.05, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, shared.name()));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to jetcd's Lock with a lease each",
-            Target.atMost(0.55, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, each.name()));
-    bench
-        .section()
-        .row(
-            "uncontended: requests for a pair",
-            Target.atMost(2, Unit.COUNT),
-            own.values(Peer.OURS, Figure.PAIR_REQUESTS));
+    bench.row(
+        "uncontended: p50 of a pair, to jetcd's Lock on a shared lease",
+        Target.atMost(1.05, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, shared.name()));
+    bench.row(
+        "uncontended: p50 of a pair, to jetcd's Lock with a lease each",
+        Target.atMost(0.55, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, each.name()));
+    bench.row(
+        "uncontended: requests for a pair",
+        Target.atMost(2, Unit.COUNT),
+        own.values(Peer.OURS, Figure.PAIR_REQUESTS));
     worn(bench);
 
     handoffs(bench, each);
@@ -62,30 +53,24 @@ final class EtcdRows {
     Series<String> turns = bench.turnsOf(HOLD, both);
     // The mean: a watch that is late for one handoff is in time for the next, so that every other
     // one of jetcd's is quick, and its median is chance.
-    bench
-        .section()
-        .row(
-            turns.name() + ": mean of a handoff of jetcd's Lock with a lease each, to ours",
-            Target.atLeast(10, Unit.RATIO),
-            turns.ratios(Figure.HANDOFF_MEAN, peer.name(), Peer.OURS));
+    bench.row(
+        turns.name() + ": mean of a handoff of jetcd's Lock with a lease each, to ours",
+        Target.atLeast(10, Unit.RATIO),
+        turns.ratios(Figure.HANDOFF_MEAN, peer.name(), Peer.OURS));
     stalls(bench, turns);
     Series<String> hot = bench.contention(5, 2, null, both);
-    bench
-        .section()
-        .row(
-            hot.name() + ": handoffs a second, to those of jetcd's Lock with a lease each",
-            Target.atLeast(10, Unit.RATIO),
-            hot.ratios(Figure.HANDOFFS, Peer.OURS, peer.name()));
+    bench.row(
+        hot.name() + ": handoffs a second, to those of jetcd's Lock with a lease each",
+        Target.atLeast(10, Unit.RATIO),
+        hot.ratios(Figure.HANDOFFS, Peer.OURS, peer.name()));
     stalls(bench, hot);
   }
 
   private static void stalls(Bench bench, Series<String> series) {
-    bench
-        .section()
-        .row(
-            series.name() + ": p99 of a handoff",
-            Target.atMost(0.01, Unit.SECONDS),
-            series.values(Peer.OURS, Figure.HANDOFF_P99));
+    bench.row(
+        series.name() + ": p99 of a handoff",
+        Target.atMost(0.01, Unit.SECONDS),
+        series.values(Peer.OURS, Figure.HANDOFF_P99));
   }
 
   private static void worn(Bench bench) throws InterruptedException {
@@ -105,12 +90,10 @@ final class EtcdRows {
           return bench.alone(client, number -> "worn");
         });
     Series<String> series = bench.measure(what, openers);
-    bench
-        .section()
-        .row(
-            what + ": p50 of the next ones, to fresh names",
-            Target.atMost(1.1, Unit.RATIO),
-            series.ratios(Figure.PAIR_P50, WORN, FRESH));
+    bench.row(
+        what + ": p50 of the next ones, to fresh names",
+        Target.atMost(1.1, Unit.RATIO),
+        series.ratios(Figure.PAIR_P50, WORN, FRESH));
   }
 
   private static Locking open(Bench bench) {

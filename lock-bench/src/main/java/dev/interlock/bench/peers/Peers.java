@@ -1,5 +1,6 @@
 package dev.interlock.bench.peers;
 
+import dev.interlock.bench.Backend;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
@@ -105,13 +106,22 @@ public final class Peers implements Callable<Integer> {
     return complete ? 0 : 1;
   }
 
+  private static void measure(Backend backend, Bench bench) throws InterruptedException {
+    switch (backend) {
+      case REDIS -> RedisRows.measure(bench);
+      case REDLOCK -> RedlockRows.measure(bench);
+      case ZOOKEEPER -> ZooKeeperRows.measure(bench);
+      case ETCD -> EtcdRows.measure(bench);
+    }
+  }
+
   private boolean measured(Backend backend, Report report) throws InterruptedException {
     try (Deployment deployment = backend.start()) {
       Section section =
           new Section(backend.title(), deployment.version() + ", " + deployment.how());
       report.add(section);
       try {
-        backend.measure(new Bench(deployment, profile(), section, System.err));
+        measure(backend, new Bench(deployment, profile(), section, System.err));
         return true;
       } catch (RuntimeException e) {
         section.note("cut short: " + e);

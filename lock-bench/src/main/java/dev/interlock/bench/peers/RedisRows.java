@@ -18,24 +18,18 @@ final class RedisRows {
     ownNames(bench, requests, redisson);
     Series<String> hot =
         bench.contention(5, 2, requests, List.of(Peer.ours(), redisson, SpringRegistry.lock()));
-    bench
-        .section()
-        .row(
-            "one name, 10 threads over 5 clients: p50 of a handoff, to Redisson's",
-            Target.atMost(0.5, Unit.RATIO),
-            hot.ratios(Figure.HANDOFF_P50, Peer.OURS, redisson.name()));
-    bench
-        .section()
-        .row(
-            "the same: Jain's index",
-            Target.atLeast(0.95, Unit.COUNT),
-            hot.values(Peer.OURS, Figure.FAIRNESS));
-    bench
-        .section()
-        .row(
-            "the same: requests for a handoff",
-            Target.atMost(4, Unit.COUNT),
-            hot.values(Peer.OURS, Figure.HANDOFF_REQUESTS));
+    bench.row(
+        "one name, 10 threads over 5 clients: p50 of a handoff, to Redisson's",
+        Target.atMost(0.5, Unit.RATIO),
+        hot.ratios(Figure.HANDOFF_P50, Peer.OURS, redisson.name()));
+    bench.row(
+        "the same: Jain's index",
+        Target.atLeast(0.95, Unit.COUNT),
+        hot.values(Peer.OURS, Figure.FAIRNESS));
+    bench.row(
+        "the same: requests for a handoff",
+        Target.atMost(4, Unit.COUNT),
+        hot.values(Peer.OURS, Figure.HANDOFF_REQUESTS));
     bench.hundredThreads(List.of(redisson, SpringRegistry.lock()));
     bench.starts();
   }
@@ -54,41 +48,31 @@ final class RedisRows {
       if (threads == 1) {
         alone(bench, own);
       }
-      bench
-          .section()
-          .row(
-              what + ": pairs a second, to the bare calls",
-              Target.atLeast(threads < 16 ? 0.95 : threads == 16 ? 1.3 : 2, Unit.RATIO),
-              own.ratios(Figure.PAIRS, Peer.OURS, Peer.BASELINE));
+      bench.row(
+          what + ": pairs a second, to the bare calls",
+          Target.atLeast(threads < 16 ? 0.95 : threads == 16 ? 1.3 : 2, Unit.RATIO),
+          own.ratios(Figure.PAIRS, Peer.OURS, Peer.BASELINE));
       if (threads == 64) {
-        bench
-            .section()
-            .row(
-                what + ": pairs a second, to Redisson's",
-                Target.atLeast(4, Unit.RATIO),
-                own.ratios(Figure.PAIRS, Peer.OURS, redisson.name()));
+        bench.row(
+            what + ": pairs a second, to Redisson's",
+            Target.atLeast(4, Unit.RATIO),
+            own.ratios(Figure.PAIRS, Peer.OURS, redisson.name()));
       }
     }
   }
 
   private static void alone(Bench bench, Series<String> own) {
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to the bare calls",
-            Target.atMost(1.15, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
-    bench
-        .section()
-        .row(
-            "uncontended: the client's processor time, to the bare calls",
-            Target.atMost(1.5, Unit.RATIO),
-            own.ratios(Figure.PROCESSOR, Peer.OURS, Peer.BASELINE));
-    bench
-        .section()
-        .row(
-            "uncontended: requests for a pair",
-            Target.atMost(2, Unit.COUNT),
-            own.values(Peer.OURS, Figure.PAIR_REQUESTS));
+    bench.row(
+        "uncontended: p50 of a pair, to the bare calls",
+        Target.atMost(1.15, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
+    bench.row(
+        "uncontended: the client's processor time, to the bare calls",
+        Target.atMost(1.5, Unit.RATIO),
+        own.ratios(Figure.PROCESSOR, Peer.OURS, Peer.BASELINE));
+    bench.row(
+        "uncontended: requests for a pair",
+        Target.atMost(2, Unit.COUNT),
+        own.values(Peer.OURS, Figure.PAIR_REQUESTS));
   }
 }

@@ -25,47 +25,33 @@ final class RedlockRows {
 
   static void measure(Bench bench) throws InterruptedException {
     Peer<Locking> redisson = RedissonClients.redLock();
-    Series<String> own =
-        bench.pairs(
-            "uncontended",
-            1,
-            number -> "own",
-            null,
-            List.of(Peer.baseline(), Peer.ours(), redisson));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to five bare calls in parallel",
-            Target.atMost(1.25, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to RedissonRedLock's",
-            Target.atMost(0.4, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, redisson.name()));
+    Series<String> own = bench.uncontended(null, List.of(Peer.baseline(), Peer.ours(), redisson));
+    bench.row(
+        "uncontended: p50 of a pair, to five bare calls in parallel",
+        Target.atMost(1.25, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
+    bench.row(
+        "uncontended: p50 of a pair, to RedissonRedLock's",
+        Target.atMost(0.4, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, redisson.name()));
 
     Map<String, Rounds.Opener> networks = new LinkedHashMap<>();
     networks.put(ALL_UP, () -> behindProxies(bench, 0));
     networks.put(TORN, () -> behindProxies(bench, SILENT));
     Series<String> torn = bench.measure("two of five nodes black-holed", networks);
-    bench
-        .section()
-        .row(
-            "two of five nodes black-holed: p50 of a pair, to all nodes up",
-            Target.atMost(1.5, Unit.RATIO),
-            torn.ratios(Figure.PAIR_P50, TORN, ALL_UP));
+    bench.row(
+        "two of five nodes black-holed: p50 of a pair, to all nodes up",
+        Target.atMost(1.5, Unit.RATIO),
+        torn.ratios(Figure.PAIR_P50, TORN, ALL_UP));
 
     List<Peer<Locking>> bare = List.of(BareRedlock.prompt(), BareRedlock.patient());
     Series<String> hot =
         bench.contention(5, 20, null, List.of(Peer.ours(), bare.get(0), bare.get(1)));
     for (Peer<Locking> each : bare) {
-      bench
-          .section()
-          .row(
-              "one name, 100 threads over 5 clients: handoffs a second, to " + each.name(),
-              Target.atLeast(5, Unit.RATIO),
-              hot.ratios(Figure.HANDOFFS, Peer.OURS, each.name()));
+      bench.row(
+          "one name, 100 threads over 5 clients: handoffs a second, to " + each.name(),
+          Target.atLeast(5, Unit.RATIO),
+          hot.ratios(Figure.HANDOFFS, Peer.OURS, each.name()));
     }
     bench.hundredThreads(List.of(redisson));
     bench.starts();

@@ -13,25 +13,15 @@ final class ZooKeeperRows {
 
   static void measure(Bench bench) throws InterruptedException {
     Peer<Locking> curator = CuratorMutex.lock();
-    Series<String> own =
-        bench.pairs(
-            "uncontended",
-            1,
-            number -> "own",
-            null,
-            List.of(Peer.baseline(), Peer.ours(), curator));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to the bare calls",
-            Target.atMost(1.05, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
-    bench
-        .section()
-        .row(
-            "uncontended: p50 of a pair, to InterProcessMutex's",
-            Target.atMost(0.75, Unit.RATIO),
-            own.ratios(Figure.PAIR_P50, Peer.OURS, curator.name()));
+    Series<String> own = bench.uncontended(null, List.of(Peer.baseline(), Peer.ours(), curator));
+    bench.row(
+        "uncontended: p50 of a pair, to the bare calls",
+        Target.atMost(1.05, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, Peer.BASELINE));
+    bench.row(
+        "uncontended: p50 of a pair, to InterProcessMutex's",
+        Target.atMost(0.75, Unit.RATIO),
+        own.ratios(Figure.PAIR_P50, Peer.OURS, curator.name()));
 
     AtomicLong names = new AtomicLong();
     Series<String> fresh =
@@ -41,21 +31,17 @@ final class ZooKeeperRows {
             number -> "fresh-" + names.incrementAndGet(),
             null,
             List.of(Peer.ours(), curator));
-    bench
-        .section()
-        .row(
-            "a fresh name each time: p50 of a pair, to InterProcessMutex's",
-            Target.atMost(0.65, Unit.RATIO),
-            fresh.ratios(Figure.PAIR_P50, Peer.OURS, curator.name()));
+    bench.row(
+        "a fresh name each time: p50 of a pair, to InterProcessMutex's",
+        Target.atMost(0.65, Unit.RATIO),
+        fresh.ratios(Figure.PAIR_P50, Peer.OURS, curator.name()));
 
     for (int threads : new int[] {1, 2}) {
       Series<String> hot = bench.contention(5, threads, null, List.of(Peer.ours(), curator));
-      bench
-          .section()
-          .row(
-              hot.name() + ": p50 of a handoff, to InterProcessMutex's",
-              Target.atMost(0.8, Unit.RATIO),
-              hot.ratios(Figure.HANDOFF_P50, Peer.OURS, curator.name()));
+      bench.row(
+          hot.name() + ": p50 of a handoff, to InterProcessMutex's",
+          Target.atMost(0.8, Unit.RATIO),
+          hot.ratios(Figure.HANDOFF_P50, Peer.OURS, curator.name()));
     }
     bench.hundredThreads(List.of(curator));
     bench.starts();
