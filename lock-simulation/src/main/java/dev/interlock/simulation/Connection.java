@@ -1,7 +1,6 @@
 package dev.interlock.simulation;
 
 import dev.interlock.LockUnavailableException;
-import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,10 +76,6 @@ final class Connection {
       return value;
     }
 
-    boolean failed() {
-      return failure != null;
-    }
-
     private void complete(@Nullable R reply, @Nullable RuntimeException problem) {
       if (!done) {
         done = true;
@@ -119,16 +114,12 @@ final class Connection {
     }
     server.receive(
         () -> {
-          R value = null;
-          RuntimeException failure = null;
           try {
-            value = atServer.get();
+            R value = atServer.get();
+            push(() -> answered(reply, value, null));
           } catch (RuntimeException e) {
-            failure = e;
+            push(() -> answered(reply, null, e));
           }
-          R result = value;
-          RuntimeException problem = failure;
-          push(() -> answered(reply, result, problem));
         });
   }
 
@@ -157,25 +148,6 @@ final class Connection {
     atClient.run();
   }
 
-  /** Waits for a reply; closes the connection if none arrives in time. */
-  <R> @Nullable R await(Reply<R> reply, WakeUp wakeUp, Deadline deadline)
-      throws InterruptedException {
-    boolean answered = false;
-    try {
-      while (!reply.isDone()) {
-        if (!wakeUp.await(deadline) && !reply.isDone()) {
-          throw unavailable(server, "no answer in time");
-        }
-      }
-      answered = true;
-      return reply.value();
-    } finally {
-      if (!answered) {
-        close();
-      }
-    }
-  }
-
   /** Drops everything from now on, as if a router had forgotten the connection. */
   void fallSilent() {
     silent = true;
@@ -185,10 +157,14 @@ final class Connection {
   void close() {
     if (isOpen()) {
       closed = true;
-      server.disconnected(this);
-      for (Reply<?> reply : List.copyOf(open)) {
-        reply.complete(null, unavailable(server, "the connection was closed"));
-      }
+      disconnected("the connection was closed");
+    }
+  }
+
+  private void disconnected(String problem) {
+    server.disconnected(this);
+    for (Reply<?> reply : List.copyOf(open)) {
+      reply.complete(null, unavailable(server, problem));
     }
   }
 
@@ -199,10 +175,7 @@ final class Connection {
     }
     broken = true;
     requestsLost = scheduler.random(2) == 0;
-    server.disconnected(this);
-    for (Reply<?> reply : List.copyOf(open)) {
-      reply.complete(null, unavailable(server, "the connection broke"));
-    }
+    disconnected("the connection broke");
     if (onBreak != null) {
       onBreak.run();
     }

@@ -52,8 +52,8 @@ final class Program implements Runnable {
 
   /** The client that a machine has at the moment. */
   interface Clients {
-    /** Waits until there is one; null if there will be none. */
-    @Nullable LockClient current() throws InterruptedException;
+    /** Waits until there is one. */
+    LockClient current() throws InterruptedException;
   }
 
   Program(World world, Machine machine, Clients clients, List<Op> ops) {
@@ -85,9 +85,6 @@ final class Program implements Runnable {
       label = who() + "#" + ++begun;
       try {
         LockClient client = clients.current();
-        if (client == null) {
-          break;
-        }
         journal.note(machine, who() + ": " + op);
         fenced = client.backend().has(Capability.FENCING);
         Kind way = op.kind().way();
@@ -308,25 +305,25 @@ final class Program implements Runnable {
         all.add(new Pending(lease, held));
       }
       while (!all.isEmpty()) {
-        if (all.stream().noneMatch(one -> one.held().isDone())) {
+        List<Pending> done = all.stream().filter(one -> one.held().isDone()).toList();
+        if (done.isEmpty()) {
           wakeUp.await(Deadline.never(machine));
         }
-        List<Pending> done = all.stream().filter(one -> one.held().isDone()).toList();
-        all.removeIf(one -> one.held().isDone());
-        for (Pending one : done) {
-          if (!one.held().isCompletedExceptionally()) {
-            Journal.blockFor(machine, op.hold() / 50);
-            release(one.lease().join(), List.of(one.held().join()));
-          }
-        }
+        all.removeAll(done);
+        done.forEach(one -> release(one, op.hold() / 50));
       }
     } finally {
       for (Pending one : all) {
         var unused = one.lease().cancel(true);
-        if (!one.held().isCompletedExceptionally()) {
-          release(one.lease().join(), List.of(one.held().join()));
-        }
+        release(one, 0);
       }
+    }
+  }
+
+  private void release(Pending one, long after) {
+    if (!one.held().isCompletedExceptionally()) {
+      Journal.blockFor(machine, after);
+      release(one.lease().join(), List.of(one.held().join()));
     }
   }
 
@@ -383,7 +380,7 @@ final class Program implements Runnable {
     }
   }
 
-  private void giveBack(@Nullable Object result) {
+  private static void giveBack(@Nullable Object result) {
     Object lease = result instanceof Optional<?> optional ? optional.orElse(null) : result;
     if (lease instanceof Lease held) {
       held.close();

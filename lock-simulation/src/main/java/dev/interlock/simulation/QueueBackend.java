@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -84,14 +85,6 @@ final class QueueBackend implements QueueingBackend {
 
   private long certain() {
     return timeout - timeout / 10;
-  }
-
-  /** The server's answer once the session has expired. */
-  @SuppressWarnings("serial")
-  private static final class Expired extends RuntimeException {
-    Expired() {
-      super("session expired", null, false, false);
-    }
   }
 
   private Connection connected() {
@@ -170,15 +163,7 @@ final class QueueBackend implements QueueingBackend {
         throw Connection.unavailable(server, "no answer in time");
       }
     }
-    try {
-      R value = reply.value();
-      if (value == null) {
-        throw Connection.unavailable(server, "the session has ended");
-      }
-      return value;
-    } catch (Expired e) {
-      throw Connection.unavailable(server, "the session has ended");
-    }
+    return Objects.requireNonNull(reply.value());
   }
 
   /** Any thread has learned that the session expired: all its locks are lost. */
@@ -272,9 +257,6 @@ final class QueueBackend implements QueueingBackend {
               }
               QueueServer.Node node =
                   server.create(session(mine), claim.name(), claim.id(), claim.holder());
-              if (node == null) {
-                throw new Expired();
-              }
               server.watch(node.number(), watched, () -> nodeGone(claim));
               return node.number();
             },
@@ -314,15 +296,7 @@ final class QueueBackend implements QueueingBackend {
     long used = mine;
     int before = epoch;
     QueueServer.Node node =
-        ask(
-            () -> {
-              QueueServer.Node made = server.create(used, claim.name(), claim.id(), claim.holder());
-              if (made == null) {
-                throw new Expired();
-              }
-              return made;
-            },
-            deadline);
+        ask(() -> server.create(used, claim.name(), claim.id(), claim.holder()), deadline);
     return new Place(claim, node.number(), before);
   }
 

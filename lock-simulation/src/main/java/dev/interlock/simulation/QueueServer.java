@@ -152,10 +152,9 @@ final class QueueServer extends Server {
     }
   }
 
-  /** Creates a node; null if the session has expired. */
-  @Nullable Node create(long session, String name, String claim, String holder) {
+  Node create(long session, String name, String claim, String holder) {
     if (!touch(session)) {
-      return null;
+      throw Connection.unavailable(this, "the session has ended");
     }
     requireWilling();
     Node node = new Node(name, claim, holder, session, ++lastNode);

@@ -21,6 +21,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One world: builds what a plan describes, runs it, and checks the outcome. */
@@ -104,16 +105,12 @@ final class World {
   }
 
   static String describe(Throwable e) {
-    StringBuilder text = new StringBuilder(e.toString());
-    int shown = 0;
-    for (StackTraceElement frame : e.getStackTrace()) {
-      if (shown++ < 12) {
-        text.append("\n      at ").append(frame);
-      }
-    }
-    return e.getCause() == null
-        ? text.toString()
-        : text.append("\n    because of ").append(describe(e.getCause())).toString();
+    String text =
+        Stream.of(e.getStackTrace())
+            .limit(12)
+            .map(frame -> "\n      at " + frame)
+            .collect(Collectors.joining("", e.toString(), ""));
+    return e.getCause() == null ? text : text + "\n    because of " + describe(e.getCause());
   }
 
   // --- for programs ---------------------------------------------------------------------------
@@ -182,7 +179,6 @@ final class World {
     private final List<Program> programs = new ArrayList<>();
     private final List<SimThread> threads = new ArrayList<>();
     private @Nullable LockClient client;
-    private boolean gone;
     private int replacing;
 
     Host(Machine machine, List<List<Op>> plans) {
@@ -231,14 +227,17 @@ final class World {
     }
 
     @Override
-    public @Nullable LockClient current() throws InterruptedException {
-      while (client == null) {
-        if (gone) {
-          return null;
-        }
+    public LockClient current() throws InterruptedException {
+      LockClient open;
+      while ((open = client) == null) {
         machine.pause(50 * MS);
       }
-      return client;
+      return open;
+    }
+
+    /** The client in the end; null if the machine has died. */
+    @Nullable LockClient lastClient() {
+      return machine.isDead() ? null : client;
     }
 
     boolean isDone() {
@@ -334,8 +333,8 @@ final class World {
       checkThatAllAreServed();
       checkThatNothingIsLeft();
       for (Host host : hosts) {
-        LockClient client = host.client;
-        if (client != null && !host.machine.isDead()) {
+        LockClient client = host.lastClient();
+        if (client != null) {
           join(host.machine.run("closer", () -> host.closeWithManyLocks(client)), 100 * MS);
           if (setting.locksAtClose() > 0) {
             observer.pause(SLOW_CLOSE * setting.requestTimeout());
@@ -403,13 +402,11 @@ final class World {
   }
 
   private String stuck() {
-    StringBuilder text = new StringBuilder();
+    String text = "";
     for (Host host : hosts) {
       for (Program program : host.programs) {
         Op op = program.current();
-        if (op != null) {
-          text.append("\n    ").append(host.machine.name()).append(": ").append(op);
-        }
+        text += op == null ? "" : "\n    " + host.machine.name() + ": " + op;
       }
     }
     return text + scheduler.threadsAlive();
@@ -422,8 +419,8 @@ final class World {
   private void checkThatAllAreServed() throws InterruptedException {
     long patience = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
     for (Host host : hosts) {
-      LockClient client = host.client;
-      if (client == null || host.machine.isDead()) {
+      LockClient client = host.lastClient();
+      if (client == null) {
         continue;
       }
       for (int i = 0; i < setting.names(); i++) {
@@ -472,14 +469,11 @@ final class World {
   private String residue() {
     String residue = "";
     for (Host host : hosts) {
-      LockClient client = host.client;
-      if (client == null || host.machine.isDead()) {
-        continue;
-      }
-      // This must not wait for a monitor that a stopped thread holds.
-      String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
-      if (!kept.isEmpty()) {
-        residue += host.machine.name() + " keeps " + kept + "; ";
+      LockClient client = host.lastClient();
+      if (client != null) {
+        // This must not wait for a monitor that a stopped thread holds.
+        String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
+        residue += kept.isEmpty() ? "" : host.machine.name() + " keeps " + kept + "; ";
       }
     }
     return residue;
@@ -504,19 +498,12 @@ final class World {
   private void inject(PlannedFault fault) {
     Machine machine = machines.get(fault.client());
     Host host = hosts.get(fault.client());
-    Server server = servers.isEmpty() ? null : servers.get(fault.server());
     if (machine.isDead()) {
       return;
     }
-    journal.note(
-        machine,
-        "*** "
-            + fault.kind()
-            + " for "
-            + fault.lasting() / MS
-            + " ms"
-            + (servers.size() > 1 && server != null ? ", " + server.name : ""));
     long lasting = fault.lasting();
+    String where = servers.size() > 1 ? ", " + servers.get(fault.server()).name : "";
+    journal.note(machine, "*** " + fault.kind() + " for " + lasting / MS + " ms" + where);
     switch (fault.kind()) {
       case STOP -> machine.stop(lasting);
       case STOPS -> {
@@ -550,32 +537,30 @@ final class World {
       case INTERRUPT -> {
         SimThread thread = host.threads.get(fault.thread());
         if (thread.state != SimThread.State.ENDED) {
-          thread.interrupt();
-          Program program = host.programs.get(fault.thread());
-          int waiting = program.waiting();
-          long bound = 2 * setting.requestTimeout() + Journal.BOUND;
-          long from = now();
-          scheduler.after(
-              bound,
-              () -> {
-                if (waiting != 0
-                    && program.waiting() == waiting
-                    && Journal.lateness(machine, from, now()) >= bound
-                    && machine.runs()
-                    && !machine.isStoppedInside()) {
-                  fail(
-                      "WAIT-07",
-                      thread.getName() + " waits on, though it was interrupted" + stuck());
-                }
-              });
+          interrupt(machine, thread, host.programs.get(fault.thread()));
         }
       }
-      default -> {
-        if (server != null) {
-          inject(fault.kind(), lasting, machine, server);
-        }
-      }
+      default -> inject(fault.kind(), lasting, machine, servers.get(fault.server()));
     }
+  }
+
+  /** Interrupts a thread of a program, and checks that it does not wait on. */
+  private void interrupt(Machine machine, SimThread thread, Program program) {
+    thread.interrupt();
+    int waiting = program.waiting();
+    long bound = 2 * setting.requestTimeout() + Journal.BOUND;
+    long from = now();
+    scheduler.after(
+        bound,
+        () -> {
+          if (waiting != 0
+              && program.waiting() == waiting
+              && Journal.lateness(machine, from, now()) >= bound
+              && machine.runs()
+              && !machine.isStoppedInside()) {
+            fail("WAIT-07", thread.getName() + " waits on, though it was interrupted" + stuck());
+          }
+        });
   }
 
   private void inject(Plan.FaultKind kind, long lasting, Machine machine, Server server) {
