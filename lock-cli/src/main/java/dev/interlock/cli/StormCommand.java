@@ -99,22 +99,20 @@ final class StormCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     AtomicBoolean stopped = new AtomicBoolean();
     Storms storms =
-        new Storms(spec.commandLine().getOut(), spec.commandLine().getErr())
-            .uris(uris)
-            .backends(backends)
-            .clusters(clusters)
-            .lasting(lasting)
-            .withinModel(withinModel)
-            .atOnce(atOnce)
-            .stopped(stopped::get)
-            .terminal(Terminal.isOne())
-            .version(new Version().getVersion()[0]);
-    if (seed != null) {
-      storms.seed(seed);
-    }
-    if (directory != null) {
-      storms.directory(directory);
-    }
+        new Storms(
+            uris,
+            backends,
+            clusters,
+            lasting,
+            seed == null ? System.nanoTime() % 1_000_000 : seed,
+            withinModel,
+            atOnce,
+            directory,
+            Terminal.isOne(),
+            new Version().getVersion()[0],
+            stopped::get,
+            spec.commandLine().getOut(),
+            spec.commandLine().getErr());
     TerminationSignal.handle(
         signal -> {
           if (stopped.getAndSet(true)) { // the second one; shutdown hooks still end the servers

@@ -118,17 +118,18 @@ final class ClientWorkers implements AutoCloseable {
       for (int t = 0; t < assignment.threads(); t++) {
         WorkerThread thread =
             new WorkerThread(
-                assignment, opened, recorder, journal, this::isOver, new Random(random.nextLong()));
+                assignment,
+                opened,
+                recorder,
+                journal,
+                () -> over,
+                this::countLease,
+                new Random(random.nextLong()));
         threads.add(thread);
-        thread.onLease(this::countLease);
         thread.start();
       }
     }
     client.complete(opened);
-  }
-
-  private boolean isOver() {
-    return over;
   }
 
   private void countLease() {
@@ -184,22 +185,20 @@ final class ClientWorkers implements AutoCloseable {
     synchronized (threads) {
       left = new ArrayList<>(threads);
     }
-    while (left.removeIf(thread -> !thread.isAlive()) || !left.isEmpty()) {
-      if (!time.isWithin(assignment.patience())) {
-        break;
-      }
+    left.removeIf(thread -> !thread.isAlive());
+    while (!left.isEmpty() && time.isWithin(assignment.patience())) {
       pause(LOOK);
+      left.removeIf(thread -> !thread.isAlive());
     }
     for (WorkerThread stuck : left) {
       broken(
           "WAIT-06",
-          stuck.getName()
-              + " still waits for \""
-              + stuck.lockName()
-              + "\" "
-              + assignment.patience()
-              + " after all faults had ended: "
-              + List.of(stuck.getStackTrace()));
+          "%s still waits for \"%s\" %s after all faults had ended: %s"
+              .formatted(
+                  stuck.getName(),
+                  stuck.lockName(),
+                  assignment.patience(),
+                  List.of(stuck.getStackTrace())));
       stuck.interrupt();
     }
   }
@@ -209,10 +208,8 @@ final class ClientWorkers implements AutoCloseable {
     if (open.isEmpty()) {
       broken(
           "FAULT-01",
-          assignment.client()
-              + " did not reach the store within "
-              + assignment.patience()
-              + " after all faults had ended");
+          "%s did not reach the store within %s after all faults had ended"
+              .formatted(assignment.client(), assignment.patience()));
       return;
     }
     for (String name : assignment.names()) {
@@ -232,17 +229,18 @@ final class ClientWorkers implements AutoCloseable {
 
   private void abandon() throws InterruptedException {
     Optional<LockClient> open = opened();
-    if (open.isPresent()) {
-      for (String name : assignment.names()) {
-        long requestedAt = System.nanoTime();
-        try {
-          open.get()
-              .lock(name, assignment::passing)
-              .tryAcquire(assignment.patience())
-              .ifPresent(lease -> recorder.granted(lease, requestedAt).abandoned());
-        } catch (LockException e) {
-          unserved("FAULT-01", name, e.toString());
-        }
+    if (open.isEmpty()) {
+      return; // the probe has recorded that
+    }
+    for (String name : assignment.names()) {
+      long requestedAt = System.nanoTime();
+      try {
+        open.get()
+            .lock(name, assignment::passing)
+            .tryAcquire(assignment.patience())
+            .ifPresent(lease -> recorder.granted(lease, requestedAt).abandoned());
+      } catch (LockException e) {
+        unserved("FAULT-01", name, e.toString());
       }
     }
   }
@@ -285,13 +283,8 @@ final class ClientWorkers implements AutoCloseable {
   private void unserved(String rule, String name, String why) {
     broken(
         rule,
-        assignment.client()
-            + " did not get \""
-            + name
-            + "\" within "
-            + assignment.patience()
-            + " after all faults had ended: "
-            + why);
+        "%s did not get \"%s\" within %s after all faults had ended: %s"
+            .formatted(assignment.client(), name, assignment.patience(), why));
   }
 
   /** Compares threads and connections with those at the start, then closes the client. */

@@ -33,14 +33,37 @@ import org.jspecify.annotations.Nullable;
  * faults into them. With URIs the stores are left alone: faults hit the storm's own clients only,
  * and the proxies between them and the store.
  *
- * <pre>{@code
- * Storms.Outcome outcome =
- *     new Storms(out, err).lasting(Duration.ofMinutes(10)).directory(Path.of("report")).run();
- * }</pre>
- *
  * <p>A backend over which no storm is possible is reported in one line; the others go on.
+ *
+ * @param uris stores to use, so that no servers are started; empty to start servers
+ * @param backends the backends to start servers for; empty for all
+ * @param clusters whether to start larger deployments, too
+ * @param lasting for how long faults are injected
+ * @param seed makes the schedule; the same seed repeats it
+ * @param withinModel whether to leave out faults that the failure models do not cover
+ * @param atOnce how many storms run at the same time
+ * @param directory gets {@code index.html}, {@code results.json} and {@code results.md}; null for
+ *     no report
+ * @param terminal whether to show progress as a bar
+ * @param version the version of the program, for the report
+ * @param stopped ends the storms early, with a verdict on what has happened, once it is true
+ * @param out gets the verdicts
+ * @param err gets progress and failures
  */
-public final class Storms {
+public record Storms(
+    List<String> uris,
+    List<String> backends,
+    boolean clusters,
+    Duration lasting,
+    long seed,
+    boolean withinModel,
+    int atOnce,
+    @Nullable Path directory,
+    boolean terminal,
+    String version,
+    BooleanSupplier stopped,
+    PrintWriter out,
+    PrintWriter err) {
 
   /** The outcome of all storms. */
   public enum Outcome {
@@ -66,97 +89,6 @@ public final class Storms {
   /** For starting servers and processes, the calm at the end, and the checks. */
   private static final Duration AROUND = Duration.ofSeconds(30);
 
-  private final PrintWriter out;
-  private final PrintWriter err;
-  private List<String> uris = List.of();
-  private List<String> backends = List.of();
-  private Duration lasting = Duration.ofMinutes(1);
-  private long seed = System.nanoTime() % 1_000_000;
-  private boolean clusters;
-  private boolean withinModel;
-  private boolean terminal;
-  private int atOnce = 5;
-  private String version = "";
-  private @Nullable Path directory;
-  private BooleanSupplier stopped = () -> false;
-
-  /**
-   * Makes storms of a minute over every backend on the class path.
-   *
-   * @param out gets the verdicts
-   * @param err gets progress and failures
-   */
-  public Storms(PrintWriter out, PrintWriter err) {
-    this.out = out;
-    this.err = err;
-  }
-
-  /** Uses these stores, and starts no servers. */
-  public Storms uris(List<String> uris) {
-    this.uris = List.copyOf(uris);
-    return this;
-  }
-
-  /** Starts servers for these backends only. */
-  public Storms backends(List<String> names) {
-    this.backends = List.copyOf(names);
-    return this;
-  }
-
-  /** Starts larger deployments, too. */
-  public Storms clusters(boolean clusters) {
-    this.clusters = clusters;
-    return this;
-  }
-
-  /** Sets for how long faults are injected, a minute by default. */
-  public Storms lasting(Duration lasting) {
-    this.lasting = lasting;
-    return this;
-  }
-
-  /** Repeats the schedule of the storms that had this seed. */
-  public Storms seed(long seed) {
-    this.seed = seed;
-    return this;
-  }
-
-  /** Leaves out faults that the failure models do not cover. */
-  public Storms withinModel(boolean withinModel) {
-    this.withinModel = withinModel;
-    return this;
-  }
-
-  /** Sets how many storms run at the same time, 5 by default. */
-  public Storms atOnce(int atOnce) {
-    this.atOnce = atOnce;
-    return this;
-  }
-
-  /** Writes {@code index.html}, {@code results.json} and {@code results.md} there. */
-  public Storms directory(Path directory) {
-    this.directory = directory;
-    return this;
-  }
-
-  /** Shows progress as a bar. */
-  public Storms terminal(boolean terminal) {
-    this.terminal = terminal;
-    return this;
-  }
-
-  /** Sets the version of the program for the report. */
-  public Storms version(String version) {
-    this.version = version;
-    return this;
-  }
-
-  /** Ends the storms early, with a verdict on what has happened, once this is true. */
-  public Storms stopped(BooleanSupplier stopped) {
-    this.stopped = stopped;
-    return this;
-  }
-
   /**
    * Runs the storms, writes the report, and stops the servers that it started.
    *
@@ -164,7 +96,8 @@ public final class Storms {
    * @throws IllegalArgumentException if a setting or the name of a backend is wrong, or the
    *     directory cannot be written to
    * @throws LockConfigurationException if a URI is wrong
-   * @throws InterruptedException if the thread is interrupted; to end early use {@link #stopped}
+   * @throws InterruptedException if the thread is interrupted; to end early there is {@code
+   *     stopped}
    */
   public Outcome run() throws InterruptedException {
     List<Contender> contenders = contenders();

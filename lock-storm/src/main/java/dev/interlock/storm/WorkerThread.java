@@ -5,7 +5,6 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
-import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.process.Journal;
@@ -21,7 +20,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Acquires locks in every way that the API offers, and uses them as programs do, careful or not:
@@ -64,20 +64,26 @@ final class WorkerThread extends Thread {
   private final Journal journal;
   private final BooleanSupplier over;
   private final Random random;
-  private final Consumer<LockOptions.Builder> passing;
+  private final Runnable onLease;
 
   /** Of a thousand leases, so many are left to expire. */
   private int abandoned = MOST_ABANDONED;
 
-  private Runnable onLease = () -> {};
   private volatile String lockName = "";
 
+  /**
+   * Prepares a thread.
+   *
+   * @param over whether the work is over
+   * @param onLease called after every lease that was acquired
+   */
   WorkerThread(
       Assignment assignment,
       LockClient client,
       LeaseJournal recorder,
       Journal journal,
       BooleanSupplier over,
+      Runnable onLease,
       Random random) {
     super("worker-" + NUMBERS.incrementAndGet());
     setDaemon(true);
@@ -87,12 +93,7 @@ final class WorkerThread extends Thread {
     this.journal = journal;
     this.over = over;
     this.random = random;
-    this.passing = assignment::passing;
-  }
-
-  /** Sets what is called after every lease that was acquired. */
-  void onLease(Runnable listener) {
-    this.onLease = listener;
+    this.onLease = onLease;
   }
 
   /** The name of the lock that it waits for or uses. */
@@ -138,11 +139,9 @@ final class WorkerThread extends Thread {
   }
 
   private static String stackOf(Throwable e) {
-    StringBuilder text = new StringBuilder(e.toString());
-    for (StackTraceElement each : e.getStackTrace()) {
-      text.append(" at ").append(each);
-    }
-    return text.toString();
+    return Stream.concat(Stream.of(e), Stream.of(e.getStackTrace()))
+        .map(String::valueOf)
+        .collect(Collectors.joining(" at "));
   }
 
   private void takeAndUse(String name, GuardedStore.Connection store)
@@ -151,7 +150,7 @@ final class WorkerThread extends Thread {
     boolean isFixed = random.nextInt(4) == 0;
     DistributedLock lock =
         use == Use.ABANDONED
-            ? client.lock(name, passing)
+            ? client.lock(name, assignment::passing)
             : isFixed ? client.lock(name, Assignment::fixed) : client.lock(name);
     long requestedAt = System.nanoTime();
     try {
@@ -283,12 +282,8 @@ final class WorkerThread extends Thread {
   /** By this thread, or by another. */
   private void giveBack(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
     long asked = System.nanoTime();
-    ReleaseOutcome outcome;
-    if (random.nextInt(10) == 0) {
-      outcome = releaseElsewhere(lease, recorded);
-    } else {
-      outcome = recorded.release(lease);
-    }
+    ReleaseOutcome outcome =
+        random.nextInt(10) == 0 ? releaseElsewhere(lease, recorded) : recorded.release(lease);
     recorder.answered(System.nanoTime() - asked > LATE.toNanos());
     if (outcome == ReleaseOutcome.ALREADY_LOST) {
       recorded.assertReported(lease, assignment.bound());

@@ -51,10 +51,20 @@ class StormsTest {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     Storms.Outcome outcome =
-        new Storms(new PrintWriter(out, true), new PrintWriter(err, true))
-            .backends(BACKENDS)
-            .lasting(lasting)
-            .directory(directory)
+        new Storms(
+                List.of(),
+                BACKENDS,
+                /* clusters= */ false,
+                lasting,
+                /* seed= */ System.nanoTime() % 1_000_000,
+                /* withinModel= */ false,
+                /* atOnce= */ BACKENDS.size(),
+                directory,
+                /* terminal= */ false,
+                "test",
+                () -> false,
+                new PrintWriter(out, true),
+                new PrintWriter(err, true))
             .run();
     System.out.print(out);
     assertEquals(Storms.Outcome.KEPT, outcome, () -> out + "\n" + err);
