@@ -49,7 +49,7 @@ public final class Journal implements Closeable {
    * @throws UncheckedIOException if it cannot be written
    */
   public void record(Object entry) {
-    String line = entry.getClass().getSimpleName() + " " + GSON.toJson(entry) + "\n";
+    String line = encode(entry) + "\n";
     lock.lock();
     try {
       out.write(line.getBytes(UTF_8)); // unbuffered: one write call of the operating system
@@ -82,13 +82,21 @@ public final class Journal implements Closeable {
     return entries;
   }
 
+  private static String encode(Object entry) {
+    return entry.getClass().getSimpleName() + " " + GSON.toJson(entry);
+  }
+
   private static <R> R decode(String line, List<Class<? extends R>> kinds) {
     String[] parts = line.split(" ", 2);
     try {
       for (Class<? extends R> kind : kinds) {
         for (Class<?> type : kind.getPermittedSubclasses()) {
           if (parts.length == 2 && type.getSimpleName().equals(parts[0])) {
-            return kind.cast(GSON.fromJson(parts[1], type));
+            R entry = kind.cast(GSON.fromJson(parts[1], type));
+            // One that lacks a component would be read with null or zero in its place.
+            if (encode(entry).equals(line)) {
+              return entry;
+            }
           }
         }
       }

@@ -68,7 +68,9 @@ class JournalTest {
 
   @Test
   void aWholeLineThatIsNoEventIsRefused() throws Exception {
-    for (String line : List.of("", "Ended", "Begun {}", "Ended {lease:", "Ended {\"at\":\"x\"}")) {
+    for (String line :
+        List.of(
+            "", "Ended", "Begun {}", "Ended {lease:", "Ended {\"at\":\"x\"}", "Ended {\"at\":1}")) {
       Path file = Files.writeString(folder.resolve("log"), line + "\n");
       IllegalArgumentException e =
           assertThrows(
