@@ -19,7 +19,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What the engine itself costs, on the backend that costs the least. */
+/** The cost of the engine alone, on the cheapest backend. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -35,19 +35,19 @@ public class EngineBenchmark {
   private final DistributedLock busy = client.lock("busy");
   private @Nullable Lease held;
 
-  /** Takes what the benchmark of a busy lock finds taken. */
+  /** Acquires the lock that the benchmark of a busy lock finds held. */
   @Setup
   public void hold() throws InterruptedException {
     held = busy.acquire();
   }
 
-  /** Gives back what is held. */
+  /** Releases what is held. */
   @TearDown
   public void close() {
     client.close();
   }
 
-  /** To compare with: a lock within the JVM, without a lease, a TTL or a token. */
+  /** For comparison: a lock within the JVM, without a lease, a TTL or a token. */
   @Benchmark
   public void reentrantLock() {
     bare.lock();
@@ -78,13 +78,13 @@ public class EngineBenchmark {
     }
   }
 
-  /** Tries a lock that somebody else holds. */
+  /** Tries a lock that is already held. */
   @Benchmark
   public Optional<Lease> tryOfABusyLock() throws InterruptedException {
     return busy.tryAcquire();
   }
 
-  /** Asks a lease whether it is held, as a loop does before each step. */
+  /** Checks whether a lease is held, as a loop does before each step. */
   @Benchmark
   public boolean isHeld() {
     return held != null && held.isHeld();

@@ -13,9 +13,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires and releases very often, and shows ten times how fast that is and what client and server
- * hold: what grows is a leak, and what slows down wears out. Then leaves the client idle, and shows
- * what that costs.
+ * Acquires and releases very often. Shows ten times how fast that is and what client and server
+ * hold: growth is a leak, and a falling speed is wear. Then leaves the client idle, and shows what
+ * that costs.
  *
  * <p>Arguments: a backend, whose server is started, or a URI; how many pairs; over how many names,
  * by default 1. What the server holds is shown for a single Redis only.

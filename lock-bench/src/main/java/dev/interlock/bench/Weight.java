@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /**
- * What a client weighs that holds 10,000 renewed leases, and one with 1,000 waiters for one name:
- * heap after collection beyond what it was before, threads beyond those of the client, the
+ * The weight of a client that holds 10,000 renewed leases, and of one with 1,000 waiters for one
+ * name: heap after collection beyond what it was before, threads beyond those of the client, the
  * processor time of three renewals of every lease, and the requests to a single Redis meanwhile.
  *
  * <p>Arguments: backends; all by default.

@@ -209,9 +209,9 @@ final class QueueServer extends Server {
 
   private void remove(Node node) {
     nodes.remove(node.number());
-    List<Watch> told = watches.remove(node.number());
-    if (told != null) {
-      told.forEach(watch -> watch.connection.push(watch.signal));
+    List<Watch> watching = watches.remove(node.number());
+    if (watching != null) {
+      watching.forEach(watch -> watch.connection.push(watch.signal));
     }
   }
 

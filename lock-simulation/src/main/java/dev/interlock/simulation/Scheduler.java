@@ -322,7 +322,7 @@ final class Scheduler {
     steps++;
     looks = 0;
     mix(now * 31 + chosen.number);
-    // Work takes time, mostly very little.
+    // Work takes time, usually very little.
     now += random(8) == 0 ? random(200_000) : random(4) == 0 ? random(4_000) : 0;
     countStep();
     return chosen;

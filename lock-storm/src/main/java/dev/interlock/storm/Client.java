@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** One of the storm's clients, wherever it runs. */
+/** A client of the storm, in the storm's process or in another. */
 interface Client extends AutoCloseable {
   /** Its name in faults and leases, such as {@code client-2}. */
   String name();
@@ -21,7 +21,7 @@ interface Client extends AutoCloseable {
   /** The journals of its incarnations, the last one last. */
   List<Path> journals();
 
-  /** Whether it is a process of its own, which can be stopped and killed. */
+  /** Whether it runs in a separate process, which can be stopped and killed. */
   default boolean isProcess() {
     return false;
   }
@@ -29,10 +29,10 @@ interface Client extends AutoCloseable {
   /**
    * Its process.
    *
-   * @throws IllegalArgumentException if it has no process of its own
+   * @throws IllegalArgumentException if it runs in the storm's process
    */
   default ClientProcess process() {
-    throw new IllegalArgumentException(name() + " is no process of its own");
+    throw new IllegalArgumentException(name() + " has no separate process");
   }
 
   /** The times in which its process was stopped. */
@@ -48,7 +48,7 @@ interface Client extends AutoCloseable {
    */
   record Stop(long from, long until) {}
 
-  /** Ends it in any case. */
+  /** Ends the client, whatever its state. */
   @Override
   void close();
 }

@@ -42,13 +42,13 @@ final class ClientWorkers implements AutoCloseable {
   private static final int MORE_THREADS = 10;
   private static final int MORE_CONNECTIONS = 6;
 
-  /** What a client is told to do, one phase after the other. */
+  /** The phases of a client's work, in order. */
   enum Phase {
-    /** Waits until the client is open and has acquired a first lease. */
+    /** Waits until the client is open and has acquired its first lease. */
     AWAIT_WORKING,
-    /** Ends all threads; those that wait for a lock must get it. */
+    /** Ends all threads; waiting threads must acquire their locks first. */
     STOP,
-    /** Acquires every lock once: that must be possible after all faults have ended. */
+    /** Acquires every lock once, which must be possible after all faults have ended. */
     PROBE,
     /** Acquires every lock, and neither renews nor releases it. */
     ABANDON,
@@ -92,7 +92,7 @@ final class ClientWorkers implements AutoCloseable {
 
   private void begin() {
     LockClient opened = null;
-    // Also when the work is over: the probe asks whether the store is reached.
+    // Even when the work is over: the probe checks whether the client reaches the store.
     while (opened == null && !closed) {
       try {
         opened = opener.get();

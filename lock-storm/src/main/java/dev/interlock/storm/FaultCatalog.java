@@ -44,7 +44,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
     return new FaultCatalog(model, toStore, List.copyOf(lanes));
   }
 
-  /** Addresses may lead to another server only where all are as good. */
+  /** Addresses may lead to another server only where all servers are equivalent. */
   private static boolean canMove(FailureModel model, int ways) {
     return ways > 1 && isByVote(model);
   }

@@ -22,8 +22,8 @@ import java.util.OptionalLong;
  * seen and refuses lower ones, with a read as with a write: a lease claims its token by reading, so
  * that no earlier one can write between its read and its write. The other accepts every write.
  *
- * <p>It lives in the storm's own process and is spoken to over TCP, so that a client that is
- * stopped or killed disturbs no other, and its late writes arrive as late as at any store.
+ * <p>It runs in the storm's own process and serves clients over TCP. A client that is stopped or
+ * killed thus disturbs no other, and its late writes arrive as late as at any store.
  */
 final class GuardedStore implements Closeable {
   private static final String REFUSED = "refused";
@@ -77,7 +77,7 @@ final class GuardedStore implements Closeable {
         Socket client = socket.accept();
         daemon(() -> serve(client), "storm-store-" + client.getPort());
       } catch (IOException e) {
-        // Closed; or the one that asked has gone again.
+        // Closed, or the client has gone again.
       }
     }
   }

@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param from before it was injected
  * @param until after it had been undone
  * @param tookEffect whether it was seen to have an effect; one that was not counts as not tested
- * @param note what else there is to say; may be empty
+ * @param note further details; may be empty
  */
 public record InjectedFault(
     String kind,

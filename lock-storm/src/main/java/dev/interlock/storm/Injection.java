@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  *     redlock-3}
  * @param effect whether it was seen to take effect: a byte swallowed, a connection reset, a process
  *     seen to stand still; asked before it is closed
- * @param details what else there is to say; may be empty
+ * @param details further details; may be empty
  * @param undo ends it, and returns when that can be seen
  */
 record Injection(String target, BooleanSupplier effect, Supplier<String> details, Undo undo)

@@ -22,8 +22,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Executes a plan: a thread for the store, and one for each client, injects the faults of its lane
- * one after the other and ends each. A fault that would come late, because ending the one before it
- * took long, is left out, so that there is time to recover and calms stay calm.
+ * one after the other and ends each. A fault is left out if it would be late because ending the one
+ * before it took long; so there is time to recover, and calms stay calm.
  */
 final class Nemesis {
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);

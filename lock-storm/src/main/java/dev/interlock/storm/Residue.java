@@ -19,9 +19,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the locks of a storm have left on the store when no client holds or waits for them any more:
- * as a client shows it, and as the servers show it where they are ours. What fencing tokens are
- * made from may stay.
+ * What remains of a storm's locks on the store once no client holds or waits for them, as a client
+ * shows it, and as the storm's own servers show it. The counters behind fencing tokens may remain.
  */
 final class Residue {
   private static final Pattern ETCD_KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
@@ -29,7 +28,7 @@ final class Residue {
 
   private Residue() {}
 
-  /** Waits for at most the limit until nothing is left; returns what is. */
+  /** Waits until nothing is left, at most for the limit; returns what is left. */
   static List<String> await(
       LockClient client, @Nullable Deployment deployment, List<String> names, Duration limit)
       throws InterruptedException {
@@ -65,7 +64,7 @@ final class Residue {
             }
           }
         } catch (IOException e) {
-          left.add(server.name() + " does not tell what it has: " + e.getMessage());
+          left.add(server.name() + " cannot be inspected: " + e.getMessage());
         }
       }
     }

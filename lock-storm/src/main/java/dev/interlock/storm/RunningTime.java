@@ -3,8 +3,8 @@ package dev.interlock.storm;
 import java.time.Duration;
 
 /**
- * A time that passes only while this process runs: a look at it counts for at most a moment,
- * however long the process was stopped, or starved, since the look before.
+ * A time that passes only while this process runs. Each check adds at most a moment, however long
+ * the process was stopped or starved since the previous check.
  */
 final class RunningTime {
   private static final long MOMENT = Duration.ofMillis(100).toNanos();
@@ -12,7 +12,7 @@ final class RunningTime {
   private long last = System.nanoTime();
   private long passed;
 
-  /** Whether less than the limit has passed. To be asked every few milliseconds. */
+  /** Whether less than the limit has passed. Call it every few milliseconds. */
   boolean isWithin(Duration limit) {
     long now = System.nanoTime();
     passed += Math.min(MOMENT, now - last);

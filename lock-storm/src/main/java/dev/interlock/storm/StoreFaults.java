@@ -36,8 +36,8 @@ final class StoreFaults {
   /**
    * The store.
    *
-   * @param deployment its servers, if they are ours
-   * @param past a client that goes to it past all proxies
+   * @param deployment its servers, if the storm may hit them
+   * @param past a client that bypasses all proxies
    * @param names the names of the locks that may be deleted
    */
   StoreFaults(@Nullable Deployment deployment, LockClient past, List<String> names) {
@@ -103,12 +103,12 @@ final class StoreFaults {
     };
   }
 
-  private interface Harm {
-    void hit(DisposableServer server) throws Exception;
+  private interface Action {
+    void on(DisposableServer server) throws Exception;
   }
 
-  private Injection hit(DisposableServer server, Harm harm) throws Exception {
-    harm.hit(server);
+  private Injection hit(DisposableServer server, Action action) throws Exception {
+    action.on(server);
     return untilHealed(server.name(), "");
   }
 
@@ -165,8 +165,8 @@ final class StoreFaults {
   }
 
   /**
-   * Keys that were set while the clock was ahead expire later by the step, so that long its effects
-   * last.
+   * Steps a clock. Keys that were set while it was ahead expire later by the step, so the effects
+   * last for that long.
    */
   private Injection step(int choice) throws Exception {
     List<RedisServer> movable = new ArrayList<>();
@@ -190,8 +190,8 @@ final class StoreFaults {
   }
 
   /**
-   * Deletes all locks again and again, as it is not known here which of them a client means to keep
-   * for long, and loses to another client.
+   * Deletes all locks repeatedly: which of them clients hold for long, and would lose to another
+   * client, is not known here.
    */
   private Injection delete() {
     AtomicInteger deleted = new AtomicInteger();
@@ -233,7 +233,7 @@ final class StoreFaults {
 
   private Deployment servers() {
     if (deployment == null) {
-      throw new IllegalStateException("the servers are not ours");
+      throw new IllegalStateException("the storm must not hit these servers");
     }
     return deployment;
   }

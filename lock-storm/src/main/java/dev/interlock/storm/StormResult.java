@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param writes how many writes under the locks were accepted and lost
  * @param overlapsOutside pairs of leases that were valid at once because of a fault outside the
  *     failure model
- * @param overlapsExposed of these, those that the tokens tell apart
+ * @param overlapsExposed how many of these the tokens expose
  * @param findings violations of the contract; empty if there are none
  * @param counterExample the shortest counter-example to exclusion or the order of tokens
  * @param slowest the slowest recoveries, the slowest first
@@ -89,7 +89,7 @@ public record StormResult(
    * How often the clients did what, by their histories.
    *
    * @param grants leases that were acquired
-   * @param handedOver of these, acquired by a handoff inside a process
+   * @param handedOver how many of these by a handoff inside a process
    * @param released leases that were released
    * @param renewals explicit renewals that were confirmed
    * @param abandoned leases left to expire on purpose
@@ -97,7 +97,7 @@ public record StormResult(
    * @param timedOut attempts that timed out while another client held the lock
    * @param unavailable attempts that failed because the store could not be reached
    * @param lost leases that were lost
-   * @param reported of these, those whose loss was reported in time
+   * @param reported how many of these losses were reported in time
    */
   public record Operations(
       long grants,
@@ -118,7 +118,7 @@ public record StormResult(
    * @param refused writes that it refused because it had seen a higher token
    * @param guardedLost guarded writes that were lost; must be 0
    * @param unguarded writes that were made without looking at the token
-   * @param unguardedLost of these, those that a stale holder overwrote: what the token is worth
+   * @param unguardedLost how many of these a stale holder overwrote: what the token is worth
    */
   public record Writes(
       long guarded, long refused, long guardedLost, long unguarded, long unguardedLost) {}

@@ -68,7 +68,7 @@ public final class StormRun {
     }
   }
 
-  /** Our own servers have started, but a driver that was just loaded may be slow. */
+  /** Retries while servers of the storm start: a driver that was just loaded may be slow. */
   private static Kit start(String uri, boolean ours) throws Exception {
     RunningTime time = new RunningTime();
     while (true) {
@@ -105,7 +105,7 @@ public final class StormRun {
     }
     try (GuardedStore store = GuardedStore.start();
         Clients clients = new Clients()) {
-      tell("starting the clients");
+      progress("starting the clients");
       start(clients, names, store.port());
       clients.perform(Phase.AWAIT_WORKING);
 
@@ -114,17 +114,17 @@ public final class StormRun {
       Plan plan = Nemesis.plan(settings.seed(), settings.duration(), target, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
-      tell("the storm begins, with seed " + settings.seed());
+      progress("the storm begins, with seed " + settings.seed());
       List<InjectedFault> faults =
           new Nemesis(target, plan, origin).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
 
-      tell("all faults have ended; every client has to get every lock");
+      progress("all faults have ended; every client has to get every lock");
       clients.perform(Phase.STOP);
       clients.perform(Phase.PROBE);
       clients.outliveAbandonedLeases();
       clients.perform(Phase.CLOSE);
-      tell("looking for residue");
+      progress("looking for residue");
       List<String> residue = residue(names);
       RecordedHistory records = RecordedHistory.read(clients.all());
       Verdict verdict =
@@ -134,7 +134,7 @@ public final class StormRun {
                   store.writes(),
                   residue);
       boolean passed = verdict.findings().isEmpty();
-      tell(passed ? "no violation" : "violated: " + verdict.findings());
+      progress(passed ? "no violation" : "violated: " + verdict.findings());
       return new StormResult(
           settings.name(),
           kit.info().name(),
@@ -160,7 +160,7 @@ public final class StormRun {
     }
   }
 
-  private void tell(String what) {
+  private void progress(String what) {
     settings.progress().accept(what);
   }
 

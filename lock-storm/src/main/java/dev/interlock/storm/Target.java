@@ -8,13 +8,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a storm rages over.
+ * The target of a storm.
  *
  * @param kit opens clients
  * @param uri where the store is, past all proxies; passwords included, not for messages
- * @param deployment its servers; null if they are not ours, so that no fault may hit them
+ * @param deployment its servers; null if they are not the storm's, so that no fault may hit them
  * @param clients the storm's own clients
- * @param names the names of the locks that they acquire
+ * @param names the names of their locks
  * @param ttl the TTL of their leases
  */
 record Target(

@@ -104,7 +104,7 @@ final class Verdict {
     return overlapsOutside;
   }
 
-  /** Of these, those that the tokens tell apart. */
+  /** How many of these overlaps the tokens expose. */
   long overlapsExposed() {
     return overlapsExposed;
   }
@@ -280,11 +280,11 @@ final class Verdict {
             lease.grant + " was reported as lost " + late / 1_000_000 + " ms after its end");
       }
     }
-    for (Entry.LossNotReported untold : records.entries(Entry.LossNotReported.class)) {
+    for (Entry.LossNotReported silent : records.entries(Entry.LossNotReported.class)) {
       find(
           "LOSS-02",
           "the loss of lease "
-              + untold.lease()
+              + silent.lease()
               + " was not reported within "
               + Duration.ofNanos(bound));
     }

@@ -70,7 +70,7 @@ class PlanTest {
   }
 
   @Test
-  void blowsBeyondTheModelComeInTheLastPartOnly() {
+  void faultsBeyondTheModelComeInTheLastPartOnly() {
     for (long seed = 0; seed < 50; seed++) {
       Plan plan = Plan.of(seed, WHOLE, EVERYTHING);
       assertTrue(plan.beyondAt().compareTo(WHOLE.dividedBy(2)) > 0);
@@ -92,7 +92,7 @@ class PlanTest {
   }
 
   @Test
-  void onlyBlowsOfDifferentLanesCoincide() {
+  void onlyFaultsOfDifferentLanesCoincide() {
     for (long seed = 0; seed < 50; seed++) {
       List<PlannedFault> faults = Plan.of(seed, WHOLE, EVERYTHING).faults();
       for (int lane = Plan.STORE; lane < EVERYTHING.clients(); lane++) {

@@ -108,7 +108,7 @@ class VerdictTest {
   }
 
   @Test
-  void aBlowWithinTheModelExplainsNothing() {
+  void aFaultWithinTheModelExplainsNothing() {
     fault(true, 2_000, 2_500);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
@@ -116,7 +116,7 @@ class VerdictTest {
   }
 
   @Test
-  void anOverlapAfterABlowOutsideTheModelIsCountedIfTheTokensExposeIt() {
+  void anOverlapAfterAFaultOutsideTheModelIsCountedIfTheTokensExposeIt() {
     fault(false, 2_000, 2_500);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
@@ -137,7 +137,7 @@ class VerdictTest {
   }
 
   @Test
-  void anOverlapBeforeTheBlowIsFound() {
+  void anOverlapBeforeTheFaultIsFound() {
     fault(false, 3_500, 3_600);
     lease(64, 10, 4_010);
     released(128, 3_000, 3_001);
@@ -145,7 +145,7 @@ class VerdictTest {
   }
 
   @Test
-  void anOverlapLongAfterTheBlowIsFound() {
+  void anOverlapLongAfterTheFaultIsFound() {
     fault(false, 1_000, 2_000);
     String held = lease(64, 10, 4_010);
     extended(held, 9_000, 12_500);

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Puts suites together that share a JVM: a slow one has its own, the quick ones of a module share
- * one, as starting a JVM takes longer than most of them.
+ * Groups suites that share a JVM. A slow suite has its own; the quick ones of a module share one,
+ * because starting a JVM takes longer than most of them.
  */
 final class Batches {
   private static final Duration SLOW = Duration.ofSeconds(5);

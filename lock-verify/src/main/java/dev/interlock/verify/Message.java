@@ -22,7 +22,7 @@ record Message(Kind kind, List<String> fields) {
     END
   }
 
-  /** Tells messages from what a child process prints, which may have begun the line. */
+  /** Distinguishes messages from the output of a child process, which may begin the line. */
   private static final String PREFIX = "\u0001interlock-verify\t";
 
   String line() {

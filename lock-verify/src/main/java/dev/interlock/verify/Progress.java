@@ -74,7 +74,7 @@ final class Progress {
     return "  [" + Durations.minutes(estimate()) + " min left; running " + names + "]";
   }
 
-  /** From what was expected, and how much longer the others have taken than expected. */
+  /** From the expected times, corrected by how much longer finished suites took. */
   private Duration estimate() {
     double pace = expected.isZero() ? 1 : (double) took.toMillis() / expected.toMillis();
     long now = System.nanoTime();

@@ -42,7 +42,7 @@ final class Runner {
     return List.copyOf(suites);
   }
 
-  /** Runs suites to their ends, and tells the progress of each that begins and ends. */
+  /** Runs suites to their ends, and reports each start and end to the progress. */
   void run(List<Suite> suites, Progress progress) throws IOException, InterruptedException {
     for (Suite suite : suites) {
       if (suite.alone()) {

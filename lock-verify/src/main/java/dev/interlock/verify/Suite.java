@@ -7,8 +7,8 @@ import java.time.Duration;
  *
  * @param className its full name
  * @param expected how long it is expected to take
- * @param alone whether nothing else is to run beside it
- * @param known whether these were written down, and are no guess
+ * @param alone whether nothing else may run beside it
+ * @param known whether these are recorded, not guessed
  */
 record Suite(
     MavenModule module, String className, Duration expected, boolean alone, boolean known) {

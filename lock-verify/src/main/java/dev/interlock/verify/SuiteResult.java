@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What came of a suite.
+ * The result of a suite.
  *
- * @param cpuTime what it used of the processors; zero if that is not known
+ * @param cpuTime the processor time it used; zero if unknown
  */
 record SuiteResult(Suite suite, Duration took, Duration cpuTime, List<TestResult> tests) {
   SuiteResult {
@@ -22,7 +22,7 @@ record SuiteResult(Suite suite, Duration took, Duration cpuTime, List<TestResult
     return count(Status.FAILED) > 0;
   }
 
-  /** How many tests ended in which way, those that are zero left out. */
+  /** How many tests ended in which way; what did not occur is left out, but for passed. */
   String summary() {
     StringBuilder summary = new StringBuilder(count(Status.PASSED) + " passed");
     append(summary, count(Status.FAILED), "FAILED");

@@ -11,14 +11,14 @@ import java.util.TreeMap;
 
 /**
  * How long suites take: the slowest are started first, and what is left of a run can be estimated.
- * A line of the file is {@code MODULE SUITE SECONDS}, with {@code alone} behind it for a suite
- * whose servers keep both processors busy: beside another one they would answer too late.
+ * A line of the file is {@code MODULE SUITE SECONDS}, followed by {@code alone} for a suite whose
+ * servers keep both processors busy: beside another one they would answer too late.
  */
 final class SuiteTimes {
   static final String HEADER =
       "# Module, test class, seconds; alone: nothing else runs beside it. See docs/testing.md";
 
-  /** What a suite is taken for that has never been run. */
+  /** For a suite that has never been run. */
   private static final Duration GUESS = Duration.ofSeconds(10);
 
   private record Times(long seconds, boolean alone) {}

@@ -13,9 +13,9 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** What a run ends with: the suites and their times, what was skipped, and what failed, last. */
+/** The end of a run: the suites and their times, what was skipped, and, last, what failed. */
 final class Summary {
-  /** As much of a stack trace as shows the way from the test to the failure. */
+  /** Enough of a stack trace to show the way from the test to the failure. */
   private static final int MAX_FRAMES = 8;
 
   private final PrintStream out;

@@ -92,12 +92,12 @@ final class TestJvm implements AutoCloseable {
         }
       }
     } catch (IOException | RuntimeException e) {
-      process.destroyForcibly(); // what it reports cannot be trusted any more
+      process.destroyForcibly(); // its reports can no longer be trusted
     }
     messages.add(Optional.empty());
   }
 
-  /** Lists the classes that have tests, having been started for that. */
+  /** Lists the classes that have tests, in a JVM started for that. */
   static List<String> list(Settings settings, MavenModule module)
       throws IOException, InterruptedException {
     List<String> suites = new ArrayList<>();
@@ -118,7 +118,7 @@ final class TestJvm implements AutoCloseable {
   /**
    * Runs a suite to its end.
    *
-   * @param results told each test that ends and, if the JVM does not survive the suite, that
+   * @param results receives each result and, if the JVM does not survive the suite, a failure
    * @return whether the JVM can run another suite
    */
   boolean run(Suite suite, Consumer<TestResult> results) throws IOException, InterruptedException {
@@ -140,7 +140,7 @@ final class TestJvm implements AutoCloseable {
         }
         results.accept(TestResult.of(message.get().fields()));
       } else if ((message != null && message.isEmpty()) || !process.isAlive()) {
-        // The second, as a child of its own may keep the pipe open.
+        // The second, as a child of the JVM may keep the pipe open.
         if (!stuck) {
           results.accept(TestResult.ofSuite("the JVM ended with exit code " + process.waitFor()));
         }
@@ -168,12 +168,12 @@ final class TestJvm implements AutoCloseable {
     return CpuTime.of(process.pid());
   }
 
-  /** Where everything goes that the JVM and its tests print. */
+  /** The file to which the JVM and its tests print. */
   Path output() {
     return output;
   }
 
-  /** Lets the JVM end, and ends it if it does not. */
+  /** Lets the JVM end, and kills it if it does not. */
   @Override
   public void close() throws IOException {
     try {

@@ -83,7 +83,7 @@ public final class Verify {
       System.exit(2);
       return;
     }
-    // Not to keep the machine busy for a script that was ended. Test JVMs end with this one.
+    // So as not to keep the machine busy after the script has ended. Test JVMs end with this one.
     ProcessHandle.current()
         .parent()
         .ifPresent(

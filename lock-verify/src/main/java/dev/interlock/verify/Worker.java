@@ -38,7 +38,7 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs suites in a JVM of their own, on JUnit: those whose names it reads from its standard input,
+ * Runs suites in a separate JVM, on JUnit: it reads their names from its standard input and runs
  * one after the other. It ends with the input, and so with the process that started it.
  */
 final class Worker {
@@ -74,7 +74,7 @@ final class Worker {
         worker.list(Path.of(arguments[0]));
       }
       status = 0;
-    } catch (Throwable e) { // also what JUnit does not survive, such as an OutOfMemoryError
+    } catch (Throwable e) { // including what JUnit does not survive, such as an OutOfMemoryError
       e.printStackTrace(System.err);
     }
     System.exit(status); // whatever threads the tests have left
@@ -139,7 +139,7 @@ final class Worker {
     return classes;
   }
 
-  /** Whether it is to be run. Throws what loading the types of its members throws. */
+  /** Whether it has annotations of tests. Throws what loading the types of its members throws. */
   private static boolean isAnnotated(Class<?> type) {
     return !Modifier.isAbstract(type.getModifiers())
         && Stream.concat(Stream.of(type.getDeclaredFields()), Stream.of(type.getDeclaredMethods()))

@@ -23,11 +23,11 @@ import picocli.CommandLine.Parameters;
 
 /**
  * Measures our locks beside the bare calls and the locks of others, each store on a server of its
- * own, and writes Markdown: the targets and what was reached, the medians, the machine. Progress
- * goes to standard error.
+ * own, and writes Markdown: the targets and the results, the medians, the machine. Progress goes to
+ * standard error.
  *
- * <p>Exits with 0 when all that was asked for took place, whether or not the targets were met; with
- * 1 if a store had no server or failed as a whole; with 2 if the arguments are wrong.
+ * <p>Exits with 0 when everything requested took place, whether or not the targets were met; with 1
+ * if a store had no server or failed as a whole; with 2 if the arguments are wrong.
  */
 @Command(name = "tools/bench peers", mixinStandardHelpOptions = true)
 public final class Peers implements Callable<Integer> {
@@ -69,7 +69,7 @@ public final class Peers implements Callable<Integer> {
     return rounds == null ? profile : profile.withRounds(rounds);
   }
 
-  /** Refuses at once what would fail after a quarter of an hour. */
+  /** Rejects at once what would fail after a quarter of an hour. */
   void check() {
     backends();
     if (rounds != null && (rounds < 1 || rounds > MOST_ROUNDS)) {

@@ -8,8 +8,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Scripts and subscriptions, by {@code INFO commandstats}. What a script calls is counted by the
- * server too, but is no request; locks that do everything by scripts are counted in full.
+ * Scripts and subscriptions, by {@code INFO commandstats}. The server also counts the commands that
+ * a script calls, but these are no requests; for locks that use only scripts all requests are
+ * counted.
  */
 record RedisRequests(RedisServer server) implements RequestCounter {
   private static final Pattern COMMAND = Pattern.compile("cmdstat_(\\w+):calls=(\\d+)");

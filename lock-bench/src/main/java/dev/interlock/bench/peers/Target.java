@@ -3,11 +3,11 @@ package dev.interlock.bench.peers;
 import dev.interlock.report.Unit;
 
 /**
- * What is to be reached.
+ * A target.
  *
  * @param atLeast whether more is better
  * @param bound the limit, which itself is good enough
- * @param unit what it counts
+ * @param unit the unit of the bound
  */
 record Target(boolean atLeast, double bound, Unit unit) {
 
