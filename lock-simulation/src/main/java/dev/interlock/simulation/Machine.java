@@ -268,11 +268,10 @@ final class Machine implements Platform {
   }
 
   private static long within(List<Stop> stops, long from, long until) {
-    long sum = 0;
-    for (Stop stop : stops) {
-      sum += Math.max(0, Math.min(stop.until(), until) - Math.max(stop.from(), from));
-    }
-    return sum;
+    return stops.stream()
+        .mapToLong(stop -> Math.min(stop.until(), until) - Math.max(stop.from(), from))
+        .filter(nanos -> nanos > 0)
+        .sum();
   }
 
   /** For a while every grant arrives after it has ended. */

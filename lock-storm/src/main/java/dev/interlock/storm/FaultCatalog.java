@@ -8,10 +8,11 @@ import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The faults that can hit one store and its clients, and which of them the failure model covers.
@@ -56,16 +57,12 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
 
   private static List<FaultKind> possible(
       FailureModel model, Scope scope, Predicate<FaultKind> can) {
-    List<FaultKind> kinds = new ArrayList<>();
-    for (FaultKind kind : FaultKind.values()) {
-      if (kind.scope() == scope
-          && model.under(kind.fault()) != Survives.NOT_APPLICABLE
-          && model.keepsTokenOrder(kind.fault())
-          && can.test(kind)) {
-        kinds.add(kind);
-      }
-    }
-    return Collections.unmodifiableList(kinds);
+    return Stream.of(FaultKind.values())
+        .filter(kind -> kind.scope() == scope)
+        .filter(kind -> model.under(kind.fault()) != Survives.NOT_APPLICABLE)
+        .filter(kind -> model.keepsTokenOrder(kind.fault()))
+        .filter(can)
+        .toList();
   }
 
   private static boolean can(
@@ -120,17 +117,17 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
   }
 
   boolean hasWithin() {
-    return everything().stream().anyMatch(this::covers);
+    return everything().anyMatch(this::covers);
   }
 
   boolean hasBeyond() {
-    return everything().stream().anyMatch(kind -> !covers(kind));
+    return everything().anyMatch(kind -> !covers(kind));
   }
 
   /** The same with the faults that the failure model covers only. */
   FaultCatalog withinModel() {
     return new FaultCatalog(
-        model, within(Plan.STORE), lanes.stream().map(lane -> keepCovered(lane)).toList());
+        model, within(Plan.STORE), IntStream.range(0, clients()).mapToObj(this::within).toList());
   }
 
   /** The same without a kind that hits the store. */
@@ -138,17 +135,11 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
     return new FaultCatalog(model, store.stream().filter(one -> one != kind).toList(), lanes);
   }
 
-  private List<FaultKind> keepCovered(List<FaultKind> kinds) {
-    return kinds.stream().filter(this::covers).toList();
-  }
-
   private List<FaultKind> all(int lane) {
     return lane == Plan.STORE ? store : lanes.get(lane);
   }
 
-  private List<FaultKind> everything() {
-    List<FaultKind> everything = new ArrayList<>(store);
-    lanes.forEach(everything::addAll);
-    return everything;
+  private Stream<FaultKind> everything() {
+    return Stream.concat(store.stream(), lanes.stream().flatMap(List::stream));
   }
 }

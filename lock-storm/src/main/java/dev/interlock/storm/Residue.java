@@ -106,15 +106,14 @@ final class Residue {
   }
 
   private static List<String> strings(@Nullable Object reply) {
-    List<String> strings = new ArrayList<>();
-    if (reply instanceof List<?> elements) {
-      for (Object element : elements) {
-        strings.add(
-            element instanceof byte[] bytes
-                ? new String(bytes, StandardCharsets.UTF_8)
-                : String.valueOf(element));
-      }
-    }
-    return strings;
+    return reply instanceof List<?> elements
+        ? elements.stream().map(Residue::string).toList()
+        : List.of();
+  }
+
+  private static String string(@Nullable Object element) {
+    return element instanceof byte[] bytes
+        ? new String(bytes, StandardCharsets.UTF_8)
+        : String.valueOf(element);
   }
 }

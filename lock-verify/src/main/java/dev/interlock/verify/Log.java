@@ -30,7 +30,7 @@ final class Log {
           String.format(
               Locale.ROOT,
               "%-14s %8s  %s %s%n",
-              test.status().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+              test.status().label.toLowerCase(Locale.ROOT),
               Durations.seconds(test.took()),
               test.method(),
               test.title().equals(test.method() + "()") ? "" : test.title()));

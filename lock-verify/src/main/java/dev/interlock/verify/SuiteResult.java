@@ -3,6 +3,8 @@ package dev.interlock.verify;
 import dev.interlock.verify.TestResult.Status;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The result of a suite.
@@ -24,16 +26,9 @@ record SuiteResult(Suite suite, Duration took, Duration cpuTime, List<TestResult
 
   /** How many tests ended in which way; what did not occur is left out, but for passed. */
   String summary() {
-    StringBuilder summary = new StringBuilder(count(Status.PASSED) + " passed");
-    append(summary, count(Status.FAILED), "FAILED");
-    append(summary, count(Status.SKIPPED), "skipped");
-    append(summary, count(Status.NOT_APPLICABLE), "not applicable");
-    return summary.toString();
-  }
-
-  private static void append(StringBuilder summary, long count, String what) {
-    if (count > 0) {
-      summary.append(", ").append(count).append(' ').append(what);
-    }
+    return Stream.of(Status.values())
+        .filter(status -> status == Status.PASSED || count(status) > 0)
+        .map(status -> count(status) + " " + status.label)
+        .collect(Collectors.joining(", "));
   }
 }

@@ -15,11 +15,17 @@ record TestResult(
     String method, String title, Status status, Duration took, String reason, String trace) {
 
   enum Status {
-    PASSED,
-    FAILED,
-    SKIPPED,
+    PASSED("passed"),
+    FAILED("FAILED"),
+    SKIPPED("skipped"),
     /** The rule says nothing about this backend. */
-    NOT_APPLICABLE
+    NOT_APPLICABLE("not applicable");
+
+    final String label;
+
+    Status(String label) {
+      this.label = label;
+    }
   }
 
   static TestResult ofSuite(String reason) {
