@@ -201,7 +201,7 @@ final class ExecCommand implements Callable<Integer> {
                     + holder(client)));
   }
 
-  /** Says who holds the lock, if the store can tell. */
+  /** Describes who holds the lock, if the store knows. */
   private String holder(LockClient client) {
     try {
       LockState state = client.inspect(target.name());
@@ -263,7 +263,7 @@ final class ExecCommand implements Callable<Integer> {
     }
     Job job;
     try {
-      // Without a token of its own, the command must not inherit that of an outer lock.
+      // Without its own token, the command must not inherit that of an outer lock.
       job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
     } catch (IOException e) {
       throw cannotStart(e);
@@ -312,7 +312,7 @@ final class ExecCommand implements Callable<Integer> {
         });
   }
 
-  /** As in a shell, the exit code tells whether there is such a program. */
+  /** As in a shell, the exit code shows whether the program exists. */
   private CommandFailure cannotStart(IOException failure) {
     String program = command.get(0);
     List<Path> candidates =

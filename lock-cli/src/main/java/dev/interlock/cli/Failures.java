@@ -49,7 +49,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
         ExitCode.USAGE);
   }
 
-  /** Says what the user may have meant. */
+  /** Suggests what the user may have meant. */
   private static String right(UnmatchedArgumentException unmatched, CommandSpec spec) {
     if (unmatched.isUnknownOption()) {
       return spec.options().stream()

@@ -15,15 +15,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A child process and what it has started in its turn, which may outlive it.
+ * A child process and the processes that it has started, which may outlive it.
  *
  * <p>Two ways find the members, because neither is enough: as descendants of the child while the
  * processes between are alive, and on Linux by a variable that every process inherits from the
  * child with its environment, also when its parent has ended. Only a process that has cleared its
  * environment <em>and</em> lost its parent escapes.
  *
- * <p>Terminal, standard input and output, working directory and process group are the caller's own,
- * so that an interactive program works as it does without this one in between.
+ * <p>Terminal, standard input and output, working directory and process group are the caller's, so
+ * that an interactive program works as it does without this one in between.
  */
 final class Job {
   /** Marks the members; its value is unique to the job. */
@@ -115,7 +115,7 @@ final class Job {
   }
 
   private static boolean isAlive(ProcessHandle process) {
-    // Orphans stay zombies for ever where no init process reaps them, as in many containers.
+    // Orphans stay zombies where no init process reaps them, as in many containers.
     return process.isAlive() && !Procfs.isZombie(process);
   }
 

@@ -3,7 +3,7 @@ package dev.interlock.cli;
 import java.util.logging.LogManager;
 
 /**
- * Turns the log off unless the user asks for it: the commands themselves say what a user has to
+ * Turns the log off unless the user asks for it: the commands themselves write what a user must
  * know. Call it before anything is logged, because the logger reads its settings once.
  */
 final class Logging {
@@ -16,13 +16,13 @@ final class Logging {
     if (wanted == null && debug) {
       wanted = "debug";
     }
-    // Drivers report every failed connection as an error of their own, with its stack trace.
+    // Drivers log every failed connection as an error, with its stack trace.
     set("defaultLogLevel", wanted == null ? "off" : wanted);
     set("log.dev.interlock", wanted == null ? "error" : wanted);
     set("showDateTime", "true");
     set("dateTimeFormat", "HH:mm:ss.SSS");
     set("showShortLogName", "true");
-    if (wanted == null) { // gRPC has a log of its own, which goes to stderr by default
+    if (wanted == null) { // gRPC has its own log, which goes to stderr by default
       LogManager.getLogManager().reset();
     }
   }

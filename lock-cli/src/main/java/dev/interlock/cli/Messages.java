@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Writes lines for the user to stderr, on a thread of its own: a stopped terminal or an unread pipe
+ * Writes lines for the user to stderr, on a separate thread: a stopped terminal or an unread pipe
  * must not keep a command alive whose lease is lost.
  */
 final class Messages implements AutoCloseable {
@@ -29,7 +29,7 @@ final class Messages implements AutoCloseable {
           },
           new ThreadPoolExecutor.DiscardPolicy()); // for lines after close()
 
-  /** Makes messages to a stream that is asked for when there is something to write. */
+  /** Makes messages to a stream that is supplied when there is a line to write. */
   Messages(Supplier<PrintWriter> err) {
     this.err = err;
   }

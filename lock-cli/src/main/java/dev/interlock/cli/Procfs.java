@@ -57,7 +57,7 @@ final class Procfs {
     }
   }
 
-  /** Whether the process has ended, and its parent has not yet asked how. */
+  /** Whether the process has ended, and its parent has not yet collected its exit status. */
   static boolean isZombie(ProcessHandle process) {
     String state = stat(Long.toString(process.pid()), STATE);
     return state.equals("Z") || state.equals("X");

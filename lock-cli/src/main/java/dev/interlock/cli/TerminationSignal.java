@@ -25,7 +25,7 @@ enum TerminationSignal {
    * Calls the handler for each of these signals from now on, in place of ending the JVM. A signal
    * that was ignored when the JVM started, as under nohup, stays ignored.
    *
-   * <p>The handler runs on a thread of the JVM's own. Java has no standard API for signals: {@code
+   * <p>The handler runs on one of the JVM's threads. Java has no standard API for signals: {@code
    * sun.misc.Signal} is in the module {@code jdk.unsupported}, which every JDK has, and is found by
    * name because javac warns of it in a way that cannot be silenced.
    */

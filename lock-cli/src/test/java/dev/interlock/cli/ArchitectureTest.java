@@ -231,7 +231,7 @@ class ArchitectureTest {
   }
 
   @Test
-  void nobodyKnowsTheCommandLine() {
+  void noModuleKnowsTheCommandLine() {
     check(
         noClasses()
             .that(resideOutsideOf(CLI))

@@ -21,7 +21,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** What {@code backends} tells is what the backends declare. */
+/** {@code backends} shows what the backends declare. */
 class BackendsTest {
   @AutoClose private final Interlock interlock = new Interlock();
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** That the comparison is within reach; what it measures is tested where it is made. */
+/** The command runs the comparison; its numbers are tested in lock-compare. */
 class CompareCommandTest {
   @TempDir private Path directory;
 

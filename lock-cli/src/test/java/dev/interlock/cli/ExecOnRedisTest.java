@@ -58,7 +58,7 @@ class ExecOnRedisTest {
     String inside = directory.resolve("inside").toString();
     List<Run> runs = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
-      // Whoever finds the directory there is not alone.
+      // A command that finds the directory there is not alone.
       runs.add(
           interlock.start(
               exec("mkdir " + inside + " && sleep 0.2 && rmdir " + inside + " && echo alone")));
@@ -72,7 +72,7 @@ class ExecOnRedisTest {
   void whenTheHolderIsKilledTheNextIsInWithinTheTtlPlusTwoSeconds() throws Exception {
     Duration bound = Duration.ofSeconds(6 + 2);
     List<Duration> waited = new ArrayList<>();
-    // A machine that stands still for a second does so once; what is late by itself always is.
+    // A machine that stalls for a second does so once; a command that is too slow always is.
     do {
       waited.add(waitAfterKill());
     } while (waited.get(waited.size() - 1).compareTo(bound) > 0 && waited.size() < 3);

@@ -161,8 +161,7 @@ class ExecTest {
     List<String> command =
         List.of("script", "--quiet", "--return", "--command", "true", "/dev/null");
     Result result = interlock.launch(Map.of("SHELL", "/bin/sh"), command).await();
-    assumeTrue(
-        result.exitCode() == 0 || Testbed.requiresAll(), () -> "no terminal to be had: " + result);
+    assumeTrue(result.exitCode() == 0 || Testbed.requiresAll(), () -> "no terminal: " + result);
   }
 
   @Test
@@ -207,7 +206,7 @@ class ExecTest {
   }
 
   @Test
-  void endsTheChildAlsoIfNobodyReadsTheMessages(@TempDir Path directory) throws Exception {
+  void endsTheChildAlsoIfTheMessagesAreNotRead(@TempDir Path directory) throws Exception {
     String unread = directory.resolve("unread").toString();
     List<String> command =
         new ArrayList<>(

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The command in a JVM of its own. Whatever was started is ended by {@link #close()}. */
+/** The command in its own JVM. {@link #close()} ends every process that was started. */
 final class Interlock implements AutoCloseable {
 
   /** How a run ended. */

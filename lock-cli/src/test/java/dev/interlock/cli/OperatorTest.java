@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** {@code inspect} and {@code release}, as a person uses them on somebody else's lock. */
+/** {@code inspect}, {@code list} and {@code release}, as an operator uses them. */
 class OperatorTest {
   @AutoClose private static RedisServer redis;
   private static String uri;

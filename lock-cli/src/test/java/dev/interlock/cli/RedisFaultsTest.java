@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A server that is hurt, is not there, or does not want us. */
+/** A server that fails, is absent, or refuses the command. */
 class RedisFaultsTest {
   private static final String PASSWORD = "s3cret";
 

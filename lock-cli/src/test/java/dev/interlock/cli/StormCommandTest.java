@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** That storms are within reach; what they find is tested where they are made. */
+/** The command runs storms; their findings are tested in lock-storm. */
 class StormCommandTest {
   @TempDir private Path directory;
 

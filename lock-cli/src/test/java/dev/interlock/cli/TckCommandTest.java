@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** That the kit is within reach; what it finds out is tested with the kit itself. */
+/** The command runs the kit; its verdicts are tested in lock-tck. */
 class TckCommandTest {
   @TempDir private Path directory;
 

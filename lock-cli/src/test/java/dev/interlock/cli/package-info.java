@@ -1,2 +1,2 @@
-/** Everything runs in processes of its own, as a user would run it. */
+/** Each command runs in its own process, as a user would run it. */
 package dev.interlock.cli;

@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code charts.mustache} draws: coordinates and texts. A library would draw for paper: with
- * fixed colours and shapes for letters, where this page follows the reader's colour scheme, says
- * each number under the pointer, and needs no script.
+ * What {@code charts.mustache} draws: coordinates and texts. A library would draw for paper, with
+ * fixed colours and shapes for letters. This page follows the reader's colour scheme, shows each
+ * number under the pointer, and needs no script.
  */
 final class Charts {
   private static final int WIDTH = 420;

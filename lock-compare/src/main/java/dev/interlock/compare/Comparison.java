@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * Measures backends side by side on this machine, and reports what was found.
  *
  * <p>Without URIs it starts a disposable server for every backend on the class path; with URIs it
- * measures on those stores, where it acquires locks of names that nobody else uses and leaves none
- * of them behind.
+ * measures on those stores, where it acquires locks of names that no other program uses and leaves
+ * none of them behind.
  *
  * <pre>{@code
  * Comparison.Outcome outcome =

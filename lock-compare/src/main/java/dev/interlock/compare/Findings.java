@@ -94,7 +94,7 @@ record Findings(
       List<Results.TimeLine> timeLines,
       List<Results.Gap> gaps) {}
 
-  /** What becomes {@code results.json}, as {@code docs/results.schema.json} describes it. */
+  /** The content of {@code results.json}, as {@code docs/results.schema.json} describes it. */
   Object file() {
     return new File(
         2,

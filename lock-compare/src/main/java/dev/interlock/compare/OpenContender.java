@@ -126,12 +126,12 @@ final class OpenContender implements AutoCloseable {
     gone = true;
   }
 
-  /** A lock name that nobody else uses. */
+  /** A lock name that is not used elsewhere. */
   String newName() {
     return kit.newName();
   }
 
-  /** Options that make failures known soon. */
+  /** Options with which failures are noticed soon. */
   static LockOptions options() {
     return options(LONG_TTL);
   }

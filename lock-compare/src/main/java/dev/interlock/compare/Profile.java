@@ -12,7 +12,7 @@ import java.util.List;
  * @param slice how long one contender is measured in one round, at most
  * @param budget how long all interleaved rounds together may take
  * @param faultRounds how many times each fault happens
- * @param threads how many threads work at once, each on a lock of its own
+ * @param threads how many threads work at once, each on its own lock
  * @param waiters how many threads of one process want one lock
  * @param processes how many processes want one lock
  * @param waitersPerProcess with how many threads each
@@ -70,7 +70,7 @@ record Profile(
         Duration.ofSeconds(2));
   }
 
-  /** Shares the time that there is for interleaved rounds among the backends. */
+  /** Divides the time for interleaved rounds among the backends. */
   Profile amongBackends(int backends) {
     long points = 2 + 2L * threads.size() + waiters.size() + 1 + 2L * roundTrips.size();
     Duration share = budget.dividedBy(points * (rounds + 1) * Math.max(1, backends));

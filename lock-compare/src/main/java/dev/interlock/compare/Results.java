@@ -9,8 +9,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has been found out so far, as {@code results.json} has it. Thread-safe, so that a run that
- * is cut short loses nothing.
+ * The results so far, as in {@code results.json}. Thread-safe, so that a run that is cut short
+ * loses nothing.
  */
 record Results(
     List<Measurement> measurements,

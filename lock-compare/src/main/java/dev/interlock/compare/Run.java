@@ -44,7 +44,7 @@ final class Run {
     void on(Network network) throws Exception;
   }
 
-  /** Takes down what the rounds gave for one backend. */
+  /** Records the results of the rounds for one backend. */
   @FunctionalInterface
   interface Report {
     void of(OpenContender contender, Series<Side> series, Side lock, Side baseline);
@@ -215,7 +215,7 @@ final class Run {
     }
   }
 
-  /** A daemon that finds services and classes as the thread does which makes it. */
+  /** A daemon that finds services and classes as the thread that makes it does. */
   static Thread thread(Runnable work) {
     Thread thread = new Thread(work, "compare");
     thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
 
-/** What a holder does to the data that stood still for longer than its TTL. */
+/** What a holder that was stopped for longer than its TTL does to the data. */
 final class StoppedHolder extends Scenario {
   static final Metric UNCHECKED =
       new Metric("lost-updates-unchecked", "lost updates, no token", Unit.COUNT);

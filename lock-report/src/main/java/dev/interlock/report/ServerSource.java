@@ -29,7 +29,7 @@ public interface ServerSource {
    * @param size whether it is part of every comparison
    * @param durability what the servers write to disk, and when, in a few words
    * @param start starts it
-   * @param startForFaults starts it in the form in which it can be hurt in the most ways, never one
+   * @param startForFaults starts it in the form that allows the most kinds of faults, never one
    *     that the user has named
    */
   record Offer(

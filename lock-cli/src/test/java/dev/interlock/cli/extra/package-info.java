@@ -1,2 +1,2 @@
-/** Backends of somebody else's, to be put on the class path by the user. */
+/** Backends of third parties, for the user to put on the class path. */
 package dev.interlock.cli.extra;

@@ -22,7 +22,7 @@ public final class Workers {
      *
      * @param number which of the threads this is, from 0
      * @param goesOn turns false once
-     * @throws Exception if it cannot go on; all others are told to stop then
+     * @throws Exception if it cannot go on; all others are then asked to stop
      */
     void work(int number, BooleanSupplier goesOn) throws Exception;
   }
