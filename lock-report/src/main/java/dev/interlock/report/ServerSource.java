@@ -38,16 +38,5 @@ public interface ServerSource {
       Size size,
       String durability,
       Supplier<? extends Deployment> start,
-      Supplier<? extends Deployment> startForFaults) {
-
-    /** One that is the same for faults. */
-    public Offer(
-        String name,
-        String scheme,
-        Size size,
-        String durability,
-        Supplier<? extends Deployment> start) {
-      this(name, scheme, size, durability, start, start);
-    }
-  }
+      Supplier<? extends Deployment> startForFaults) {}
 }

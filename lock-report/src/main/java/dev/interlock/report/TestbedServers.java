@@ -8,7 +8,6 @@ import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.NoServerException;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Supplier;
 
 /** The servers of the testbed. */
 public final class TestbedServers implements ServerSource {
@@ -28,60 +27,62 @@ public final class TestbedServers implements ServerSource {
   @Override
   public List<Offer> offers() {
     return List.of(
-        single("redis", REDIS, () -> Testbed.redis().start(), TestbedServers::redisForFaults),
-        single(
+        new Offer(
+            "redis",
+            "redis",
+            Size.USUAL,
+            REDIS,
+            () -> Testbed.redis().start(),
+            TestbedServers::redisForFaults),
+        new Offer(
             "redlock",
+            "redlock",
+            Size.USUAL,
             REDIS,
             () -> Testbed.redlockNodes().start(),
             TestbedServers::redlockForFaults),
-        single(
+        new Offer(
             "zookeeper",
+            "zookeeper",
+            Size.USUAL,
             FORCED,
             () -> Testbed.zookeeper().start(),
             () -> Testbed.zookeeper().forFaults().start()),
-        single(
-            "etcd", FORCED, () -> Testbed.etcd().start(), () -> Testbed.etcd().forFaults().start()),
-        cluster(
+        new Offer(
+            "etcd",
+            "etcd",
+            Size.USUAL,
+            FORCED,
+            () -> Testbed.etcd().start(),
+            () -> Testbed.etcd().forFaults().start()),
+        new Offer(
             "redis-cluster",
             "redis-cluster",
+            Size.CLUSTER,
             REDIS,
             () -> Testbed.redisCluster().start(),
             () -> Testbed.redisCluster().separable().forFaults().start()),
-        cluster(
+        new Offer(
             "redis-sentinel",
             "redis-sentinel",
+            Size.CLUSTER,
             REDIS,
             () -> Testbed.redisSentinels().start(),
             () -> Testbed.redisSentinels().separable().forFaults().start()),
-        cluster(
+        new Offer(
             "zookeeper-3",
             "zookeeper",
+            Size.CLUSTER,
             FORCED,
             () -> Testbed.zookeeper().members(3).start(),
             () -> Testbed.zookeeper().members(3).separable().forFaults().start()),
-        cluster(
+        new Offer(
             "etcd-3",
             "etcd",
+            Size.CLUSTER,
             FORCED,
             () -> Testbed.etcd().members(3).start(),
             () -> Testbed.etcd().members(3).separable().forFaults().start()));
-  }
-
-  private static Offer single(
-      String scheme,
-      String durability,
-      Supplier<? extends Deployment> start,
-      Supplier<? extends Deployment> startForFaults) {
-    return new Offer(scheme, scheme, Size.USUAL, durability, start, startForFaults);
-  }
-
-  private static Offer cluster(
-      String name,
-      String scheme,
-      String durability,
-      Supplier<? extends Deployment> start,
-      Supplier<? extends Deployment> startForFaults) {
-    return new Offer(name, scheme, Size.CLUSTER, durability, start, startForFaults);
   }
 
   private static RedisServer redisForFaults() {
