@@ -23,7 +23,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -38,27 +37,25 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
   private final @Nullable TlsTrust trust;
 
   private EtcdCluster(
-      String uri,
-      String how,
-      String version,
-      List<EtcdServer> members,
-      @Nullable TlsTrust trust,
-      @Nullable PeerGates gates) {
-    super(uri, how, version, members, gates);
+      String uri, List<EtcdServer> members, @Nullable TlsTrust trust, @Nullable PeerGates gates) {
+    super(uri, members, gates);
     this.trust = trust;
+  }
+
+  private EtcdCluster(EndpointUri uri, String version) {
+    super(uri, version);
+    this.trust = uri.tls();
   }
 
   private static EtcdCluster of(
       List<EtcdServer> members, EtcdConfig config, @Nullable PeerGates gates) {
-    EtcdServer first = members.get(0);
     TlsIdentity tls = config.tls();
     TlsTrust trust = tls == null ? null : tls.trust();
     StringBuilder uri = new StringBuilder(trust == null ? SCHEME : SCHEME + "s").append("://");
     if (config.password() != null) {
       uri.append("root:").append(EndpointUri.encode(config.password())).append('@');
     }
-    uri.append(
-        members.stream().map(m -> m.host() + ":" + m.port()).collect(Collectors.joining(",")));
+    uri.append(Servers.addresses(members));
     if (trust != null) {
       uri.append(trust.query());
     }
@@ -66,7 +63,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
       uri.append("&clientCert=").append(EndpointUri.encode(tls.certificate().toString()));
       uri.append("&clientKey=").append(EndpointUri.encode(tls.key().toString()));
     }
-    return new EtcdCluster(uri.toString(), first.how(), first.version(), members, trust, gates);
+    return new EtcdCluster(uri.toString(), members, trust, gates);
   }
 
   @Override
@@ -174,8 +171,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     protected EtcdCluster named(String text) throws IOException {
       EndpointUri uri = EndpointUri.parse(text, SCHEME, 2379);
       String url = (uri.tls() == null ? "http://" : "https://") + uri;
-      String version = new EtcdEndpoint(url, uri.tls(), null).version(ANSWER);
-      return new EtcdCluster(text, uri.how(), version, List.of(), uri.tls(), null);
+      return new EtcdCluster(uri, new EtcdEndpoint(url, uri.tls(), null).version(ANSWER));
     }
 
     @Override

@@ -4,11 +4,11 @@ import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.EndpointUri;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.ServerGroup;
+import dev.interlock.testbed.server.Servers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Several Redis servers behind one URI. */
@@ -27,18 +27,7 @@ abstract class RedisDeployment extends ServerGroup<RedisServer> {
       List<RedisServer> listed,
       String path,
       @Nullable PeerGates gates) {
-    super(
-        members
-            .get(0)
-            .endpoint()
-            .uri(
-                scheme,
-                listed.stream().map(s -> s.endpoint().address()).collect(Collectors.joining(",")),
-                path),
-        members.get(0).how(),
-        members.get(0).version(),
-        members,
-        gates);
+    super(members.get(0).endpoint().uri(scheme, Servers.addresses(listed), path), members, gates);
   }
 
   /**
@@ -47,7 +36,7 @@ abstract class RedisDeployment extends ServerGroup<RedisServer> {
    * @throws IOException if the first server does not answer
    */
   RedisDeployment(EndpointUri uri) throws IOException {
-    super(uri.text(), uri.how(), RedisEndpoint.of(uri).version(), List.of(), null);
+    super(uri, RedisEndpoint.of(uri).version());
   }
 
   @Override

@@ -247,7 +247,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
     protected RedisServer named(String text) {
       EndpointUri uri = EndpointUri.parse(text, "redis", RedisEndpoint.PORT);
       RedisServer server =
-          new RedisServer("redis", uri.how(), RedisEndpoint.of(uri), text, null, null);
+          new RedisServer("redis", "endpoint " + uri, RedisEndpoint.of(uri), text, null, null);
       server.start();
       return server;
     }

@@ -12,9 +12,12 @@ import org.jspecify.annotations.Nullable;
 /** Servers that elect one leader among them; with one member, that is the leader. */
 public abstract class ElectedEnsemble<S extends DisposableServer> extends ServerGroup<S> {
 
-  protected ElectedEnsemble(
-      String uri, String how, String version, List<S> members, @Nullable PeerGates gates) {
-    super(uri, how, version, members, gates);
+  protected ElectedEnsemble(String uri, List<S> members, @Nullable PeerGates gates) {
+    super(uri, members, gates);
+  }
+
+  protected ElectedEnsemble(EndpointUri uri, String version) {
+    super(uri, version);
   }
 
   /**

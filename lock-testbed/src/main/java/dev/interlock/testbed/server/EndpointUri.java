@@ -75,11 +75,6 @@ public record EndpointUri(
     return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  /** {@return the origin of servers at this endpoint, without what may be secret} */
-  public String how() {
-    return "endpoint " + host + ":" + port;
-  }
-
   /** {@return the first address, without what may be secret} */
   @Override
   public String toString() {

@@ -17,18 +17,25 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   private final @Nullable PeerGates gates;
 
   /**
-   * Makes a group of servers that run.
+   * Makes a group of servers of ours, which run.
    *
-   * @param members none if the user named the servers
    * @param gates what stands between the members; null if nothing does
    */
-  protected ServerGroup(
-      String uri, String how, String version, List<S> members, @Nullable PeerGates gates) {
+  protected ServerGroup(String uri, List<S> members, @Nullable PeerGates gates) {
     this.uri = uri;
-    this.how = how;
-    this.version = version;
+    this.how = members.get(0).how();
+    this.version = members.get(0).version();
     this.members = List.copyOf(members);
     this.gates = gates;
+  }
+
+  /** Makes a group of servers that the user named. */
+  protected ServerGroup(EndpointUri uri, String version) {
+    this.uri = uri.text();
+    this.how = "endpoint " + uri;
+    this.version = version;
+    this.members = List.of();
+    this.gates = null;
   }
 
   @Override

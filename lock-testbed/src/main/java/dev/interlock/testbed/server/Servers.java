@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 
 /** Starts and ends the servers of one deployment, all or none. */
 public final class Servers {
@@ -44,6 +45,11 @@ public final class Servers {
       failure.addSuppressed(e);
     }
     return failure;
+  }
+
+  /** {@return the servers' addresses, as a URI lists them} */
+  public static String addresses(List<? extends DisposableServer> servers) {
+    return servers.stream().map(s -> s.host() + ":" + s.port()).collect(Collectors.joining(","));
   }
 
   /** Closes all, then throws what the first failing close threw, with the others suppressed. */

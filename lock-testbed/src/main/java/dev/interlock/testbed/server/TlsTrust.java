@@ -19,17 +19,11 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client of a server with TLS trusts, the certificates of a file or those of the JVM, and
- * what it shows to one that asks.
+ * What a client of a server with TLS trusts, and what it shows to one that asks.
+ *
+ * @param file the trusted certificates; null if the JVM's are trusted
  */
-public final class TlsTrust {
-  private final @Nullable Path certificates;
-  private final SSLContext context;
-
-  private TlsTrust(@Nullable Path certificates, SSLContext context) {
-    this.certificates = certificates;
-    this.context = context;
-  }
+public record TlsTrust(@Nullable Path file, SSLContext context) {
 
   /**
    * Trusts the certificates of a file in PEM form.
@@ -76,18 +70,14 @@ public final class TlsTrust {
     }
   }
 
-  /** The file of certificates; empty if the JVM's are trusted. */
+  /** {@return the file of certificates; empty if the JVM's are trusted} */
   public Optional<Path> certificates() {
-    return Optional.ofNullable(certificates);
-  }
-
-  public SSLContext context() {
-    return context;
+    return Optional.ofNullable(file);
   }
 
   /** The query that lock clients take from a URI, with its question mark, or nothing. */
   public String query() {
-    return certificates == null ? "" : "?caCert=" + EndpointUri.encode(certificates.toString());
+    return file == null ? "" : "?caCert=" + EndpointUri.encode(file.toString());
   }
 
   /** Puts TLS onto a connection; the server's name is checked. */

@@ -1,7 +1,5 @@
 package dev.interlock.testbed.zookeeper;
 
-import static java.util.stream.Collectors.joining;
-
 import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.server.ElectedEnsemble;
@@ -27,13 +25,12 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   private static final Pattern EPHEMERAL_OWNER =
       Pattern.compile("^0x(\\p{XDigit}+):", Pattern.MULTILINE);
 
-  private ZooKeeperEnsemble(
-      String uri,
-      String how,
-      String version,
-      List<ZooKeeperServer> members,
-      @Nullable PeerGates gates) {
-    super(uri, how, version, members, gates);
+  private ZooKeeperEnsemble(List<ZooKeeperServer> members, @Nullable PeerGates gates) {
+    super(SCHEME + "://" + Servers.addresses(members), members, gates);
+  }
+
+  private ZooKeeperEnsemble(EndpointUri uri, String version) {
+    super(uri, version);
   }
 
   /** {@return the URI without its scheme, as ZooKeeper's own clients take it} */
@@ -122,8 +119,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
         throw new TestbedException("the named endpoint must begin with " + SCHEME + "://");
       }
       String answer = new ZooKeeperEndpoint(uri.host(), uri.port()).ask("srvr", ANSWER);
-      String version = ZooKeeperEndpoint.version(answer);
-      return new ZooKeeperEnsemble(text, uri.how(), version, List.of(), null);
+      return new ZooKeeperEnsemble(uri, ZooKeeperEndpoint.version(answer));
     }
 
     @Override
@@ -144,16 +140,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
           members,
           i -> ZooKeeperServer.launch(installation, config, places.get(i), gates),
           started -> {
-            ZooKeeperServer first = started.get(0);
-            String addresses =
-                started.stream().map(m -> m.host() + ":" + m.port()).collect(joining(","));
-            ZooKeeperEnsemble ensemble =
-                new ZooKeeperEnsemble(
-                    SCHEME + "://" + addresses,
-                    first.how(),
-                    first.version(),
-                    started,
-                    separable ? gates : null);
+            ZooKeeperEnsemble ensemble = new ZooKeeperEnsemble(started, separable ? gates : null);
             ensemble.heal();
             return ensemble;
           });
