@@ -33,7 +33,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -131,18 +130,10 @@ public abstract class FaultRules extends RuleTest {
 
   private void eventuallyRenewed(Lease lease, String when) throws InterruptedException {
     Duration limit = bound().multipliedBy(2);
-    long start = System.nanoTime();
-    while (true) {
-      boolean last = since(start).compareTo(limit) > 0;
-      try {
-        lease.renew();
-        return;
-      } catch (LockUnavailableException e) { // a leader election is going on
-        if (last) {
-          fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
-        }
-      }
-      LockSupport.parkNanos(2_000_000);
+    try {
+      renewNow(lease, limit);
+    } catch (LockUnavailableException e) { // a leader election takes too long
+      fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
     }
   }
 

@@ -82,6 +82,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
 
   @Override
   public final void heal() {
+    members.forEach(DisposableServer::heal); // first, so that sentinels find them
     servers().forEach(DisposableServer::heal);
     if (canCutOff()) {
       members.forEach(this::reconnect);
