@@ -50,11 +50,9 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
       }
       return new BinaryInstallation("binary " + path, path, Map.of());
     }
-    for (Path directory : searchPath()) {
-      Path path = directory.resolve(program);
-      if (Files.isExecutable(path) && !Files.isDirectory(path)) {
-        return new BinaryInstallation("binary " + path, path, Map.of());
-      }
+    Optional<Path> onPath = onPath(program);
+    if (onPath.isPresent()) {
+      return new BinaryInstallation("binary " + onPath.get(), onPath.get(), Map.of());
     }
     Optional<Path> folder = serversFolder();
     if (folder.isEmpty()) {
@@ -85,14 +83,16 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     return new LocalProcess(workspace, command, environment, directory);
   }
 
-  private static List<Path> searchPath() {
+  /** {@return the first program of one of these names on the {@code PATH}} */
+  public static Optional<Path> onPath(String... programs) {
     String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
     // Debian keeps servers in sbin, which is often not on the PATH.
     return Stream.concat(
             Stream.of(path.split(File.pathSeparator)), Stream.of("/usr/sbin", "/usr/local/sbin"))
         .filter(entry -> !entry.isEmpty())
-        .map(Path::of)
-        .toList();
+        .flatMap(entry -> Stream.of(programs).map(program -> Path.of(entry, program)))
+        .filter(file -> Files.isExecutable(file) && !Files.isDirectory(file))
+        .findFirst();
   }
 
   /** The nearest servers folder at or above the working directory, or where the setting says. */

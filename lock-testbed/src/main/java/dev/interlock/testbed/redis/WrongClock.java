@@ -7,7 +7,6 @@ import dev.interlock.testbed.process.Program;
 import dev.interlock.testbed.process.ServerProcess;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Workspace;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -22,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * A program on this machine whose clock shows another time of day, by a library that is loaded into
@@ -53,11 +51,7 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
     if (!System.getProperty("os.name", "").equals("Linux")) {
       throw new UnsuitableWayException("a wrong clock is made by means that only Linux has");
     }
-    Optional<Path> compiler =
-        Stream.of(Optional.ofNullable(System.getenv("PATH")).orElse("").split(File.pathSeparator))
-            .flatMap(folder -> Stream.of(Path.of(folder, "cc"), Path.of(folder, "gcc")))
-            .filter(Files::isExecutable)
-            .findFirst();
+    Optional<Path> compiler = BinaryInstallation.onPath("cc", "gcc");
     if (compiler.isEmpty()) {
       throw new UnsuitableWayException(
           "a wrong clock needs a C compiler, and there is neither cc nor gcc on the PATH");
