@@ -6,10 +6,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Something to acquire: one lock, or several at once.
+ * The methods to acquire one lock, or several at once.
  *
  * <p>Contention is a value: an attempt that finds the lock held returns empty. Failure is an
- * exception. Acquisition is not reentrant: a second one waits for the first, also on the same
+ * exception. Acquisition is not reentrant: a second one waits for the first, even on the same
  * thread. An acquisition that is interrupted, cancelled or timed out leaves nothing behind and
  * never becomes the holder later.
  *
@@ -22,11 +22,11 @@ import java.util.concurrent.CompletableFuture;
  * CompletableFuture<Lease> later = lock.acquireAsync();
  * }</pre>
  *
- * <p>Besides what it says, every method here throws:
+ * <p>In addition to the exceptions it lists, every method throws:
  *
  * <ul>
  *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve;
- *   <li>{@link LockConfigurationException} if it can never succeed with the present settings;
+ *   <li>{@link LockConfigurationException} if it can never succeed with the current settings;
  *   <li>{@link IllegalStateException} if the client is or becomes closed.
  * </ul>
  *
@@ -36,9 +36,9 @@ import java.util.concurrent.CompletableFuture;
 public interface Acquirable<L extends Lease> {
 
   /**
-   * Acquires the lock, waiting until it is available. While the store cannot be reached it is asked
-   * again, with growing pauses; the call fails once the store has been unreachable for the
-   * {@linkplain LockOptions#outageTimeout() outage time-out} without a break.
+   * Acquires the lock, waiting until it is available. While the store cannot be reached, the call
+   * retries with growing pauses; it fails once the store has been unreachable for the {@linkplain
+   * LockOptions#outageTimeout() outage time-out} without a break.
    *
    * @return the lease; the lock stays held until it is released or becomes unreachable
    * @throws InterruptedException if the thread is interrupted before or while waiting
@@ -47,17 +47,18 @@ public interface Acquirable<L extends Lease> {
   L acquire() throws InterruptedException;
 
   /**
-   * Tries once, without waiting for a holder. Blocks for at most the request time-out (several
-   * names at once: see {@link MultiLock}), and not at all if the lock is held through this client.
+   * Acquires the lock if it is free; does not wait for a holder. Blocks for at most the request
+   * time-out (several names at once: see {@link MultiLock}), and not at all if the lock is held
+   * through this client.
    *
    * @return the lease, or empty if another holds the lock
    */
   Optional<L> tryAcquire();
 
   /**
-   * Waits for the lock for at most the given time. Failures that may pass are tried again until
-   * then. No request to the store is given more than the time that is left, but never less than 250
-   * ms, or the request time-out if that is shorter: so much may be added to the given time.
+   * Waits for the lock for at most the given time. Transient failures are retried until then. A
+   * request to the store gets no more than the time that is left, but at least 250 ms (or the
+   * request time-out if that is shorter), so the call may take that much longer.
    *
    * @param timeout how long to wait; zero does what {@link #tryAcquire()} does
    * @return the lease, or empty if the lock was still held when last seen
@@ -69,21 +70,22 @@ public interface Acquirable<L extends Lease> {
   Optional<L> tryAcquire(Duration timeout) throws InterruptedException;
 
   /**
-   * Does what {@link #acquire()} does, without blocking the caller. Cancelling the future, or
+   * Acquires as {@link #acquire()} does, without blocking the caller. Cancelling the future, or
    * completing it in any other way (as {@link CompletableFuture#orTimeout} does), ends the wait; if
    * the lock was acquired at the same moment, it is released again.
    *
    * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
-   * threads of the client, and 256 more for several names at once. Waiting for another thread of
-   * the same client for one name occupies none. A limited acquisition for which no thread becomes
-   * free in time fails with {@link LockUnavailableException}.
+   * threads of the client, and 256 more for several names at once. An acquisition that waits behind
+   * another one of the same client and name occupies no thread. If no thread becomes free in time,
+   * an acquisition with a time limit fails with {@link LockUnavailableException}.
    *
    * @return a future that completes with the lease, or exceptionally as {@link #acquire()} throws
    */
   CompletableFuture<L> acquireAsync();
 
   /**
-   * Does what {@link #tryAcquire()} does, without blocking the caller; see {@link #acquireAsync()}.
+   * Acquires as {@link #tryAcquire()} does, without blocking the caller; see {@link
+   * #acquireAsync()}.
    *
    * @return a future that completes with the lease or empty, or exceptionally as {@link
    *     #tryAcquire()} throws
@@ -91,7 +93,7 @@ public interface Acquirable<L extends Lease> {
   CompletableFuture<Optional<L>> tryAcquireAsync();
 
   /**
-   * Does what {@link #tryAcquire(Duration)} does, without blocking the caller; see {@link
+   * Acquires as {@link #tryAcquire(Duration)} does, without blocking the caller; see {@link
    * #acquireAsync()}.
    *
    * @param timeout how long to wait, not negative

@@ -9,10 +9,9 @@ import java.util.Set;
  * @param name the backend's name, such as {@code redis}; for people and reports
  * @param summary one line about how it locks
  * @param capabilities what it can do beyond the contract's minimum
- * @param granularity by how much, beyond the request time-out, the store may be late: the
- *     coarseness of its expiry
- * @param minTtl the shortest TTL that it keeps exactly; a shorter one is served as this on the
- *     store, see {@link Lease#effectiveTtl()}
+ * @param granularity how late, beyond the request time-out, the store may expire a lock
+ * @param minTtl the shortest TTL that the store keeps exactly; it extends a shorter one to this,
+ *     see {@link Lease#effectiveTtl()}
  * @param failureModel what survives which fault
  */
 public record BackendInfo(
@@ -38,10 +37,9 @@ public record BackendInfo(
   }
 
   /**
-   * Returns whether the backend has the capability.
+   * {@return whether the backend has the capability}
    *
    * @param capability the capability
-   * @return whether it has it
    */
   public boolean has(Capability capability) {
     return capabilities.contains(capability);

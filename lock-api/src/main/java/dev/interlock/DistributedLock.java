@@ -3,7 +3,7 @@ package dev.interlock;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A lock of one name. Cheap to make, without state, and never closed.
+ * A lock of one name. Has no state, costs little to create, and needs no closing.
  *
  * <pre>{@code
  * DistributedLock lock = client.lock("orders/42");

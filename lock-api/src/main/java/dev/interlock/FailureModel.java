@@ -12,7 +12,7 @@ import java.util.Set;
  *
  * <p>Exclusion means that at no moment two leases of a name are valid. Token order means that every
  * later grant of a name has a higher fencing token, so that a store that checks tokens is safe even
- * where exclusion is not kept.
+ * where exclusion fails.
  */
 public final class FailureModel {
 
@@ -20,9 +20,9 @@ public final class FailureModel {
   public enum Survives {
     /** Exclusion and token order both hold. */
     EXCLUSION_AND_TOKENS,
-    /** Two leases may be valid at once, but their tokens tell which is the later one. */
+    /** Two leases may be valid at once, but the later one has the higher token. */
     TOKENS_ONLY,
-    /** Exclusion holds, but tokens may repeat or go back, or there are none. */
+    /** Exclusion holds, but tokens may repeat or decrease, or there are none. */
     EXCLUSION_ONLY,
     /** Neither is promised. */
     NOTHING,
@@ -37,10 +37,9 @@ public final class FailureModel {
   }
 
   /**
-   * Returns what survives the given fault.
+   * {@return what survives the given fault}
    *
    * @param fault the fault
-   * @return what survives it
    */
   public Survives under(Fault fault) {
     Survives answer = survives.get(fault);
@@ -51,19 +50,17 @@ public final class FailureModel {
   }
 
   /**
-   * Returns the whole table, in the order of {@link Fault}.
-   *
-   * @return an unmodifiable map with an entry for every fault
+   * {@return the whole table, in the order of {@link Fault}: an unmodifiable map with an entry for
+   * every fault}
    */
   public Map<Fault, Survives> table() {
     return survives;
   }
 
   /**
-   * Returns whether exclusion is promised under the given fault.
+   * {@return whether exclusion is promised under the given fault}
    *
    * @param fault the fault
-   * @return whether exclusion is promised
    */
   public boolean keepsExclusion(Fault fault) {
     return switch (under(fault)) {
@@ -73,10 +70,9 @@ public final class FailureModel {
   }
 
   /**
-   * Returns whether token order is promised under the given fault.
+   * {@return whether token order is promised under the given fault}
    *
    * @param fault the fault
-   * @return whether token order is promised
    */
   public boolean keepsTokenOrder(Fault fault) {
     return switch (under(fault)) {
@@ -91,10 +87,8 @@ public final class FailureModel {
   }
 
   /**
-   * Returns a builder of a model that promises {@link Survives#NOTHING} under every fault, so that
-   * no promise is made by forgetting.
-   *
-   * @return a new builder
+   * {@return a builder of a model that promises {@link Survives#NOTHING} under every fault that is
+   * not set}
    */
   public static Builder builder() {
     return new Builder();
@@ -124,11 +118,7 @@ public final class FailureModel {
       return this;
     }
 
-    /**
-     * Returns the model.
-     *
-     * @return the model
-     */
+    /** {@return the model} */
     public FailureModel build() {
       return new FailureModel(new EnumMap<>(survives));
     }

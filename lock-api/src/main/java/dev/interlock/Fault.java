@@ -12,11 +12,11 @@ public enum Fault {
   PARTITION,
   /** A server process is stopped for a while, and continued. */
   SERVER_STOPPED,
-  /** A server is restarted and finds its data again. */
+  /** A server is restarted and keeps its data. */
   SERVER_RESTARTED,
-  /** A server is restarted and has lost its data, or the last of it. */
+  /** A server is restarted and has lost its data, or the last writes. */
   SERVER_RESTARTED_EMPTY,
-  /** A replica that is fed asynchronously takes over. */
+  /** A replica that replicates asynchronously takes over. */
   ASYNC_FAILOVER,
   /** Fewer than half of the nodes are dead. */
   MINORITY_LOST,
@@ -26,7 +26,7 @@ public enum Fault {
   SERVER_CLOCK_STEPPED,
   /** The client's machine sleeps. */
   MACHINE_SUSPENDED,
-  /** The store throws entries away to make room. */
+  /** The store evicts entries because it is full. */
   EVICTION,
   /** A person deletes the lock, or {@link LockClient#forceRelease(String)} is called. */
   FORCED_RELEASE

@@ -8,13 +8,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One successful acquisition of a lock: proof of holding it, for as long as {@link #isHeld()}.
+ * A successful acquisition of a lock: proof of holding it for as long as {@link #isHeld()} is true.
  *
  * <p>While a lease is held no other lease of the same name is, in any process, within the backend's
- * {@linkplain FailureModel failure model}. No lock can promise more than that to a process that is
- * stopped between a check and the write it guards; {@link #fencingToken()} is what closes that gap,
- * if the storage keeps the highest token that it has seen and refuses lower ones. The token has to
- * be claimed there before what the write depends on is read:
+ * {@linkplain FailureModel failure model}. No lock can protect a process that is stopped between a
+ * check and the write it guards. The {@link #fencingToken()} closes that gap, if the storage keeps
+ * the highest token that it has seen and refuses lower ones. Claim the token there before you read
+ * what the write depends on:
  *
  * <pre>{@code
  * try (Lease lease = lock.acquire()) {
@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>An update that changes no row says that a later holder has claimed, and that this one has to
- * stop. If only writes carry the token, a late one is accepted when the successor has read and not
- * yet written, and one of the two is lost.
+ * <p>If an update changes no row, a later holder has claimed its token, and this one has to stop.
+ * If only writes carried the token, the storage would accept a late one after the successor has
+ * read and before it has written, and one of the two writes would be lost.
  *
  * <p>The lease belongs to this object, not to a thread: any thread may use, renew and release it. A
  * lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes
  * back. By default it is renewed in the background while the client lives; {@link LockOptions} can
- * change that. A lease that becomes unreachable without having been released is no longer renewed,
- * and a warning in the log names it, and the call site that acquired it if that was recorded.
+ * change that. A lease that becomes unreachable without having been released is no longer renewed;
+ * a warning in the log names it and, if recorded, the call site that acquired it.
  *
  * <p>No method but {@link #renew()}, {@link #release()} and {@link #close()} blocks, and besides
  * these only {@link #renewAsync()} and {@link #releaseAsync()} contact the store. Actions of a
@@ -46,9 +46,9 @@ public interface Lease extends AutoCloseable {
   String name();
 
   /**
-   * Returns the fencing token: a number that is higher than that of every earlier lease of this
-   * name. Positive, at most 63 bits; compare as 64-bit integers. It never changes, not even after
-   * the lease has ended.
+   * Returns the fencing token, which is higher than that of every earlier lease of this name. It is
+   * positive and has at most 63 bits; compare tokens as 64-bit integers. It never changes, not even
+   * after the lease has ended.
    *
    * @return the token
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#FENCING}
@@ -57,23 +57,24 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns whether this lease certainly holds the lock at this moment, judged by the local clock
-   * alone: once the validity has run out the answer is false, whether or not the store was reached.
+   * alone: once the validity has run out the answer is false, whether or not the store is
+   * reachable.
    *
    * @return whether it is held
    */
   boolean isHeld();
 
   /**
-   * Returns for how much longer the lease is certainly held if no renewal is confirmed. It is
-   * counted from before the granting or renewing request was sent.
+   * Returns how much longer the lease is certainly held if no renewal is confirmed, counted from
+   * before the granting or renewing request was sent.
    *
    * @return the remaining validity; zero if the lease has ended
    */
   Duration remainingValidity();
 
   /**
-   * {@return for how long the store keeps the lock after the last renewal: the {@linkplain
-   * LockOptions#ttl() TTL} asked for, or more where the store cannot do less}
+   * {@return how long the store keeps the lock after the last renewal: the {@linkplain
+   * LockOptions#ttl() TTL} of the options, or more if the store cannot do less}
    */
   Duration effectiveTtl();
 
@@ -86,35 +87,34 @@ public interface Lease extends AutoCloseable {
   void ensureHeld();
 
   /**
-   * Extends the lease by a whole TTL from now, and waits until the store has confirmed it. Not
-   * needed where renewal is automatic. Blocks for at most the request time-out.
+   * Extends the lease to a whole TTL from now, and waits until the store has confirmed it. Not
+   * needed if renewal is automatic. Blocks for at most the request time-out.
    *
    * @throws LeaseLostException if the lease was lost; it cannot be brought back, even if the lock
    *     is free
    * @throws IllegalStateException if it was released, or is being released
-   * @throws LockUnavailableException if the store did not confirm; the lease keeps the validity
-   *     that it had
+   * @throws LockUnavailableException if the store did not confirm; the lease keeps its previous
+   *     validity
    * @throws InterruptedException if the thread was interrupted; the renewal may or may not have
    *     taken place
    */
   void renew() throws InterruptedException;
 
   /**
-   * Does what {@link #renew()} does, without blocking the caller. Cancelling the future, or
-   * completing it in any other way, changes nothing: the renewal takes place, and counts.
+   * Renews as {@link #renew()} does, without blocking the caller. Cancelling the future, or
+   * completing it in any other way, does not stop the renewal.
    *
    * @return a future that completes when the store has confirmed the renewal, or exceptionally as
-   *     {@link #renew()} throws; dependent actions run on a thread of the client's own and may
-   *     block
+   *     {@link #renew()} throws; dependent actions run on a thread of the client and may block
    */
   CompletableFuture<@Nullable Void> renewAsync();
 
   /**
    * Releases the lock, and waits for the store's confirmation for at most the request time-out. If
-   * the lock is handed off to a waiter of the same client the store is not asked; see {@link
-   * ReleaseOutcome#HANDED_OFF}. A renewal under way is joined first, and none follows. Calling it
-   * again returns the same outcome and does nothing. An interrupt does not stop it; the thread's
-   * interrupt status is kept.
+   * the lock is handed off to a waiter of the same client, no request is sent; see {@link
+   * ReleaseOutcome#HANDED_OFF}. The release waits for a renewal in flight, and no renewal follows
+   * it. Another call does nothing and returns the same outcome. An interrupt does not stop the
+   * release; the thread's interrupt status is kept.
    *
    * @return what is known about the release
    */
@@ -122,36 +122,36 @@ public interface Lease extends AutoCloseable {
   ReleaseOutcome release();
 
   /**
-   * Does what {@link #release()} does, without blocking the caller. When this method returns the
-   * lease is no longer held. Cancelling the future, or completing it in any other way, changes
-   * nothing: the release takes place.
+   * Releases as {@link #release()} does, without blocking the caller. When this method returns, the
+   * lease is no longer held. Cancelling the future, or completing it in any other way, does not
+   * stop the release.
    *
    * @return a future that completes with what is known about the release, never exceptionally;
-   *     dependent actions run on a thread of the client's own and may block
+   *     dependent actions run on a thread of the client and may block
    */
   CompletableFuture<ReleaseOutcome> releaseAsync();
 
-  /** Does what {@link #release()} does. Never throws for a lost lease or an unreachable store. */
+  /** Releases as {@link #release()} does. Never throws for a lost lease or an unreachable store. */
   @Override
   void close();
 
   /**
-   * Returns a future that completes, exactly once, if the lease is lost: as soon as the store says
-   * so, and at the end of the validity at the latest; on a machine that has slept, within a second
-   * of its running again. It never completes for a lease that is released. Dependent actions run on
-   * a thread of the client's own and may block.
+   * Returns a future that completes, exactly once, if the lease is lost: as soon as the store
+   * reports it, and at the end of the validity at the latest; on a machine that has slept, within a
+   * second after it resumes. It never completes for a lease that is released. Dependent actions run
+   * on a thread of the client and may block. One that blocks does not delay the others.
    *
-   * <p>All calls return the same future, so that asking again costs nothing. Only the lease
-   * completes it: {@code cancel} and {@code complete} do nothing, {@code orTimeout} and {@code
-   * completeOnTimeout} act on the future that they return. A dependent that blocks does not keep
-   * others from running.
+   * <p>All calls return the same future. Only the lease completes it: {@code cancel} and {@code
+   * complete} do nothing, {@code orTimeout} and {@code completeOnTimeout} act on the future that
+   * they return.
    *
    * @return the lease's future
    */
   CompletableFuture<LeaseLostException> lost();
 
   /**
-   * Runs work on the calling thread, and interrupts the thread if the lease is lost meanwhile.
+   * Runs work on the calling thread, and interrupts the thread if the lease is lost before the work
+   * has ended.
    *
    * <pre>{@code
    * try (Lease lease = lock.acquire()) {
@@ -159,21 +159,21 @@ public interface Lease extends AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>If the work returns and this method does, the lease was held until the work had returned,
-   * unless the program released it before. If the lease is lost, this method throws {@link
-   * LeaseLostException} when the work has ended, in whichever way; what the work threw is
-   * suppressed in it. The interrupt is a signal and no more: work that ignores it goes on, and only
-   * a {@linkplain #fencingToken() fencing token} keeps its writes out.
+   * <p>If this method returns, the lease was held until the work had returned, unless the program
+   * released it before. If the lease is lost, this method throws {@link LeaseLostException} when
+   * the work has ended, with whatever the work threw as a suppressed exception. The interrupt is
+   * only a signal: work that ignores it goes on, and only a {@linkplain #fencingToken() fencing
+   * token} keeps its writes out.
    *
    * <p>An {@link Error} of the work is thrown as it is, also after a loss. Calls may be nested. If
    * both leases are lost, one interrupt may stand for both: the inner call throws its loss, and the
    * outer one throws when its own work has ended.
    *
    * <p>The thread is interrupted at most once, and never after the work has ended: an interrupt
-   * status that the loss has left is cleared. An interrupt by another party that comes between the
-   * loss and the end of the work cannot be told from it, and is cleared with it. Otherwise the
-   * thread's interrupt status stays as the work leaves it. Several threads may run work under one
-   * lease; a loss interrupts them all.
+   * status that the loss has left is cleared. An interrupt from elsewhere between the loss and the
+   * end of the work cannot be distinguished from it, and is cleared with it. Otherwise the thread's
+   * interrupt status stays as the work leaves it. Several threads may run work under one lease; a
+   * loss interrupts them all.
    *
    * @param <T> what the work returns
    * @param work what to run; it may release the lease
@@ -188,11 +188,11 @@ public interface Lease extends AutoCloseable {
   /**
    * Calls the listener for every event of this lease from now on, and at once with the {@link
    * LockEvent.Lost} if it has been lost, or with {@link LockEvent.AtRisk} if it is at risk. Calls
-   * come one after the other, in order, on a thread of the client's own. A listener that throws is
-   * logged; one that blocks delays only its own further events.
+   * come one after the other, in order, on a thread of the client. The client logs what a listener
+   * throws. A listener that blocks delays only its own further events.
    *
    * @param listener the listener
-   * @return removes the listener when it is closed, for which there is no need
+   * @return the subscription; closing it removes the listener, and is optional
    */
   @CanIgnoreReturnValue
   Subscription onEvent(Consumer<? super LockEvent> listener);

@@ -5,8 +5,8 @@ import java.time.Instant;
 import java.util.OptionalLong;
 
 /**
- * What {@link LockClient#held()} shows of a lease. Immutable: a snapshot, not the lease. Further
- * accessors may be added in any release.
+ * A snapshot of a lease, from {@link LockClient#held()}. Immutable. Further accessors may be added
+ * in any release.
  */
 public interface LeaseInfo {
 
@@ -16,7 +16,7 @@ public interface LeaseInfo {
   /** {@return the lease's fencing token, or empty if the backend has none} */
   OptionalLong fencingToken();
 
-  /** {@return for how much longer the lease was certain without another renewal} */
+  /** {@return how much longer the lease was certainly held without another renewal} */
   Duration remainingValidity();
 
   /** {@return when the lock was acquired, by the local wall clock} */

@@ -3,8 +3,8 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease ended without being released: another may hold the lock by now. Also the value with
- * which {@link Lease#lost()} completes.
+ * The lease ended without being released; another may hold the lock by now. Also the value of the
+ * future {@link Lease#lost()}.
  */
 public final class LeaseLostException extends LockException {
 
@@ -15,13 +15,13 @@ public final class LeaseLostException extends LockException {
   private final String detail;
 
   /**
-   * Says which lease was lost, and why.
+   * Creates an exception for one lease.
    *
    * @param name the lock's name
    * @param reason why
    * @param detail more about it, as the end of the sentence "lease of "a" lost (EXPIRED): …"
-   * @param cause what the store or the driver said, if anything; of a lease that was not renewed in
-   *     time, what went wrong last
+   * @param cause the exception of the store or the driver, if any; for a lease that was not renewed
+   *     in time, the last one
    */
   public LeaseLostException(
       String name, LossReason reason, String detail, @Nullable Throwable cause) {
@@ -31,29 +31,17 @@ public final class LeaseLostException extends LockException {
     this.detail = detail;
   }
 
-  /**
-   * Returns the lock's name.
-   *
-   * @return the lock's name
-   */
+  /** {@return the lock's name} */
   public String name() {
     return name;
   }
 
-  /**
-   * Returns why the lease was lost.
-   *
-   * @return the reason
-   */
+  /** {@return why the lease was lost} */
   public LossReason reason() {
     return reason;
   }
 
-  /**
-   * Returns what is known beyond the reason.
-   *
-   * @return a phrase for people
-   */
+  /** {@return what is known beyond the reason, as a phrase for people} */
   public String detail() {
     return detail;
   }

@@ -11,7 +11,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * A connection to a store that keeps locks. Opened once, shared by all threads, closed at the end.
+ * A connection to a store that keeps locks. Open it once, share it between all threads, and close
+ * it at the end.
  *
  * <pre>{@code
  * try (LockClient client = LockClient.open("redis://localhost:6379")) {
@@ -23,7 +24,8 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>The scheme of the URI picks the backend among those found by {@link java.util.ServiceLoader}.
- * Two clients are two parties, even in one process: what one holds the other has to wait for.
+ * Two clients are two contenders, even in one process: each waits for the locks that the other
+ * holds.
  *
  * <p>A client that neither holds nor waits keeps no state for any name and uses no CPU. All threads
  * that it starts are daemons.
@@ -31,7 +33,7 @@ import java.util.stream.Stream;
 public interface LockClient extends AutoCloseable {
 
   /**
-   * Opens the store at the URI with {@linkplain LockOptions#defaults() default options}; see {@link
+   * Opens a client with {@linkplain LockOptions#defaults() default options}; see {@link
    * #open(String, LockOptions)}.
    *
    * @param uri where the store is, such as {@code redis://localhost:6379} or {@code memory:demo}
@@ -44,14 +46,13 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * Opens the store at the URI. Blocks while it connects, for at most the connect and request
-   * time-outs; with {@link LockOptions#openTimeout()} it tries again for so long.
+   * Opens a client of the store at the URI. Blocks while it connects, for at most the connect and
+   * request time-outs; with {@link LockOptions#openTimeout()} it retries for that long.
    *
    * <p>Besides the backend's own parameters, every URI takes {@linkplain
    * dev.interlock.spi.ClientParameters some} that replace the given options' values, such as {@code
    * ttl=10s}. A password need not be in the URI: {@code passwordFile=PATH} and {@code
-   * passwordEnv=NAME} say where to read it. That is in the URI, and not in a parameter here, so
-   * that it works wherever a URI can be configured.
+   * passwordEnv=NAME} say where to read it.
    *
    * @param uri where the store is
    * @param options what holds for every lock of the client unless said otherwise per lock
@@ -64,8 +65,8 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * Opens a client on a backend that the caller makes; how backends take the driver's own client
-   * object, and how a backend is used without a provider.
+   * Opens a client of a backend that the caller makes: for a backend without a provider, or one
+   * that uses the program's own driver client.
    *
    * @param factory makes the backend
    * @param options what holds for every lock of the client unless said otherwise per lock
@@ -78,7 +79,7 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * {@return the options that hold for every lock of this client} They include what the URI said.
+   * {@return the options that hold for every lock of this client} They include those of the URI.
    */
   LockOptions options();
 
@@ -135,24 +136,25 @@ public interface LockClient extends AutoCloseable {
   MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change);
 
   /**
-   * Returns who holds a lock, as the store says. Blocks for at most the request time-out.
+   * Returns who holds a lock, according to the store. Blocks for at most the request time-out.
    *
    * @param name the lock's name
-   * @return what the store said
+   * @return the store's answer
    * @throws LockUnavailableException if the store did not answer
-   * @throws LockConfigurationException if it refused, or something else lies under the lock's name
+   * @throws LockConfigurationException if the store refused, or something else is stored under the
+   *     lock's name
    * @throws IllegalStateException if the client is closed
    */
   LockState inspect(String name);
 
   /**
-   * Lists the locks that are held and whose names begin with a prefix, by whichever client. For
-   * diagnostics.
+   * Lists the locks that any client holds and whose names begin with a prefix. For diagnostics.
    *
    * <p>The stream is lazy: it asks the store for one page at a time, as far as it is consumed, and
    * each request takes at most the request time-out. It is not a snapshot: a lock that is acquired
-   * or released meanwhile may be listed or not. One that stays held is listed, once. The
-   * {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows them.
+   * or released during the listing may or may not be listed. One that stays held is listed once.
+   * The {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows
+   * them.
    *
    * <p>Listing reads through the store's locks, on some stores through all its keys, so it is not
    * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws,
@@ -160,21 +162,23 @@ public interface LockClient extends AutoCloseable {
    *
    * @param prefix what the names begin with, compared character by character; empty for all locks
    * @return the held locks, in no particular order
-   * @throws IllegalArgumentException if no name can begin so: too long, or not well-formed Unicode
+   * @throws IllegalArgumentException if no name can begin with it: too long, or not well-formed
+   *     Unicode
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#LIST}
    * @throws IllegalStateException if the client is closed
    */
   Stream<LockState> list(String prefix);
 
   /**
-   * Takes a lock away from its holder at once. <b>This breaks exclusion</b>: the holder believes in
-   * its lease until it learns of the loss, or its validity ends. Its fencing token still reveals
-   * it. {@link #revoke(String)} is the safe form. Blocks for at most the request time-out.
+   * Takes a lock away from its holder at once. <b>This breaks exclusion</b>: the holder considers
+   * its lease valid until it learns of the loss or the validity ends. Only its fencing token shows
+   * that another has come. {@link #revoke(String)} is the safe form. Blocks for at most the request
+   * time-out.
    *
    * @param name the lock's name
    * @return whether it was held
    * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
-   * @throws LockConfigurationException if it refused
+   * @throws LockConfigurationException if the store refused
    * @throws IllegalStateException if the client is closed
    */
   @CanIgnoreReturnValue
@@ -189,7 +193,7 @@ public interface LockClient extends AutoCloseable {
    * @return whether it was held
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
    * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
-   * @throws LockConfigurationException if it refused
+   * @throws LockConfigurationException if the store refused
    * @throws IllegalStateException if the client is closed
    */
   @CanIgnoreReturnValue
@@ -208,19 +212,19 @@ public interface LockClient extends AutoCloseable {
 
   /**
    * {@return the leases held through this client at this moment, ordered by name} For diagnostics:
-   * a snapshot, made from what this process knows, without asking the store. A {@linkplain #lockAll
-   * set} has an entry for each of its names, and a lock that is kept for its {@linkplain
+   * a snapshot of what this process knows; the store is not asked. A {@linkplain #lockAll set} has
+   * an entry for each of its names, and a lock that is kept for its {@linkplain
    * LockOptions#minHold() minimum hold} stays in it until then.
    */
   List<LeaseInfo> held();
 
   /**
    * Calls the listener for every event of this client from now on, in order, on a thread of the
-   * client's own. A listener that throws is logged; one that blocks delays only its own further
-   * events, which are kept in memory meanwhile.
+   * client. The client logs what a listener throws. A listener that blocks delays only its own
+   * further events, which stay in memory until it returns.
    *
    * @param listener the listener
-   * @return removes the listener when it is closed, for which there is no need
+   * @return the subscription; closing it removes the listener, and is optional
    */
   @CanIgnoreReturnValue
   Subscription onEvent(Consumer<? super LockEvent> listener);
@@ -233,22 +237,22 @@ public interface LockClient extends AutoCloseable {
   void close();
 
   /**
-   * Closes the client when its leases have been released, or the given time has passed.
+   * Closes the client once its leases have been released, or after the given time.
    *
    * <p>From this call on nothing new is acquired, and every wait ends with {@link
    * IllegalStateException}; leases that are held stay so, and are renewed. When the time has
    * passed, or the calling thread is interrupted, those that are still held are lost with the
-   * reason {@link LossReason#CLOSED}: their holders are told, and then the locks are released. A
-   * later {@link Lease#release()} of such a lease says {@link ReleaseOutcome#ALREADY_LOST}. At last
-   * the client disconnects, unless the driver's client object was the caller's own.
+   * reason {@link LossReason#CLOSED}: the client signals the loss, and then releases the locks. A
+   * later {@link Lease#release()} of such a lease returns {@link ReleaseOutcome#ALREADY_LOST}.
+   * Finally the client disconnects, unless it uses the program's own driver client.
    *
    * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
-   * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again,
-   * meanwhile or later, does nothing.
+   * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again
+   * does nothing, even while the first call is still waiting.
    *
-   * <p>Shutdown hooks all run at the same time, and beside the program's other threads. A hook that
-   * closes the client at once takes the locks away from work that another hook is still ending. A
-   * hook that gives that work time here does not, if the work releases its leases.
+   * <p>Shutdown hooks all run at the same time, beside the program's other threads. A hook that
+   * closes the client without a drain takes locks away from work that another hook is still
+   * finishing.
    *
    * @param drain how long to wait for leases that are held
    * @throws IllegalArgumentException if it is negative

@@ -11,7 +11,7 @@ public final class LockConfigurationException extends LockException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says what is wrong.
+   * Creates an exception.
    *
    * @param message what is wrong, and what would be right; without any password
    */
@@ -20,7 +20,7 @@ public final class LockConfigurationException extends LockException {
   }
 
   /**
-   * Says what is wrong.
+   * Creates an exception.
    *
    * @param message what is wrong, and what would be right; without any password
    * @param cause the driver's own exception, if there is one

@@ -21,21 +21,21 @@ import java.util.Optional;
  *     });
  * }</pre>
  *
- * <p>Events of one acquisition share a {@linkplain #acquisition() number}, and come in this order:
- * {@link Waiting} and {@link AttemptFailed}, if it has to wait or to try again; then either {@link
- * GaveUp}, or {@link Acquired}, {@link Renewed}, {@link RenewalFailed} and {@link AtRisk} as often
- * as they happen, and at last {@link Released} or {@link Lost}.
+ * <p>Events of one acquisition share a {@linkplain #acquisition() number} and come in this order:
+ * {@link Waiting} and {@link AttemptFailed}, if it waits or retries; then either {@link GaveUp}, or
+ * {@link Acquired}, any number of {@link Renewed}, {@link RenewalFailed} and {@link AtRisk}, and
+ * finally {@link Released} or {@link Lost}.
  *
  * <p>A listener of a client gets all of these, for each name of a {@linkplain LockClient#lockAll
- * set} its own, with the number of the set's acquisition. A listener of a lease gets those that
+ * set} separately, with the number of the set's acquisition. A listener of a lease gets those that
  * follow {@link Acquired}. A listener of a {@link MultiLease} gets them for the set as a whole: its
  * names joined, and no token.
  *
- * <p>Further kinds of events, and further accessors, may be added in any release. The hierarchy is
- * not sealed for that reason: a chain of {@code instanceof} passes over a kind that it does not
- * know, and the compiler asks a {@code switch} over events for a {@code default}. A {@code switch}
- * over {@link GaveUp.Reason} needs one as well. Only Interlock, and programs' own tests, implement
- * these interfaces.
+ * <p>Further kinds of events, and further accessors, may be added in any release. Therefore the
+ * hierarchy is not sealed: a chain of {@code instanceof} ignores an unknown kind, and the compiler
+ * requires a {@code default} in a {@code switch} over events. A {@code switch} over {@link
+ * GaveUp.Reason} needs one as well. Only Interlock, and programs' own tests, implement these
+ * interfaces.
  */
 public interface LockEvent {
 
@@ -45,13 +45,13 @@ public interface LockEvent {
   /** {@return the lease's fencing token; 0 before there is a lease, or if there are no tokens} */
   long token();
 
-  /** {@return the number of the acquisition, which no other of the same client has} */
+  /** {@return the number of the acquisition, unique within the client} */
   long acquisition();
 
   /** {@return when it happened, by the local wall clock} */
   Instant time();
 
-  /** {@return the {@linkplain LockOptions#holder() label} of the one that acquires or holds} */
+  /** {@return the {@linkplain LockOptions#holder() label} of the waiter or holder} */
   String holder();
 
   /**
@@ -59,7 +59,7 @@ public interface LockEvent {
    */
   interface Waiting extends LockEvent {
 
-    /** {@return the label of the holder, if that is known without asking the store for it} */
+    /** {@return the label of the holder, if known without asking the store} */
     Optional<String> heldBy();
   }
 
@@ -75,43 +75,43 @@ public interface LockEvent {
 
     /** Why an acquisition ended without a lease. More may be added. */
     enum Reason {
-      /** The lock was still held when the time to wait was over, or there was none. */
+      /** The lock was still held at the end of the waiting time, which may be none. */
       TIMED_OUT,
       /** The waiting thread was interrupted. */
       INTERRUPTED,
       /** The program cancelled the future, or completed it otherwise. */
       CANCELLED,
-      /** It failed: the store was unavailable or refused, or the client was closed. */
+      /** The store was unavailable or refused the request, or the client was closed. */
       FAILED
     }
 
     /** {@return why} */
     Reason reason();
 
-    /** {@return how long it took from the call on} */
+    /** {@return the time since the call} */
     Duration waited();
 
-    /** {@return what it failed with, unless the lock was held, or the program ended the wait} */
+    /** {@return the failure; empty if the lock was held, or the program ended the wait} */
     Optional<Throwable> failure();
 
-    /** {@return the label of the holder last seen, if that is known without asking the store} */
+    /** {@return the label of the holder last seen, if known without asking the store} */
     Optional<String> heldBy();
   }
 
   /** The lock was acquired. */
   interface Acquired extends LockEvent {
 
-    /** {@return how long it took from the call on} */
+    /** {@return the time since the call} */
     Duration waited();
 
     /**
-     * {@return whether the lock was handed off by another lease of this client, without asking the
+     * {@return whether another lease of this client handed the lock off, without a request to the
      * store}
      */
     boolean handedOff();
   }
 
-  /** A renewal was confirmed; of a set: of all its names since the last such event. */
+  /** A renewal was confirmed; for a set, of all its names since the last such event. */
   interface Renewed extends LockEvent {
 
     /** {@return the validity left} */
@@ -155,7 +155,7 @@ public interface LockEvent {
   /** The lease was released. */
   interface Released extends LockEvent {
 
-    /** {@return what is known about it: anything but {@link ReleaseOutcome#ALREADY_LOST}} */
+    /** {@return the outcome, never {@link ReleaseOutcome#ALREADY_LOST}} */
     ReleaseOutcome outcome();
 
     /** {@return how long it was held, up to the end of its release} */

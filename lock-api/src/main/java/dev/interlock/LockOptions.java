@@ -50,29 +50,17 @@ public final class LockOptions {
     this.holder = builder.holder;
   }
 
-  /**
-   * Returns the defaults.
-   *
-   * @return the defaults
-   */
+  /** {@return the defaults} */
   public static LockOptions defaults() {
     return DEFAULTS;
   }
 
-  /**
-   * Starts from the defaults.
-   *
-   * @return a new builder
-   */
+  /** {@return a new builder that has the defaults} */
   public static Builder builder() {
     return new Builder();
   }
 
-  /**
-   * Starts from these options.
-   *
-   * @return a new builder
-   */
+  /** {@return a new builder that has these options} */
   public Builder toBuilder() {
     Builder builder = new Builder();
     builder.ttl = ttl;
@@ -89,8 +77,8 @@ public final class LockOptions {
   }
 
   /**
-   * {@return for how long the store keeps a lock without a renewal} Default 30 s. A short TTL frees
-   * the locks of dead processes sooner; a long one outlasts longer pauses and outages.
+   * {@return how long the store keeps a lock without a renewal} Default 30 s. A short TTL frees the
+   * locks of dead processes sooner; a long one outlasts longer pauses and outages.
    */
   public Duration ttl() {
     return ttl;
@@ -105,16 +93,16 @@ public final class LockOptions {
   }
 
   /**
-   * {@return for how long a lock stays taken at least, counted from the grant, or empty for no
-   * minimum} Default: no minimum. With it a job that is shorter than the clocks of its machines
-   * differ does not run twice.
+   * {@return how long a lock stays taken at least, counted from the grant, or empty for no minimum}
+   * Default: no minimum. Set it for a scheduled job that takes less time than the clocks of its
+   * machines differ by, so that it does not run twice.
    *
-   * <p>A release that comes earlier returns {@link ReleaseOutcome#DEFERRED} at once: the client
-   * goes on to renew the lock, and frees it when the time has passed. {@link
-   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} does not. Should the
-   * lock be lost meanwhile, the log says so, and there is no event. If the process dies, the lock
-   * is free after the {@linkplain Lease#effectiveTtl() effective TTL}; so a TTL that is not shorter
-   * than the minimum covers that as well, on the stores where a lock outlives its session.
+   * <p>An earlier release returns {@link ReleaseOutcome#DEFERRED} at once; the client goes on
+   * renewing the lock, and frees it when the time has passed. {@link LockClient#close(Duration)}
+   * waits for that, {@link LockClient#close()} does not. If the lock is lost before, the client
+   * logs it, and there is no event. If the process dies, the lock is free after the {@linkplain
+   * Lease#effectiveTtl() effective TTL}; so a TTL of at least the minimum covers that as well, on
+   * stores where a lock outlives its session.
    */
   public Optional<Duration> minHold() {
     return Optional.ofNullable(minHold);
@@ -124,24 +112,24 @@ public final class LockOptions {
    * {@return how long a lease may be held at most, or empty for no limit} Renewals are included,
    * and the time that the machine sleeps. Default: no limit.
    *
-   * <p>The client keeps to it, the store knows only the TTL: a client that dies, or cannot reach
-   * the store at that moment, leaves the lock taken for up to a TTL after its last renewal.
+   * <p>The client enforces it; the store knows only the TTL. If the client dies or cannot reach the
+   * store at that moment, the lock stays taken for up to a TTL after its last renewal.
    */
   public Optional<Duration> maxHold() {
     return Optional.ofNullable(maxHold);
   }
 
   /**
-   * {@return how long a single request to the store may take} Default 2 s. A client has one value:
-   * its locks cannot change it.
+   * {@return how long a single request to the store may take} Default 2 s. Only a client can have
+   * it; a lock cannot change it.
    */
   public Duration requestTimeout() {
     return requestTimeout;
   }
 
   /**
-   * {@return how long {@link DistributedLock#acquire()} waits for a holder before it throws {@link
-   * LockTimeoutException}, or empty for no limit} Default: no limit.
+   * {@return how long {@link DistributedLock#acquire()} waits while another holds the lock before
+   * it throws {@link LockTimeoutException}, or empty for no limit} Default: no limit.
    */
   public Optional<Duration> waitTimeout() {
     return Optional.ofNullable(waitTimeout);
@@ -151,8 +139,8 @@ public final class LockOptions {
    * {@return how long the store may be unavailable, without a break, before {@link
    * DistributedLock#acquire()} fails with {@link LockUnavailableException}} Default: the
    * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead. A
-   * request under way has its {@linkplain #requestTimeout() time-out} all the same, so a value
-   * below that makes the first request that is not answered the last.
+   * request in flight still has its {@linkplain #requestTimeout() time-out}, so with a shorter
+   * value the first request without an answer is the last.
    */
   public Duration outageTimeout() {
     return outageTimeout == null ? ttl : outageTimeout;
@@ -161,15 +149,15 @@ public final class LockOptions {
   /**
    * {@return how long opening a client keeps trying while the store is unavailable} Default: empty,
    * a single attempt. A service that may start before its store sets this to the time that the
-   * store may take. Always the client's.
+   * store may need. Only a client can have it.
    */
   public Optional<Duration> openTimeout() {
     return Optional.ofNullable(openTimeout);
   }
 
   /**
-   * {@return how long a waiter relies on notifications, at most, before it asks the store again}
-   * Default 1 s. It only matters for stores without a queue, and when a notification was lost.
+   * {@return how long a waiter relies on notifications before it asks the store again} Default 1 s.
+   * It matters only on stores without a queue, and if a notification was lost.
    */
   public Duration pollInterval() {
     return pollInterval;
@@ -398,9 +386,8 @@ public final class LockOptions {
     }
 
     /**
-     * Returns the options.
+     * {@return the options}
      *
-     * @return the options
      * @throws IllegalArgumentException if {@code minHold} is longer than {@code maxHold}, or than
      *     the {@code ttl} of a lease that is not renewed
      */

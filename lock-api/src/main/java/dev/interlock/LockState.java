@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one lock that the store reported at one moment; it may have changed since. For
- * people and diagnostics, never for deciding whether one holds a lock.
+ * The state of a lock as the store reported it; it may have changed since. For people and
+ * diagnostics: never use it to decide whether you hold a lock.
  */
 public final class LockState {
 
@@ -54,10 +54,9 @@ public final class LockState {
    * @param name the lock's name
    * @param holder the holder's label, or null if the store does not keep it
    * @param token the fencing token of the server acquisition, or null if there is none
-   * @param remaining how long the store would wait for a renewal from now on, or null if it does
-   *     not say
-   * @param waiters the labels of those that stand in line, in order; empty if the store keeps no
-   *     line
+   * @param remaining how long the store will keep the lock without another renewal, or null if not
+   *     known
+   * @param waiters the labels of the waiters, in order; empty if the store keeps no queue
    * @return its state
    */
   public static LockState held(
@@ -70,7 +69,7 @@ public final class LockState {
   }
 
   /**
-   * Returns this state of a held lock with the time since when it is held.
+   * Returns this state of a held lock with the time of its grant.
    *
    * @param since when the store granted the lock, by the store's clock
    * @return a new state
@@ -109,8 +108,8 @@ public final class LockState {
   }
 
   /**
-   * Returns the fencing token with which the store granted the lock to the holder's process. While
-   * that process hands the lock over among its own threads, their tokens are up to 63 above it.
+   * Returns the fencing token with which the store granted the lock to the holder's process. The
+   * tokens of threads to which that process hands the lock off are up to 63 higher.
    *
    * @return the token, or empty if the lock is free or the backend has no tokens
    */
@@ -119,27 +118,27 @@ public final class LockState {
   }
 
   /**
-   * {@return how long the lock would remain held without renewal, or empty if it is free or the
-   * store does not say}
+   * {@return how long the store will keep the lock without another renewal, or empty if it is free
+   * or that is not known}
    */
   public Optional<Duration> remaining() {
     return Optional.ofNullable(remaining);
   }
 
   /**
-   * Returns since when the holder's process has had the lock, by the store's clock. Renewals do not
-   * change it, nor does a handoff among that process's threads.
+   * Returns when the store granted the lock to the holder's process, by the store's clock. Neither
+   * a renewal nor a handoff among that process's threads changes it.
    *
-   * @return the time of the grant, or empty if the lock is free or the store does not know
+   * @return the time of the grant, or empty if the lock is free or the store does not record it
    */
   public Optional<Instant> heldSince() {
     return Optional.ofNullable(heldSince);
   }
 
   /**
-   * {@return the labels of the waiters that the store keeps in line, the next first} Unmodifiable;
-   * empty if there are none or the store keeps no line. A client whose threads wait for the same
-   * lock may be in line once for all of them.
+   * {@return the labels of the waiters in the store's queue, the next first} Unmodifiable; empty if
+   * there are none or the store keeps no queue. A client with several waiting threads may be in the
+   * queue once for all of them.
    */
   public List<String> waiters() {
     return waiters;

@@ -17,7 +17,7 @@ public final class LockTimeoutException extends LockException {
   private final @Nullable String holder;
 
   /**
-   * Says which lock was not acquired in time.
+   * Creates an exception.
    *
    * @param name the lock's name
    * @param waited how long the caller waited
@@ -48,9 +48,9 @@ public final class LockTimeoutException extends LockException {
   }
 
   /**
-   * {@return the {@linkplain LockOptions#holder() label} of the holder when last seen} Empty if it
-   * is not known: the holder belongs to another client, and the store does not name it to those who
-   * wait. {@link LockClient#inspect} asks for it.
+   * {@return the {@linkplain LockOptions#holder() label} of the holder when last seen} Empty if the
+   * holder belongs to another client and the store does not show it to waiters; {@link
+   * LockClient#inspect} asks for it.
    */
   public Optional<String> holder() {
     return Optional.ofNullable(holder);

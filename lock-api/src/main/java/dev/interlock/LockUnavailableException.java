@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * connection, a time-out, no quorum, a server that is loading, full or read-only. The same call may
  * succeed later.
  *
- * <p>The operation may or may not have been carried out. The engine has already taken care of the
- * consequences: an attempt in doubt is undone in the background.
+ * <p>The operation may or may not have been executed. The client undoes an acquisition in doubt in
+ * the background.
  */
 public final class LockUnavailableException extends LockException {
 
@@ -20,10 +20,10 @@ public final class LockUnavailableException extends LockException {
   private final String endpoint;
 
   /**
-   * Says which store could not serve, and why.
+   * Creates an exception that concerns no lock in particular.
    *
    * @param backend the backend's name, such as {@code redis}
-   * @param endpoint the address or addresses asked, without any password
+   * @param endpoint the address or addresses of the store, without any password
    * @param problem what happened, as the end of the sentence "redis at 127.0.0.1:6379: …"
    * @param cause the driver's own exception, if there is one
    */
@@ -36,7 +36,7 @@ public final class LockUnavailableException extends LockException {
   }
 
   /**
-   * Says which lock was asked for when the store could not serve.
+   * Creates an exception that concerns one lock.
    *
    * @param name the lock's name, or those of a set
    * @param problem what happened; its cause and stack trace become this one's
@@ -50,27 +50,19 @@ public final class LockUnavailableException extends LockException {
   }
 
   /**
-   * {@return the name of the lock that was asked for, or the names of a set joined by {@code ", "}}
-   * Empty if the failure concerns no lock in particular, such as that of opening a client.
+   * {@return the name of the lock, or the names of a set joined by {@code ", "}} Empty if the
+   * failure concerns no lock in particular, such as that of opening a client.
    */
   public Optional<String> name() {
     return Optional.ofNullable(name);
   }
 
-  /**
-   * Returns the backend's name, such as {@code redis}.
-   *
-   * @return the backend's name
-   */
+  /** {@return the backend's name, such as {@code redis}} */
   public String backend() {
     return backend;
   }
 
-  /**
-   * Returns the address or addresses that were asked, without any password.
-   *
-   * @return the endpoint
-   */
+  /** {@return the address or addresses of the store, without any password} */
   public String endpoint() {
     return endpoint;
   }

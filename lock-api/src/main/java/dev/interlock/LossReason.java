@@ -1,12 +1,12 @@
 package dev.interlock;
 
-/** Why a lease ended other than by its release. */
+/** Why a lease ended without being released. */
 public enum LossReason {
   /** The validity ran out: the lease was not renewed, or no renewal was confirmed in time. */
   EXPIRED,
-  /** The store says that the lock is no longer this lease's: deleted, forced, or taken over. */
+  /** The store reports that the lease no longer holds the lock: deleted, forced, or taken over. */
   TAKEN,
-  /** The session with the store that carried the lease has ended. */
+  /** The session with the store on which the lease depended has ended. */
   SESSION_ENDED,
   /** The {@linkplain LockOptions#maxHold() maximum hold time} was reached. */
   MAX_HOLD,

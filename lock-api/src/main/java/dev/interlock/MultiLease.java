@@ -3,8 +3,8 @@ package dev.interlock;
 import java.util.List;
 
 /**
- * One lease over several names, see {@link LockClient#lockAll}: held while all of them are. If one
- * is lost, all are: the others are released.
+ * A lease over several names; see {@link LockClient#lockAll}. It is held while all of them are: if
+ * one is lost, the others are released.
  *
  * <p>{@link #name()} is the names joined by {@code ", "}; {@link #remainingValidity()} and {@link
  * #effectiveTtl()} are the smallest of the names'.
@@ -12,7 +12,7 @@ import java.util.List;
 public interface MultiLease extends Lease {
 
   /**
-   * Returns the names, without duplicates, in the order in which they were taken.
+   * Returns the names, without duplicates, in the order in which they were acquired.
    *
    * @return an unmodifiable list
    */
@@ -29,7 +29,8 @@ public interface MultiLease extends Lease {
   long fencingToken(String name);
 
   /**
-   * Returns the token if there is only one name; several have one each.
+   * Returns the token of the only name; several names have {@linkplain #fencingToken(String) one
+   * each}.
    *
    * @return the token
    * @throws UnsupportedOperationException if there are several names, or if the backend lacks

@@ -5,23 +5,23 @@ public enum ReleaseOutcome {
   /** The store confirmed that the lease held the lock until now, and that it is released. */
   RELEASED,
   /**
-   * The lock was handed off to a waiter of the same client, without asking the store: the lease was
-   * not known to be lost, and nothing has been confirmed. Of a {@link MultiLease}: that happened to
-   * one of its locks at least, and the others were released.
+   * The lock was handed off to a waiter of the same client, without a request to the store: the
+   * lease was not known to be lost, and the store has confirmed nothing. For a {@link MultiLease},
+   * this happened to at least one of its locks, and the others were released.
    *
    * <p>A client hands a lock off only while at least two thirds of the lease's validity are left,
-   * and within a third of a TTL of acquiring it from the store. So the store's last confirmation is
-   * at most a third of the validity old. What has happened to the lock on the store since then is
-   * found out by the next renewal or release.
+   * and within a third of a TTL after acquiring it from the store. So the store's last confirmation
+   * is at most a third of the validity old. The next renewal or release detects what has happened
+   * to the lock on the store since then.
    */
   HANDED_OFF,
   /**
    * The {@linkplain LockOptions#minHold() minimum hold} has not passed. The lease has ended; the
-   * client keeps the lock until then, and frees it in the background. Of a {@link MultiLease}: that
-   * happens to one of its locks at least.
+   * client keeps the lock until then, and frees it in the background. For a {@link MultiLease},
+   * this happens to at least one of its locks.
    */
   DEFERRED,
-  /** The lease had been lost before; nothing was, or had to be, released. */
+  /** The lease had been lost before; there was nothing to release. */
   ALREADY_LOST,
   /**
    * The store did not confirm in time. The release is repeated in the background, and the lock is

@@ -16,16 +16,16 @@ public sealed interface Attempt {
   /**
    * Another claim holds the lock, and nothing of this attempt remains on the store.
    *
-   * @param retryAfter after how long to try again at the latest, without a signal; for instance the
+   * @param retryAfter when to try again without a signal, at the latest; for instance after the
    *     remaining TTL of the holder
-   * @param holder the holder's label, if the store's answer has it anyway; for events and messages
+   * @param holder the holder's label, if the store's answer includes it; for events and messages
    */
   record Busy(Duration retryAfter, @Nullable String holder) implements Attempt {
 
     /**
-     * Another claim holds the lock, and the store's answer does not say whose.
+     * Another claim holds the lock, and the store's answer does not include the holder.
      *
-     * @param retryAfter after how long to try again at the latest, without a signal
+     * @param retryAfter when to try again without a signal, at the latest
      */
     public Busy(Duration retryAfter) {
       this(retryAfter, null);

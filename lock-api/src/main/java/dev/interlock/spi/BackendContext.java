@@ -3,7 +3,7 @@ package dev.interlock.spi;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 
-/** What the engine offers to a backend. May be used from any thread. */
+/** What the engine offers to a backend. Safe for use by several threads. */
 public interface BackendContext {
 
   /**
@@ -11,7 +11,7 @@ public interface BackendContext {
    */
   LockOptions options();
 
-  /** {@return the clocks to go by} */
+  /** {@return the clocks to use} */
   TimeSource time();
 
   /**
@@ -20,7 +20,7 @@ public interface BackendContext {
    *
    * @param claim the claim of the grant
    * @param reason why
-   * @param detail what the store said
+   * @param detail what the store reported
    */
   void lost(Claim claim, LossReason reason, String detail);
 }

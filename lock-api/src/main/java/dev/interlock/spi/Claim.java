@@ -4,9 +4,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt's identity on the store. The engine makes a new one for every attempt, and every
- * later request about that attempt (renewal, release, undo) must be guarded by it on the store, so
- * that a late or repeated request can never touch another acquisition.
+ * One attempt's identity on the store. The engine makes a new one for every attempt. The store must
+ * compare it on every later request about that attempt (renewal, release, undo), so that a late or
+ * repeated request can never touch another acquisition.
  */
 public final class Claim {
 
@@ -23,7 +23,7 @@ public final class Claim {
    * @param name the lock's name
    * @param id the attempt's identity: 27 random characters out of {@code A-Z a-z 0-9 - _}, unique
    *     among all attempts of all clients
-   * @param ttl for how long the store is to keep the lock without renewal
+   * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param holder the label that {@code inspect} shows, without control characters
    */
@@ -45,7 +45,7 @@ public final class Claim {
     return id;
   }
 
-  /** {@return for how long the store is to keep the lock without renewal} */
+  /** {@return how long the store has to keep the lock without renewal} */
   public Duration ttl() {
     return ttl;
   }
@@ -55,11 +55,7 @@ public final class Claim {
     return autoRenew;
   }
 
-  /**
-   * Returns the label that {@code inspect} shows.
-   *
-   * @return the label
-   */
+  /** {@return the label that {@code inspect} shows} */
   public String holder() {
     return holder;
   }

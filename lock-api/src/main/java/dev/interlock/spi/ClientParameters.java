@@ -26,10 +26,9 @@ public final class ClientParameters {
     }
   }
 
-  /** How long the store keeps a lock whose holder it does not hear of. */
+  /** How long the store keeps a lock without a renewal. */
   public static final UriParameter<Duration> TTL =
-      UriParameter.duration(
-          "ttl", "30s", "How long the store keeps a lock whose holder it does not hear of.");
+      UriParameter.duration("ttl", "30s", "How long the store keeps a lock without a renewal.");
 
   /** How long a lock stays taken at least. */
   public static final UriParameter<Duration> MIN_HOLD =
@@ -56,7 +55,7 @@ public final class ClientParameters {
           duration(
               "waitTimeout",
               null,
-              "How long acquire() waits for another holder before it throws.",
+              "How long acquire() waits while another holds the lock before it throws.",
               LockOptions.Builder::waitTimeout),
           duration(
               "outageTimeout",
@@ -72,7 +71,7 @@ public final class ClientParameters {
           duration(
               "pollInterval",
               "1s",
-              "How long a waiter relies on notifications before it looks at the lock again.",
+              "How long a waiter relies on notifications before it asks the store again.",
               LockOptions.Builder::pollInterval),
           new Setting<>(
               UriParameter.text("holder", "host/process/thread", "The label that inspect shows."),
@@ -94,7 +93,7 @@ public final class ClientParameters {
   }
 
   /**
-   * Returns the options with those replaced that the URI gives.
+   * Returns the options, with those that the URI gives in place of the old ones.
    *
    * @param options the options
    * @param uri the URI

@@ -5,8 +5,8 @@ import dev.interlock.LockOptions;
 import dev.interlock.internal.ClientFactory;
 
 /**
- * Opens clients with other clocks than the JVM's, for tests that let a machine sleep or a TTL pass
- * without waiting.
+ * Opens clients with other clocks than the JVM's, for tests that simulate a sleeping machine or let
+ * a TTL pass without waiting.
  */
 public final class ClientsWithTimeSource {
 

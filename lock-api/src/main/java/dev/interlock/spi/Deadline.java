@@ -49,11 +49,7 @@ public final class Deadline {
     return at(time, time.nanoTime() + FAR);
   }
 
-  /**
-   * Returns the deadline as a time of {@link TimeSource#nanoTime()}.
-   *
-   * @return nanoseconds
-   */
+  /** {@return the deadline as a time of {@link TimeSource#nanoTime()}} */
   public long nanos() {
     return nanos;
   }

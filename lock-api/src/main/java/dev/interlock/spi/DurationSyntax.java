@@ -21,7 +21,8 @@ public final class DurationSyntax {
    *
    * @param text such as {@code 10s} or {@code PT10S}
    * @return the duration; may be zero, and is not negative
-   * @throws IllegalArgumentException if the text is anything else; says what would be right
+   * @throws IllegalArgumentException if the text is anything else; the message says what would be
+   *     right
    */
   public static Duration parse(String text) {
     Matcher matcher = SYNTAX.matcher(text);
@@ -45,7 +46,7 @@ public final class DurationSyntax {
         return duration;
       }
     } catch (DateTimeParseException e) {
-      // As if it were negative.
+      // Refused below, like a negative one.
     }
     throw new IllegalArgumentException(
         "\""

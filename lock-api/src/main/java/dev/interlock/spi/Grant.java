@@ -3,22 +3,21 @@ package dev.interlock.spi;
 import java.time.Duration;
 
 /**
- * What the store granted to one {@link Claim}.
+ * A lock that the store granted to one {@link Claim}.
  *
  * @param claim the attempt that succeeded
  * @param token the store's fencing token: positive, below 2<sup>57</sup>, and higher than that of
- *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}. The
- *     engine shows it multiplied by {@link #LEASES_PER_GRANT}
+ *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}.
+ *     Programs see it multiplied by {@link #LEASES_PER_GRANT}, which leaves room to count local handoffs
  * @param validUntil until when the grant is certain, as a time of {@link TimeSource#nanoTime()},
  *     counted from before the granting request was sent
- * @param effectiveTtl for how long the store really keeps the lock without renewal, at least the
- *     claim's TTL
- * @param validityPerConfirmation for how long each confirmation by the store makes the grant
- *     certain, counted from before its request was sent; the engine renews three times as often.
- *     The effective TTL, or what the session leaves if that is less
+ * @param effectiveTtl how long the store keeps the lock without renewal, at least the claim's TTL
+ * @param validityPerConfirmation how long each confirmation by the store makes the grant certain,
+ *     counted from before its request was sent: the effective TTL, or less if the session ends
+ *     sooner. The engine renews three times in that time
  * @param expiresOnStore whether the lock expires on the store when it is not renewed for a TTL.
- *     False where it lasts as long as a session of the client: the engine then renews it until its
- *     end, also if the program asked for a fixed TTL, and releases it
+ *     False if it lasts as long as a session of the client: the engine then renews it until its
+ *     end, even if the program asked for a fixed TTL, and releases it
  */
 public record Grant(
     Claim claim,
@@ -52,7 +51,7 @@ public record Grant(
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
    * @param validUntil until when it is certain
-   * @param effectiveTtl for how long the store keeps it
+   * @param effectiveTtl how long the store keeps it
    * @return the grant
    */
   public static Grant lapsing(Claim claim, long token, long validUntil, Duration effectiveTtl) {
@@ -66,7 +65,7 @@ public record Grant(
    * @param token the store's fencing token, or 0
    * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request was sent whose
    *     answer confirmed the session
-   * @param validityPerConfirmation for how long such an answer makes the session certain
+   * @param validityPerConfirmation how long such an answer makes the session certain
    * @param sessionTimeout after how long without an answer the store may end the session
    * @return a grant whose effective TTL is the larger of the claim's TTL and the session time-out
    */

@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
  *       cannot serve at the moment; the request may or may not have taken effect;
  *   <li>{@link dev.interlock.LockConfigurationException} if the request can never succeed with the
  *       present configuration: wrong password, no permission, a foreign entry under the lock's key;
- *   <li>{@link InterruptedException} if the thread is interrupted meanwhile; the request may or may
- *       not have taken effect. A backend whose driver ignores interrupts need not notice them.
+ *   <li>{@link InterruptedException} if the thread is interrupted; the request may or may not have
+ *       taken effect. A backend whose driver ignores interrupts may ignore them, too.
  * </ul>
  *
- * <p>An interrupt of one call must never break the call of another thread. Any other exception from
- * a backend is a bug in it; the engine treats it as a failure in doubt.
+ * <p>An interrupt of one call must never break the call of another thread. Any other exception is a
+ * bug in the backend; the engine then treats the outcome as unknown.
  */
 public interface LockBackend extends AutoCloseable {
 
@@ -40,8 +40,8 @@ public interface LockBackend extends AutoCloseable {
    * the attempt remains on the store. If the attempt fails, the engine calls {@link #release} for
    * the claim until nothing remains for certain.
    *
-   * <p>Unless this is a {@link QueueingBackend}, the engine continues to release for a while after
-   * that, because the request may arrive after its release; and it does not release at all if the
+   * <p>Unless this is a {@link QueueingBackend}, the engine repeats the release for a while after
+   * that, because the request may arrive after its release, and does not release at all if the
    * store has refused the attempt.
    *
    * @param claim the identity of this attempt
@@ -57,7 +57,7 @@ public interface LockBackend extends AutoCloseable {
    *
    * @param grant what to renew
    * @param deadline when to give up
-   * @return how it ended; it may throw instead of returning {@link Renewal.Failed}
+   * @return the outcome; the method may throw instead of returning {@link Renewal.Failed}
    * @throws InterruptedException see above
    */
   Renewal renew(Grant grant, Deadline deadline) throws InterruptedException;
@@ -81,9 +81,9 @@ public interface LockBackend extends AutoCloseable {
   }
 
   /**
-   * Releases what the claim holds, and removes everything else that it left on the store. Also
-   * called for attempts whose outcome is not known, and again after a failure. That may be a
-   * refusal: the store may later permit what it refuses now.
+   * Releases what the claim holds, and removes everything else that it left on the store. The
+   * engine also calls this for attempts whose outcome is not known, and again after a failure, even
+   * after a refusal: the store may later permit what it refuses now.
    *
    * @param claim the identity of the attempt
    * @param deadline when to give up
@@ -94,9 +94,9 @@ public interface LockBackend extends AutoCloseable {
   boolean release(Claim claim, Deadline deadline) throws InterruptedException;
 
   /**
-   * Asks the store to signal when a lock may have become free. Signals are hints: one too many does
-   * no harm, and polling makes up for one that is lost. The backend signals once when the watch is
-   * in place, so that waiters see a release before that. Must not block on the store.
+   * Asks the store to signal when a lock may have become free. Signals are hints: an extra one does
+   * no harm, and polling makes up for a lost one. The backend signals once when the watch is in
+   * place, so that waiters notice an earlier release. Must not block on the store.
    *
    * <p>By default there are no signals, and waiters poll at the times that {@link Attempt.Busy}
    * gives.
@@ -147,16 +147,16 @@ public interface LockBackend extends AutoCloseable {
    * Lists held locks, one bounded part at a time. Only with {@link dev.interlock.Capability#LIST}.
    *
    * <p>A lock that is held from before the first call until after the last one must be on at least
-   * one of the pages, whatever else comes and goes meanwhile. The engine drops repetitions. Free
-   * locks and foreign entries are left out. A state here may lack the {@linkplain
-   * LockState#waiters() waiters}, if the store would have to be asked for each lock's line.
+   * one of the pages, whatever other locks come and go. The engine drops duplicates. Leave out free
+   * locks and foreign entries. A state here may lack the {@linkplain LockState#waiters() waiters},
+   * if they would take a request for each lock.
    *
    * <p>The work of one call, and its answer, must be bounded by the limit however many locks the
    * store holds, as far as the store permits that.
    *
    * @param prefix what the names begin with, compared character by character; empty for all names
-   * @param cursor null for the first page, then what the page before had as {@link LockPage#next};
-   *     means something to this backend alone
+   * @param cursor null for the first page, then {@link LockPage#next} of the previous page; only
+   *     this backend interprets it
    * @param limit about how many locks to answer with, or how many entries to look at, at least 1
    * @param deadline when to give up on this page
    * @return the page
@@ -169,17 +169,17 @@ public interface LockBackend extends AutoCloseable {
 
   /**
    * Ends the session of a claim, as a last resort: the store has refused to {@link #release} the
-   * claim for a TTL, and its lock would stay taken for as long as the session lives. The other
-   * grants of the session end with it; the backend must report them to {@link BackendContext#lost}.
-   * By default there is no session to end, and the engine gives up.
+   * claim for a TTL, and its lock would stay taken as long as the session lives. The other grants
+   * of the session end with it; the backend must report them to {@link BackendContext#lost}. By
+   * default there is no session to end, and the engine gives up.
    *
    * <p>Called for grants that do not {@linkplain Grant#expiresOnStore() expire on the store} and
-   * for places in line, and again after each further TTL of refusals. The engine logs what it
+   * for places in the queue, and again after each further TTL of refusals. The engine logs what it
    * throws, and then continues to call {@link #release}.
    *
    * @param claim the identity of the attempt
-   * @param refusedFor for how long the store has answered and refused each release; the TTL of a
-   *     claim that was never granted may be shorter than what its session lasts
+   * @param refusedFor how long the store has answered and refused each release; a claim that was
+   *     never granted may have a shorter TTL than its session
    * @param refusal how the last release ended
    * @return whether something of the claim may still be on the store; the engine then continues to
    *     call {@link #release}, and gives up otherwise
@@ -202,7 +202,7 @@ public interface LockBackend extends AutoCloseable {
    */
   default void forget(Claim claim) {}
 
-  /** Disconnects. Called once, when no other call is under way, or none that ends in time. */
+  /** Disconnects. Called once, after all other calls have ended or had their time to end. */
   @Override
   void close();
 

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A part of a listing; see {@link LockBackend#list}.
  *
- * @param locks the held locks of this part, in any order; may be empty although more parts follow
- * @param next the cursor with which to ask for the next part, or null if this is the last one
+ * @param locks the held locks of this part, in any order; may be empty even if more parts follow
+ * @param next the cursor of the next part, or null if this is the last one
  */
 public record LockPage(List<LockState> locks, @Nullable String next) {
 

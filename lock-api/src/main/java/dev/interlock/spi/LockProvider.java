@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Opens backends by URI scheme. {@link java.util.ServiceLoader} finds it; it needs a public
- * constructor without parameters, and does nothing before {@link #open} is called.
+ * Opens backends by URI scheme. {@link java.util.ServiceLoader} finds it. It needs a public
+ * constructor without parameters, and must not do anything before {@link #open} is called.
  */
 public interface LockProvider {
 
@@ -22,16 +22,16 @@ public interface LockProvider {
   BackendInfo describe(String scheme);
 
   /**
-   * Shows what a URI of the scheme looks like, for help and error messages.
+   * Returns a complete URI of the scheme, for help and error messages.
    *
    * @param scheme one of {@link #schemes()}
-   * @return an example that is complete, such as {@code redis://localhost:6379}
+   * @return an example, such as {@code redis://localhost:6379}
    */
   String example(String scheme);
 
   /**
-   * Lists the parameters that URIs of the scheme take, besides {@link ClientParameters}. The engine
-   * refuses all others. By default there are none.
+   * Returns the parameters that URIs of the scheme take, besides {@link ClientParameters}. The
+   * engine refuses all others. By default there are none.
    *
    * @param scheme one of {@link #schemes()}
    * @return the parameters

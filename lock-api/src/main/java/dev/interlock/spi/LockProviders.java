@@ -13,13 +13,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The backends on the class path or module path: those of the thread's context class loader and
- * those of this library's own. A provider that cannot be loaded, for instance because its driver is
+ * The backends on the class path or module path, found by the thread's context class loader and by
+ * that of this library. A provider that cannot be loaded, for instance because its driver is
  * missing, does not keep others from working.
  */
 public final class LockProviders {
 
-  // Clients begin with the scheme; which dependency serves it they have to be told.
+  // A program knows the scheme, but not which dependency serves it.
   private static final Pattern KNOWN =
       Pattern.compile("(redis|redlock|etcd|zookeeper)s?(?:-cluster|-sentinel)?");
 
@@ -28,7 +28,7 @@ public final class LockProviders {
 
   private LockProviders() {}
 
-  /** {@return the backends that are there now} */
+  /** {@return the backends found now} */
   public static LockProviders find() {
     LockProviders found = new LockProviders();
     found.addAll(ServiceLoader.load(LockProvider.class));
@@ -80,8 +80,8 @@ public final class LockProviders {
    *
    * @param scheme the scheme, in lower case
    * @return the provider
-   * @throws LockConfigurationException if there is none; says what to add, which there are, and
-   *     which cannot be loaded
+   * @throws LockConfigurationException if there is none; the message says what to add, which there
+   *     are, and which cannot be loaded
    */
   public LockProvider serving(String scheme) {
     return providers.stream()

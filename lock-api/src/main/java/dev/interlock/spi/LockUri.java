@@ -20,21 +20,21 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a store is, as text: {@code
+ * The address of a store, as text: {@code
  * scheme://user:password@host:port,host:port/path?name=value&name=value}, or {@code
  * scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it takes
- * several hosts. User, password, path and parameters are percent-decoded. In user and password only
- * {@code %}, {@code ?} and, in the user, {@code :} have to be percent-encoded; in parameters {@code
- * %}, {@code &} and {@code @}.
+ * several hosts. User, password, path and parameters are percent-decoded. Only these characters
+ * must be percent-encoded: {@code %} and {@code ?} in a user or password, {@code :} in a user, and
+ * {@code %}, {@code &} and {@code @} in a parameter.
  *
- * <p>Every reader of a part that does not fit throws {@link LockConfigurationException}, which
- * names the part and says what would be right. Passwords are never part of {@link #toString()} or
- * of a message; {@link #redact} keeps them out of what others say. Immutable.
+ * <p>A method that reads a malformed part throws {@link LockConfigurationException}, which names
+ * the part and says what would be right. Passwords are never part of {@link #toString()} or of a
+ * message; {@link #redact} removes them from messages of others. Immutable.
  */
 public final class LockUri {
 
   /**
-   * Says where the password is that would otherwise stand before the {@code @}. A provider whose
+   * Where to read the password from, in place of the one before the {@code @}. A provider whose
    * URIs take a password lists this among its {@link LockProvider#parameters}.
    */
   public static final UriParameter<String> PASSWORD =
@@ -92,7 +92,7 @@ public final class LockUri {
   }
 
   /**
-   * Takes the text apart.
+   * Parses a URI.
    *
    * @param text the URI
    * @return its parts
@@ -102,7 +102,7 @@ public final class LockUri {
     int colon = text.indexOf(':');
     String scheme = colon < 0 ? "" : text.substring(0, colon);
     if (!SCHEME.matcher(scheme).matches()) {
-      // The text is not repeated: what has no scheme may well be a password.
+      // The message does not repeat the text: without a scheme, it may be a password.
       throw new LockConfigurationException(
           "a lock URI starts with a scheme and a colon, such as redis://localhost:6379 or"
               + " memory:demo");
@@ -261,7 +261,7 @@ public final class LockUri {
 
   private Endpoint endpoint(String text, int defaultPort) {
     Matcher address = ADDRESS.matcher(text);
-    // What is wrong is not repeated: it is a password if "@host" was forgotten.
+    // The message does not repeat the text: it is a password if "@host" was forgotten.
     if (!address.matches()) {
       throw malformed(
           scheme,
@@ -333,14 +333,14 @@ public final class LockUri {
   }
 
   /**
-   * Returns the text with every URI in it stripped of what may be secret: user and password, and
-   * the values of parameters whose names contain {@code password}, {@code passwd}, {@code pwd},
-   * {@code secret}, {@code token} or {@code credential}. {@code ***} stands in their place.
+   * Returns the text with {@code ***} in place of what may be secret in its URIs: user and
+   * password, and the values of parameters whose names contain {@code password}, {@code passwd},
+   * {@code pwd}, {@code secret}, {@code token} or {@code credential}.
    *
-   * <p>Passwords may be written raw, and may hold spaces, slashes and {@code @}. So where the text
-   * leaves open how long a secret is, too much is hidden and not too little: a login ends at the
-   * last {@code @} before the next URI, and a secret parameter with the text before the next URI.
-   * What looks like a URI after white space is taken for the next one.
+   * <p>Passwords may be written raw, with spaces, slashes and {@code @}. So if the end of a secret
+   * is ambiguous, this hides too much rather than too little: a login ends at the last {@code @}
+   * before the next URI, and a secret parameter where the next URI begins. What looks like a URI
+   * after white space counts as the next one.
    *
    * @param text a URI, or a message that may quote some
    * @return the text to show

@@ -1,24 +1,23 @@
 package dev.interlock.spi;
 
 /**
- * A backend whose store keeps waiters in line.
- *
- * <p>Here {@link #tryAcquire} never enters the line, and {@link #watch} is not used.
+ * A backend whose store keeps waiters in a queue. Here {@link #tryAcquire} never enters the queue,
+ * and {@link #watch} is not used.
  */
 public interface QueueingBackend extends LockBackend {
 
   /**
-   * Enters the line for a lock. {@link #release} of the same claim finds and removes everything
-   * that this leaves on the store, also when this method fails.
+   * Enters the queue for a lock. {@link #release} of the same claim finds and removes everything
+   * that this leaves on the store, even if this method fails.
    *
-   * @param claim the identity of this place in line
+   * @param claim the identity of this place
    * @param deadline when to give up entering, not waiting
    * @return the place
    * @throws InterruptedException see {@link LockBackend}
    */
   Place join(Claim claim, Deadline deadline) throws InterruptedException;
 
-  /** A place in line. One thread at a time uses it, except for {@link #close()}. */
+  /** A place in the queue. One thread at a time uses it, except for {@link #close()}. */
   interface Place extends AutoCloseable {
 
     /**
@@ -32,14 +31,14 @@ public interface QueueingBackend extends LockBackend {
     }
 
     /**
-     * Waits until this place is the first in line. May be called again after busy or an interrupt,
-     * also by another thread: when a thread of a client gives up, the client's next thread that
-     * wants the same lock takes over its place. The lock may be granted in between.
+     * Waits until this place is the first in the queue. May be called again after busy or an
+     * interrupt, even by another thread: when a thread of a client gives up, the client's next
+     * thread that wants the same lock takes over its place. The lock may be granted in between.
      *
      * @param deadline when to give up waiting
      * @return granted; or busy if the deadline passed
      * @throws dev.interlock.LockUnavailableException if the place is lost or the store cannot be
-     *     reached; the engine then releases the claim, and enters the line anew with another
+     *     reached; the engine then releases the claim, and enters the queue again with another
      * @throws dev.interlock.LockConfigurationException if it will never work
      * @throws InterruptedException if the thread is interrupted while waiting
      */
@@ -47,9 +46,9 @@ public interface QueueingBackend extends LockBackend {
 
     /**
      * Stops waiting: watches end, without blocking on the store. Unless the place was granted, the
-     * engine then releases the claim, which leaves the line. May be called more than once, and from
-     * another thread, when the client is being closed: an {@link #await} under way then ends, with
-     * busy or a {@link dev.interlock.LockUnavailableException}.
+     * engine then releases the claim, which leaves the queue. May be called more than once and,
+     * when the client is being closed, from another thread: an {@link #await} in progress then ends
+     * with busy or a {@link dev.interlock.LockUnavailableException}.
      */
     @Override
     void close();

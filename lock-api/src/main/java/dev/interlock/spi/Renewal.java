@@ -15,10 +15,10 @@ public sealed interface Renewal {
   record Renewed(long validUntil) implements Renewal {}
 
   /**
-   * The store says that the grant no longer exists.
+   * The store no longer has the grant.
    *
-   * @param reason why, as far as is known
-   * @param detail what the store said
+   * @param reason why, as far as known
+   * @param detail what the store answered
    */
   record Gone(LossReason reason, String detail) implements Renewal {}
 

@@ -2,7 +2,7 @@ package dev.interlock.spi;
 
 import dev.interlock.LockException;
 
-/** Keeps the failure of one renewal in a batch from ending the others. */
+/** Turns the failure of one renewal in a batch into its outcome, so that the others go on. */
 final class Renewals {
 
   private Renewals() {}

@@ -3,10 +3,7 @@ package dev.interlock.spi;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The clocks of a client. All waits and measurements use them, so that tests can give a client
- * clocks of their own.
- */
+/** The clocks of a client. All waits and measurements use them, so that tests can replace them. */
 public interface TimeSource {
 
   /** {@return the JVM's clocks} */
@@ -23,7 +20,7 @@ public interface TimeSource {
   long nanoTime();
 
   /**
-   * Returns the wall-clock time in milliseconds since 1970. It may jump; used only to notice that
+   * Returns the wall-clock time in milliseconds since 1970. It may jump; only used to detect that
    * the machine slept.
    *
    * @return milliseconds
@@ -32,17 +29,17 @@ public interface TimeSource {
 
   /**
    * Blocks the current thread until {@link #nanoTime()} reaches the given time, or it is unparked
-   * or interrupted, or for no reason, as {@link LockSupport#parkNanos(Object, long)} does.
+   * or interrupted, or spuriously, as {@link LockSupport#parkNanos(Object, long)} does.
    *
    * @param blocker what the thread waits for; for thread dumps
-   * @param untilNanos when to go on
+   * @param untilNanos when to return
    */
   void parkUntil(Object blocker, long untilNanos);
 
   /**
-   * Ends the given thread's {@link #parkUntil}, or its next one if it is in none. Never blocks. By
-   * default calls {@link LockSupport#unpark}, which is right for every clock that parks threads by
-   * {@link LockSupport}.
+   * Ends the given thread's {@link #parkUntil}, or else its next one. Never blocks. By default
+   * calls {@link LockSupport#unpark}, which is right for every clock that parks threads by {@link
+   * LockSupport}.
    *
    * @param thread the thread; null for none
    */

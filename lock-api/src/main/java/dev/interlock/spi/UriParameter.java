@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A parameter in the query of lock URIs, such as {@code ttl} in {@code redis://host?ttl=10s}.
- * Declared once as a constant, listed by {@link LockProvider#parameters}, and read by {@link
- * LockUri#get}. Messages, {@code interlock backends} and the reference of parameters follow from
- * the declaration. Immutable.
+ * Declare it once as a constant, list it in {@link LockProvider#parameters}, and read it with
+ * {@link LockUri#get}. Messages, {@code interlock backends} and the reference of parameters use the
+ * declaration. Immutable.
  *
  * <pre>{@code
  * static final UriParameter<Duration> CONNECT_TIMEOUT =
@@ -60,10 +60,9 @@ public final class UriParameter<T> {
    * @param name the parameter's name; one that contains {@code password} or the like is hidden by
    *     {@link LockUri#redact}
    * @param form how values are written, for people, such as {@code creator or anyone}
-   * @param defaultValue what holds if the parameter is not given, for people; null if there is
-   *     nothing then
+   * @param defaultValue what applies if the parameter is not given, for people; null for nothing
    * @param meaning what it is for, as a sentence
-   * @param parser makes the value of the text; throws {@link IllegalArgumentException} with a
+   * @param parser turns the text into the value; throws {@link IllegalArgumentException} with a
    *     message that says what would be right
    * @return the parameter
    */
@@ -81,7 +80,7 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are any text.
    *
    * @param name the parameter's name
-   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param defaultValue what applies if it is not given, for people; null for nothing
    * @param meaning what it is for, as a sentence
    * @return the parameter
    */
@@ -94,7 +93,7 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are durations of at least 1 ms; see {@link DurationSyntax}.
    *
    * @param name the parameter's name
-   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param defaultValue what applies if it is not given, for people; null for nothing
    * @param meaning what it is for, as a sentence
    * @return the parameter
    */
@@ -120,7 +119,7 @@ public final class UriParameter<T> {
    * @param name the parameter's name
    * @param min the least value allowed
    * @param max the greatest value allowed
-   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param defaultValue what applies if it is not given, for people; null for nothing
    * @param meaning what it is for, as a sentence
    * @return the parameter
    */
@@ -145,7 +144,7 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are {@code true} and {@code false}.
    *
    * @param name the parameter's name
-   * @param defaultValue what holds if it is not given
+   * @param defaultValue what applies if it is not given
    * @param meaning what it is for, as a sentence
    * @return the parameter
    */
@@ -168,7 +167,7 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are the names of readable files.
    *
    * @param name the parameter's name
-   * @param defaultValue what holds if it is not given, for people; null if there is nothing then
+   * @param defaultValue what applies if it is not given, for people; null for nothing
    * @param meaning what it is for, as a sentence
    * @return the parameter
    */
@@ -240,9 +239,7 @@ public final class UriParameter<T> {
     return form;
   }
 
-  /**
-   * {@return what holds if the parameter is not given, for people; null if there is nothing then}
-   */
+  /** {@return what applies if the parameter is not given, for people; null for nothing} */
   public @Nullable String defaultValue() {
     return defaultValue;
   }

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A signal for which one thread waits. A signal before the wait is kept; several count as one.
- * {@link #signal()} never blocks and may be called by any thread.
+ * A signal for which one thread waits. A signal before the wait is remembered; several count as
+ * one. {@link #signal()} never blocks and may be called by any thread.
  */
 public final class WakeUp {
 
@@ -28,7 +28,7 @@ public final class WakeUp {
   private volatile @Nullable Thread waiter;
 
   /**
-   * Makes one that is not signalled.
+   * Makes one without a signal.
    *
    * @param time the clock for waits
    */
@@ -36,7 +36,7 @@ public final class WakeUp {
     this.time = time;
   }
 
-  /** Ends the wait under way, or else the next one. */
+  /** Ends the wait in progress, or else the next one. */
   public void signal() {
     if (!(boolean) SIGNALLED.getAndSet(this, true)) {
       time.unpark(waiter);

@@ -22,17 +22,17 @@ import picocli.CommandLine.Spec;
     description = {
       "Measure what each backend costs, side by side on this machine.",
       "",
-      "Without a URI it starts a disposable server of its own for every backend, on free ports of"
-          + " this machine, and ends it afterwards. With URIs it measures on those stores, which"
-          + " nothing else should use meanwhile.",
+      "Without a URI it starts a disposable server for every backend, on free ports of this"
+          + " machine, and stops it afterwards. With URIs it measures on those stores, which nothing"
+          + " else should use meanwhile.",
       "",
-      "It takes less than five minutes, and less than one with --quick. Control-C ends it and"
-          + " reports the results so far."
+      "It takes about four minutes, and about one with --quick. Control-C ends it and reports the"
+          + " results so far."
     },
     footer = {
       "",
       "@|bold Exit codes:|@",
-      "    0  everything was measured that can be",
+      "    0  everything that can be measured was measured",
       "    1  something could not be measured; the report says what",
       "    2  wrong usage, or nothing could be measured"
     })
@@ -72,7 +72,7 @@ final class CompareCommand implements Callable<Integer> {
       description = "Run only some of ${COMPLETION-CANDIDATES}. Default: all.")
   private List<String> scenarios = new ArrayList<>();
 
-  @Option(names = "--quick", description = "Take less than a minute, with fewer, shorter rounds.")
+  @Option(names = "--quick", description = "Take about a minute, with fewer, shorter rounds.")
   private boolean quick;
 
   @Option(
@@ -90,7 +90,7 @@ final class CompareCommand implements Callable<Integer> {
       names = "--tck",
       paramLabel = "DIR",
       split = ",",
-      description = "Show the results that 'interlock tck --report DIR' has written there, too.")
+      description = "Add the results that 'interlock tck --report DIR' has written.")
   private List<Path> kitReports = new ArrayList<>();
 
   @Override

@@ -45,9 +45,9 @@ import picocli.CommandLine.Parameters;
       "Run a command while holding a lock.",
       "",
       "Waits for the lock, runs the command with this terminal, input and output, and releases the"
-          + " lock when the command and all that it started have ended. Renews the lease"
-          + " meanwhile. If the lease is lost, the command and its descendants get SIGTERM, and"
-          + " SIGKILL after the grace.",
+          + " lock when the command and all processes that it started have ended. Until then it"
+          + " renews the lease. If the lease is lost, the command and its descendants get SIGTERM,"
+          + " and SIGKILL after the grace period.",
       ""
     },
     footer = {
@@ -56,8 +56,8 @@ import picocli.CommandLine.Parameters;
       "  INTERLOCK_NAME   the lock's name",
       "  INTERLOCK_TOKEN  the fencing token, higher than that of every earlier",
       "                   holder; not set if the backend has none",
-      "  INTERLOCK_EXEC   marks what the command starts; the lock is not kept for a",
-      "                   process that is started without it",
+      "  INTERLOCK_EXEC   marks the descendants of the command; exec does not wait",
+      "                   for a process that is started without it",
       "",
       "@|bold Exit codes:|@",
       "  that of the command, or 128 + n if signal n ended it",
@@ -69,15 +69,15 @@ import picocli.CommandLine.Parameters;
       "  127  there is no such command",
       "",
       "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command, and the lock is"
-          + " kept until it has ended. While the lock is kept for --min-hold they free it at once. While waiting for the lock they end the waiting, with exit"
-          + " code 128 + n.",
+          + " kept until it has ended. During the rest of --min-hold they free the lock at once."
+          + " While exec waits for the lock they end the wait, with exit code 128 + n.",
       "",
       "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on while nothing"
-          + " renews its lease, and another may get the lock when the TTL is over. If the machine"
-          + " or this process stops for longer than the TTL, the command finds out late. Where that"
-          + " matters, hand INTERLOCK_TOKEN to the store that the command writes to, before it"
-          + " reads and with each write, and let the store refuse a token lower than the highest"
-          + " that it has seen."
+          + " renews its lease, and another may acquire the lock after the TTL. If the machine or"
+          + " this process stops for longer than the TTL, the command learns of the loss late."
+          + " Where that matters, pass INTERLOCK_TOKEN to the store that the command writes to,"
+          + " before it reads and with each write, and let the store refuse a token lower than the"
+          + " highest that it has seen."
     })
 final class ExecCommand implements Callable<Integer> {
   private static final String NAME_VARIABLE = "INTERLOCK_NAME";
@@ -105,7 +105,7 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "How long the store keeps the lock when it does not hear of this process. Default: 30s.")
+          "How long the store keeps the lock without a renewal. Default: 30s.")
   private @Nullable Duration ttl;
 
   @Option(
@@ -113,9 +113,9 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "How long the lock stays taken at least. If the command ends earlier, this process stays"
-              + " and keeps the lock until then. For short jobs that the clocks of several machines"
-              + " start. Default: no minimum.")
+          "How long the lock stays taken at least. If the command ends earlier, exec keeps running"
+              + " and holds the lock until then. For short jobs that several machines start by their"
+              + " clocks. Default: no minimum.")
   private @Nullable Duration minHold;
 
   @Option(
@@ -124,7 +124,7 @@ final class ExecCommand implements Callable<Integer> {
       defaultValue = "10s",
       converter = DurationConverter.class,
       description =
-          "How much time is between SIGTERM and SIGKILL when the lease is lost. Default:"
+          "The time between SIGTERM and SIGKILL when the lease is lost. Default:"
               + " ${DEFAULT-VALUE}.")
   @SuppressWarnings("NullAway.Init") // set by picocli
   private Duration grace;
@@ -132,8 +132,7 @@ final class ExecCommand implements Callable<Integer> {
   @Option(
       names = {"-v", "--verbose"},
       description =
-          "Say on stderr when waiting for the lock begins, and when it is acquired and"
-              + " released.")
+          "Show on stderr when exec waits for the lock, acquires it and releases it.")
   private boolean verbose;
 
   private final Messages messages = new Messages(() -> target.command().getErr());

@@ -14,11 +14,10 @@ import picocli.CommandLine.Option;
     description = "Show who holds a lock, with which token, since when, and for how long.",
     footer = {
       "",
-      "The answer was true when the store gave it and may be out of date since. The token is that"
-          + " of the store's grant: while the holder's process hands the lock over among its own"
-          + " threads, their tokens are up to 63 above it. Waiters are shown where the store keeps"
-          + " the line, one for each client. docs/command-line.md describes the fields of the JSON"
-          + " form.",
+      "The answer may be out of date when it arrives. The token is that of the store's grant: the"
+          + " tokens of threads to which the holder's process hands the lock off are up to 63"
+          + " higher. Waiters appear if the store keeps a queue, one for each client."
+          + " docs/command-line.md describes the fields of the JSON form.",
       "",
       "The exit code is 0 whether the lock is held or free."
     })

@@ -24,12 +24,12 @@ import picocli.CommandLine.Spec;
         "Show the locks that are held: by whom, with which token, since when, for how long.",
     footer = {
       "",
-      "This is no snapshot: a lock that is acquired or released meanwhile may be shown or not. The"
-          + " store's locks are read page by page, which takes a while where there are many. Not"
-          + " every backend can do this (LIST in 'interlock backends'). docs/command-line.md"
-          + " describes the fields of the JSON form.",
+      "This is not a snapshot: a lock that is acquired or released meanwhile may or may not appear."
+          + " The command reads the store's locks page by page, which takes a while if there are"
+          + " many. Not every backend can do this (LIST in 'interlock backends')."
+          + " docs/command-line.md describes the fields of the JSON form.",
       "",
-      "The exit code is 0 also if no lock is held."
+      "The exit code is 0 even if no lock is held."
     })
 final class ListCommand implements Runnable {
 

@@ -38,10 +38,9 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "A lock URI says where the locks are kept, such as redis://localhost:6379 or memory:demo;"
-          + " '@|bold interlock backends|@' shows what there is. In place of a URI, env:NAME and"
-          + " file:PATH say that it is in an environment variable or in a file, where no other user"
-          + " can read its password. Durations are a whole number and a unit: 500ms, 10s, 5m, 2h,"
-          + " 1d.",
+          + " '@|bold interlock backends|@' lists the backends. In place of a URI, env:NAME and"
+          + " file:PATH read it from an environment variable or a file, to hide its password from"
+          + " other users. Durations are a whole number and a unit: 500ms, 10s, 5m, 2h, 1d.",
       "",
       "Errors are one line on stderr. Exit codes: 0 done; 2 wrong usage, URI or setting; 69 the"
           + " store cannot be reached or cannot serve; 70 a bug in interlock."
@@ -140,6 +139,6 @@ public final class Main implements Runnable {
     names.remove("help");
     String last = names.remove(names.size() - 1);
     throw new ParameterException(
-        spec.commandLine(), "say what to do: " + String.join(", ", names) + " or " + last);
+        spec.commandLine(), "give a command: " + String.join(", ", names) + " or " + last);
   }
 }

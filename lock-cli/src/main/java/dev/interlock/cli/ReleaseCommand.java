@@ -15,8 +15,8 @@ import picocli.CommandLine.Option;
     description = "Take a lock away from its holder.",
     footer = {
       "",
-      "Without --force the holder can no longer renew its lease, and nobody else gets the lock"
-          + " before that lease has certainly ended: exclusion is kept. Not every backend can do"
+      "Without --force the holder can no longer renew its lease, and no other client acquires the"
+          + " lock before that lease has certainly ended: exclusion is kept. Not every backend can do"
           + " this (REVOKE in 'interlock backends').",
       "",
       "With --force the lock is free at once. The holder goes on until it notices, so two may work"

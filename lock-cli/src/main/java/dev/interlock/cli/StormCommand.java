@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
       "Inject faults into clients, networks and servers for as long as you like, and report which"
           + " guarantees held.",
       "",
-      "Without a URI it starts disposable servers of its own for every backend, on free ports of"
-          + " this machine, and stops, kills, empties and restarts them. With URIs it leaves the"
+      "Without a URI it starts disposable servers for every backend, on free ports of this"
+          + " machine, and stops, kills, empties and restarts them. With URIs it leaves the"
           + " servers alone: faults hit only the storm's own clients and the network between them"
           + " and the store. It uses lock names that nothing else uses.",
       "",
@@ -65,7 +65,7 @@ final class StormCommand implements Callable<Integer> {
       names = "--for",
       paramLabel = "DURATION",
       converter = DurationConverter.class,
-      description = "For how long to make faults, from 5s to 7d. Default: 1m.")
+      description = "How long to inject faults, from 5s to 7d. Default: 1m.")
   private Duration lasting = Duration.ofMinutes(1);
 
   @Option(

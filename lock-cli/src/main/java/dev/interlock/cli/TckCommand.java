@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "@|bold Exit codes:|@",
-      "    0  no rule failed; the last line says whether all could be tested",
+      "    0  no rule failed; the last line says whether all were tested",
       "    1  at least one rule failed",
       "    2  could not run: no such backend, no server, no such rule"
     })

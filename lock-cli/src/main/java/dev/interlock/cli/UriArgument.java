@@ -19,7 +19,7 @@ import picocli.CommandLine.TypeConversionException;
 final class UriArgument implements ITypeConverter<String> {
   static final String DESCRIPTION =
       "Where the locks are kept. env:NAME and file:PATH stand for a URI in an environment variable"
-          + " or a file. 'interlock backends' shows what there is.";
+          + " or a file. 'interlock backends' lists the backends.";
 
   private static final String VARIABLE = "env:";
   private static final String FILE = "file:";

@@ -47,7 +47,7 @@ class MainTest {
     interlock
         .run()
         .assertFailed(
-            2, "say what to do: backends, exec, inspect, list, release, tck, compare or storm");
+            2, "give a command: backends, exec, inspect, list, release, tck, compare or storm");
     interlock.run("exce").assertFailed(2, "exec");
     interlock
         .run("exec", "--wiat", "1s", "memory:x", "job", "--", "true")

@@ -22,11 +22,11 @@ import java.util.concurrent.locks.LockSupport;
  * }
  * }</pre>
  *
- * <p>{@link #advance} does not wait for what becomes due. A client renews and signals losses on
- * threads of its own, soon after the clock has moved: wait for what they do, as in the example.
- * Advancing by more than a lease's validity at once is what a long pause of the process does: the
- * lease is lost, even with automatic renewal. To let renewals happen, advance by less than a third
- * of the TTL and wait for the {@code Renewed} event each time.
+ * <p>{@link #advance} does not wait for what becomes due. A client renews and signals losses on its
+ * own threads, soon after the clock has moved: wait for the effect, as in the example. Advancing by
+ * more than a lease's validity at once simulates a long pause of the process: the lease is lost,
+ * even with automatic renewal. To let renewals happen, advance by less than a third of the TTL and
+ * wait for the {@code Renewed} event each time.
  *
  * <p>Safe for use by several threads.
  */
@@ -68,8 +68,8 @@ public final class ManualClock implements TimeSource {
   }
 
   /**
-   * Lets the machine sleep: the wall clock advances and the monotonic clock does not. Clients allow
-   * for a second by which the clocks may differ without sleep.
+   * Simulates sleep of the machine: advances the wall clock and not the monotonic clock. Clients
+   * tolerate a difference of one second between the clocks.
    *
    * @param duration for how long
    * @throws IllegalArgumentException if it is negative
@@ -96,7 +96,7 @@ public final class ManualClock implements TimeSource {
     Thread thread = Thread.currentThread();
     parked.put(thread, untilNanos);
     try {
-      // Whoever advances the clock after this look finds the thread in the map.
+      // A thread that advances the clock after this check finds this one in the map.
       if (untilNanos - nanoTime() > 0) {
         LockSupport.park(blocker);
       }

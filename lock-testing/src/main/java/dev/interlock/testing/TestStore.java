@@ -25,8 +25,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A lock store inside the test's JVM that fails on demand. Clients that {@link #open()} returns
- * behave like those of a real store: the same engine waits, renews, and signals losses.
+ * A lock store inside the test's JVM that fails on demand. Its clients behave like those of a real
+ * store: the same engine waits, renews, and signals losses.
  *
  * <pre>{@code
  * try (TestStore store = new TestStore(); LockClient client = store.open()) {
@@ -40,8 +40,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * }
  * }</pre>
  *
- * <p>The methods that make the store fail affect every request that begins afterwards, of all
- * clients, until {@link #recover()}. They replace each other. Safe for use by several threads.
+ * <p>The methods that make the store fail apply to every later request of all clients, until {@link
+ * #recover()}. Each replaces the one before. Safe for use by several threads.
  */
 public final class TestStore implements AutoCloseable {
 
@@ -76,7 +76,7 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Makes a store on other clocks, such as a {@link ManualClock}. Its clients go by them, too.
+   * Makes a store on other clocks, such as a {@link ManualClock}. Its clients use them, too.
    *
    * @param time the clocks
    */
@@ -95,7 +95,7 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Opens a client. Each client is a party of its own, as if it ran in another process.
+   * Opens a client. Clients contend with each other as if they ran in different processes.
    *
    * @param options the client's options
    * @return a client; close it before the store
@@ -117,15 +117,18 @@ public final class TestStore implements AutoCloseable {
     fail(Fault.SILENT);
   }
 
-  /** Executes every request but loses the reply: the caller blocks until its time-out and fails. */
+  /**
+   * Executes every request but loses the reply: the caller blocks until its time-out, then fails.
+   */
   public void loseReplies() {
     fail(Fault.REPLIES_LOST);
   }
 
   /**
-   * Delays every request before it is executed. One whose time-out is shorter fails, unexecuted.
+   * Delays every request before it is executed. One with a shorter time-out fails without being
+   * executed.
    *
-   * @param delay how long, zero for none
+   * @param delay how long, or zero for no delay
    */
   public void slowDown(Duration delay) {
     this.delay = delay;
@@ -143,8 +146,8 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Takes a lock from its holder, as an operator or an eviction may. Works whatever the fault. The
-   * holder learns of it at its next renewal.
+   * Takes a lock away from its holder, as an operator or an eviction may. Works under every fault.
+   * The holder learns of it at its next renewal.
    *
    * @param lock the lock's name
    * @return whether it was held
@@ -156,20 +159,15 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Returns what the store knows of a lock, whatever the fault.
+   * {@return the state of a lock on the store} Works under every fault.
    *
    * @param lock the lock's name
-   * @return its state
    */
   public LockState inspect(String lock) {
     return administrator.inspect(lock);
   }
 
-  /**
-   * Returns how many requests have arrived and are delayed, or wait for an answer.
-   *
-   * @return the number of requests
-   */
+  /** {@return the number of requests that have arrived and are delayed, or wait for an answer} */
   public int pendingRequests() {
     return requests.size();
   }
@@ -178,7 +176,7 @@ public final class TestStore implements AutoCloseable {
     watchers.forEach(watcher -> watcher.signal(lock));
   }
 
-  /** Ends the store. Close its clients before. */
+  /** Ends the store. Close its clients first. */
   @Override
   public void close() {
     administrator.close();
@@ -197,7 +195,7 @@ public final class TestStore implements AutoCloseable {
     R execute() throws InterruptedException;
   }
 
-  /** One client's connection, without a queue: every request passes the faults. */
+  /** One client's connection, without a queue. Every request is subject to the faults. */
   private final class Backend implements LockBackend {
     private final LockBackend memory;
 
