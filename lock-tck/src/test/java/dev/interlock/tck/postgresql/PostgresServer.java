@@ -45,10 +45,16 @@ final class PostgresServer implements AutoCloseable {
   // PostgreSQL refuses to run as root, so this switches to the user "nobody"
   private static final String AS_NOBODY =
       """
-      [ "$(id -u)" != 0 ] || {
-        chown -R 65534:65534 .
+      if [ "$(id -u)" = 0 ]; then
         set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-      }
+        if ! setpriv --reuid=65534 --regid=65534 --clear-groups true || ! chown -R 65534:65534 .
+        then
+          echo "PostgreSQL refuses to run as root, and this root may not become another user:"
+          echo "run the tests as a user, or with the capabilities CHOWN, SETUID and SETGID"
+          rm -rf -- "$PWD"
+          exit 1
+        fi
+      fi
       exec "$@"
       """;
 
