@@ -38,8 +38,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "exec",
     customSynopsis = {
-      "interlock exec [--wait D] [--ttl D] [--min-hold D] [--grace D] [--verbose]",
-      "                      URI NAME -- COMMAND..."
+      "interlock exec [--wait D] [--ttl D] [--min-hold D] [--grace D]",
+      "                      [--verbose] URI NAME -- COMMAND..."
     },
     description = {
       "Run a command while holding a lock.",
