@@ -21,16 +21,16 @@ import org.jspecify.annotations.Nullable;
  * The attempts of one client to acquire one lock from the server, made by the head of the local
  * queue.
  *
- * <p>Every attempt has a claim of its own. Whatever an attempt may have left behind (its reply was
- * lost, it was interrupted, its grant came too late) is undone in the background, guarded by that
- * claim, so that it can never touch a later one.
+ * <p>Every attempt has its own claim. If its reply was lost, it was interrupted, or its grant came
+ * too late, it is undone in the background. That request carries the claim, so it can never touch a
+ * later attempt.
  *
  * <p>A place in the server's queue belongs to the client, not to the waiter that entered it: a head
  * that gives up leaves the acquire loop to the next head, which continues there if it wants the
  * same kind of lease. To the store it is still the first head's claim, with its label.
  *
- * <p>The store may grant the lock to a place that no thread serves, and nothing but the client ends
- * that. So a next head that gets no thread within a request time-out finds the place given up.
+ * <p>The store may grant the lock to a place that no thread serves, and only the client can end
+ * that. So the client gives the place up if the next head gets no thread within a request time-out.
  */
 final class AcquireLoop extends Timer.Event {
 
@@ -55,7 +55,7 @@ final class AcquireLoop extends Timer.Event {
   /** Ends a pause; made before the first. */
   private volatile @Nullable WakeUp wakeUp;
 
-  // --- the present attempt, or else the last ---
+  // --- the current attempt, or else the last ---
 
   private volatile @Nullable Claim claim;
 
@@ -93,12 +93,12 @@ final class AcquireLoop extends Timer.Event {
   }
 
   /**
-   * Tries until the deadline, once at least. A store that fails is asked again, with growing
-   * pauses, for as long as the patience lasts.
+   * Tries until the deadline, at least once. While the store fails, retries with growing pauses, as
+   * long as the patience lasts.
    *
    * @return null if the deadline passed and the last answer was busy
    * @throws LockUnavailableException if the deadline passed and the last answer was a failure, or
-   *     the patience is at its end
+   *     the patience has run out
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
     failure = null;
@@ -126,7 +126,7 @@ final class AcquireLoop extends Timer.Event {
     }
   }
 
-  /** Lets the next head {@link #run} it; false if it is over. */
+  /** Lets the next head {@link #run} the loop; false if the loop has ended. */
   boolean resume() {
     boolean resumed = turn.compareAndSet(Turn.LEFT, Turn.SERVED);
     engine.timer.cancel(this);
@@ -159,11 +159,11 @@ final class AcquireLoop extends Timer.Event {
     return name;
   }
 
-  /** Undoes what is left of it, as no other head continues it. */
+  /** Undoes the attempt, because no other head continues it. */
   void end() {
     try {
       engine.timer.cancel(this);
-      // If its time-out was first, that undoes it.
+      // Otherwise its time-out was first, and undoes it.
       if (turn.compareAndSet(Turn.LEFT, Turn.OVER)) {
         endAttempt();
       }
@@ -182,7 +182,7 @@ final class AcquireLoop extends Timer.Event {
     return trouble;
   }
 
-  /** Notes that the server has taken back what it granted to an attempt. */
+  /** Records that the server has taken back what it granted to an attempt. */
   synchronized void lost(Claim lost, LossReason reason, String detail) {
     Claim present = claim;
     if (present != null && present.id().equals(lost.id())) {
@@ -222,7 +222,7 @@ final class AcquireLoop extends Timer.Event {
           pause = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
           if (!(engine.store instanceof QueueingBackend)) {
-            // Whatever a refused attempt has left on the store expires there.
+            // What a refused attempt may have left on the store expires there.
             settleWithNothingLeft();
           }
           throw e;
@@ -233,7 +233,7 @@ final class AcquireLoop extends Timer.Event {
         engine.waits(request);
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
-          // place, so that a release before that is seen.
+          // place, so that the loop notices an earlier release.
           watch = watch();
         }
         wakeUp().await(request.deadline().orIn(pause));
@@ -244,7 +244,7 @@ final class AcquireLoop extends Timer.Event {
     }
   }
 
-  /** Null if there can be none at the moment: then the waiter just looks again. */
+  /** Null if there can be none at the moment: the waiter then polls. */
   private LockBackend.@Nullable Watch watch() {
     try {
       return engine.store.watch(name, wakeUp());
@@ -254,7 +254,7 @@ final class AcquireLoop extends Timer.Event {
     }
   }
 
-  // A little later than the store's own time, at random, so that waiters do not look in step.
+  // At random a little later than the store's own time, so that waiters do not poll in step.
   private Duration pollInterval(Duration hint, Duration most) {
     long nanos = Math.max(0, (hint.compareTo(most) < 0 ? hint : most).toNanos());
     long spread = Math.min(nanos / 8, Duration.ofMillis(50).toNanos());
@@ -262,8 +262,8 @@ final class AcquireLoop extends Timer.Event {
         nanos + Duration.ofMillis(1).toNanos() + engine.platform.random(spread + 1));
   }
 
-  // A backend that counts from the reply is put right: a grant is certain for as long as the store
-  // says, counted from before the request was sent.
+  // Corrects a backend that counts from the reply: a grant is certain for the time that the store
+  // gives, counted from before the request was sent.
   private static Grant cappedAt(Grant grant, long sentAt) {
     long most = sentAt + grant.validityPerConfirmation().toNanos();
     return grant.validUntil() - most <= 0 ? grant : grant.validUntil(most);
@@ -288,7 +288,7 @@ final class AcquireLoop extends Timer.Event {
         Attempt attempt = current.await(request.deadline());
         engine.ensureOpen();
         if (attempt instanceof Attempt.Granted granted) {
-          // A wall clock that was set back while we stood in line must not hide as much sleep.
+          // A wall clock that was set back during the wait must not hide as much sleep.
           clockOffset = Math.min(clockOffset, engine.clockOffset());
           LeaseState lease = begin(granted.grant(), request);
           return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
@@ -297,8 +297,8 @@ final class AcquireLoop extends Timer.Event {
         answered();
       } catch (LockUnavailableException e) {
         if (place != null && grant == null) {
-          // The store had let us in line since its last trouble. A grant that came too late is no
-          // sign that it has recovered.
+          // The store has let us into the queue since its last failure. A grant that came too late
+          // is no sign that it has recovered.
           answered();
         }
         failed(e, request);
@@ -312,8 +312,8 @@ final class AcquireLoop extends Timer.Event {
   }
 
   /**
-   * If the machine slept in line, that may have been before the grant, which is late by our clocks
-   * alone. Only the store knows whether it still stands.
+   * If the machine slept while it waited, that may have been before the grant, which is then late
+   * only by our clocks. Only the store knows whether the grant still exists.
    */
   private LeaseState beginConfirmed(QueueingBackend store, Grant granted, Request request)
       throws InterruptedException {
@@ -348,7 +348,7 @@ final class AcquireLoop extends Timer.Event {
     if (made == null) {
       made = new WakeUp(engine.platform);
       wakeUp = made;
-      // A client that was closed before this found no wake-up to signal.
+      // If the client was closed before this, it found no wake-up to signal.
       engine.ensureOpen();
     }
     return made;
@@ -372,12 +372,12 @@ final class AcquireLoop extends Timer.Event {
     engine.timer.start();
     // A closing thread has either seen this acquire loop, or is seen here.
     engine.ensureOpen();
-    // From here on a request may be on its way.
+    // From here on a request may be in flight.
     settled = false;
     return next;
   }
 
-  /** Ends the present attempt; what the store may have of it is undone. */
+  /** Ends the current attempt, and undoes what may be left of it on the store. */
   private void endAttempt() {
     Claim present = claim;
     Grant granted = grant;
@@ -427,7 +427,7 @@ final class AcquireLoop extends Timer.Event {
     answered();
     // Before the lease can be lost, which passes the name on to a head that would continue here.
     settle();
-    // From here on only the caller can release it, so it has to be returned.
+    // From here on only the caller can release the lease, so it has to be returned.
     try {
       lease.begin();
     } catch (RuntimeException | Error e) {
@@ -448,7 +448,7 @@ final class AcquireLoop extends Timer.Event {
     return lease;
   }
 
-  // A lock that was granted just now must not be forgotten because of this.
+  // A failure here must not make the client forget a lock that was just granted.
   private void close(@Nullable AutoCloseable waiting) {
     try {
       if (waiting != null) {

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What listeners are told of one acquisition, or of one name of a set's. Without listeners nothing
- * of it is used. What it becomes is noted under its monitor, so that events come in order.
+ * The reporting state of one acquisition, or of one name of a set's. Unused without listeners. It
+ * changes under its monitor, so that events come in order.
  */
 final class Acquisition {
 

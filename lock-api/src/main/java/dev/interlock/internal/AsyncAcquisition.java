@@ -43,7 +43,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     timeOutAt(request.deadline());
     engine.ensureLineServed(this);
     if (future.isDone() && leaveLine()) {
-      // It was done before it entered the queue.
+      // The future was done before this entered the queue.
       endWait();
     }
   }
@@ -102,7 +102,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   @Override
   void deliver(@Nullable LeaseState lease) {
     if (lease != null && !lease.isHeld() && !future.isDone()) {
-      // It ended on its way here, which counts as not granted.
+      // The lease ended before it got here, which counts as not granted.
       if (request.end().hasPassed()) {
         timeOut();
         return;

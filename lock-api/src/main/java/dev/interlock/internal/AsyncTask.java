@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A blocking operation that completes a future, run on one of the client's threads. It is abandoned
  * when the program completes or cancels the future, or when its time-out passes before a thread has
- * begun it. It is its own time-out on the {@link Timer}.
+ * begun it. It schedules its own time-out on the {@link Timer}.
  *
  * @param <T> what the operation acquires, which is given up if the future does not take it
  * @param <R> what the future yields
@@ -36,7 +36,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @GuardedBy("this")
   private @Nullable Thread runner;
 
-  /** Whether its answer is known, so that it is not the program that completes the future. */
+  /** Whether its answer is known; then it is not the program that completes the future. */
   volatile boolean answered;
 
   /**
@@ -60,7 +60,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** Enters the queue, or calls {@link #execute} at once. */
   abstract void enter();
 
-  /** The blocking part; null if the time passed and that is no failure. */
+  /** The blocking part; null if the time passed without a failure. */
   abstract @Nullable T work() throws InterruptedException;
 
   abstract void giveUp(T acquired);
@@ -90,19 +90,19 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final CompletableFuture<R> start() {
     try {
       StackRoom.require();
-      // First, as without its thread no answer would be tried again.
+      // First, because without its thread no answer would be retried.
       engine.timer.start();
       var unused = future.whenComplete((value, failure) -> cancel());
       enter();
     } catch (RuntimeException | Error e) {
-      // The caller gets no future: whatever has been begun ends with it.
+      // The caller gets no future, so what has begun must end.
       completeExceptionally(e);
       throw e;
     }
     return future;
   }
 
-  /** From here on its time-out holds, until the work begins or there is none to do. */
+  /** From here on its time-out applies, until the work begins or there is none to do. */
   final void timeOutAt(Deadline deadline) {
     engine.timer.schedule(this, deadline.nanos());
     synchronized (this) {
@@ -121,7 +121,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     engine.timer.cancel(this);
   }
 
-  /** Gives it to a thread; false if its work does not begin any more. */
+  /** Passes it to a thread; false if its work can no longer begin. */
   final boolean execute(Executor threads) {
     if (!move(Wait.IN_LINE, Wait.FOR_A_THREAD)) {
       return false;
@@ -219,7 +219,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   // --- the answer -------------------------------------------------------------------------------
 
-  // The future's dependents are the user's code, which may block: never on an engine's thread.
+  // The future's dependents are the program's code, which may block: never on an engine thread.
   final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {

@@ -21,7 +21,7 @@ final class Awaiting {
     return wakeUp.await(deadline);
   }
 
-  /** The same; an interrupt meanwhile is left for later. */
+  /** The same, without reacting to an interrupt, whose status is kept. */
   static boolean doneUninterruptibly(
       TimeSource time, CompletableFuture<?> future, Deadline deadline) {
     boolean interrupted = false;

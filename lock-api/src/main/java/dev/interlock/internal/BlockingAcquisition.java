@@ -31,10 +31,10 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   }
 
   /**
-   * Acquires. Most acquisitions find the queue empty, and need no place there.
+   * Acquires the lock. Most acquisitions find the queue empty, and need no place there.
    *
-   * @param handle makes what is returned of the lease
-   * @return null if the time passed and that is no failure
+   * @param handle makes the result from the lease
+   * @return null if the time passed without a failure
    */
   static <R> @Nullable R run(
       DefaultLockClient engine, Request request, Function<LeaseState, R> handle)
@@ -80,10 +80,10 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   }
 
   /**
-   * Makes what its user gets of a lease. Whatever is thrown between the grant and this method's
-   * return gives the lock up.
+   * Makes the result from a lease. An exception between the grant and the return of this method
+   * gives the lock up.
    *
-   * @return null if the lease ended on its way here, which counts as not granted
+   * @return null if the lease ended before it got here, which counts as not granted
    */
   private static <R> @Nullable R hand(LeaseState lease, Function<LeaseState, R> handle) {
     R handed = null;
@@ -113,7 +113,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     try {
       inTime = Awaiting.done(engine.platform, decision, deadline);
     } catch (InterruptedException | RuntimeException | Error e) {
-      // A waiter that stayed in the queue would be granted the lock some day.
+      // A waiter that stayed in the queue would be granted the lock later.
       if (!engine.line.leave(request.name(), this)) {
         refuse(awaitDecision());
       }
@@ -129,7 +129,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     };
   }
 
-  // Out of line, so the decision has been taken, and is being told by a thread that does not block.
+  // Another thread, which does not block, has already decided and is about to report it.
   private Decision awaitDecision() {
     if (!decision.isDone()) {
       Awaiting.doneUninterruptibly(engine.platform, decision, Deadline.never(engine.platform));
@@ -139,7 +139,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
 
   private @Nullable LeaseState handedOver() {
     LeaseState lease = handedOver;
-    // It may have ended before this thread went on.
+    // The lease may have ended before this thread continued.
     var unused = lease != null && lease.isHeld();
     return lease;
   }

@@ -6,20 +6,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where in the user's program leases were acquired, for the warning about a forgotten one.
  *
- * <p>Looking at the stack costs more than everything else that an uncontended acquisition does
- * inside this process, and it cannot be made up for afterwards. So it is done for the first
- * acquisitions of a name and, at random, for a share of the later ones, as Netty's leak detector
- * does; and for all acquisitions of a name of which one has been forgotten.
+ * <p>Walking the stack costs more than everything else that an uncontended acquisition does inside
+ * this process, and cannot be done later. So the client records the first acquisitions of a name
+ * and, at random, a share of the later ones, as Netty's leak detector does; and all acquisitions of
+ * a name once a lease of it has been forgotten.
  *
- * <p>Names are counted by their hash, so that what is kept here does not grow with their number.
- * Names that share a count are looked at less often, unless one of them has been forgotten.
+ * <p>Names are counted by their hash, so that the memory used here does not grow with their number.
+ * Names that share a count are recorded less often, unless a lease of one has been forgotten.
  */
 final class CallSites {
 
-  /** How many acquisitions of a name are looked at before only a share of them is. */
+  /** How many acquisitions of a name are recorded before only a share of them is. */
   static final int FIRST = 16;
 
-  /** One in how many is looked at then. */
+  /** One in how many is recorded then. */
   static final int SHARE = 32;
 
   private static final int ALL = -1;
@@ -35,7 +35,7 @@ final class CallSites {
     this.platform = platform;
   }
 
-  /** Where the program acquires the name just now, or null if this is not looked at. */
+  /** The call site that is acquiring the name, or null if it is not recorded. */
   @Nullable Object current(String name) {
     return isDue(place(name)) ? look() : null;
   }
@@ -46,13 +46,13 @@ final class CallSites {
       return platform.random(SHARE) == 0;
     }
     if (count >= 0) {
-      // One that is not counted, because another thread counts too, is looked at nevertheless.
+      // An acquisition that is not counted, because another thread counts too, is recorded anyway.
       counts.weakCompareAndSetPlain(place, count, count + 1);
     }
     return true;
   }
 
-  /** From now on no acquisition of this name is left out. */
+  /** From now on every acquisition of this name is recorded. */
   void rememberAll(String name) {
     counts.set(place(name), ALL);
   }
@@ -62,7 +62,7 @@ final class CallSites {
     return (hash ^ (hash >>> 16)) & (COUNTS - 1);
   }
 
-  /** The innermost frame on the stack that is not the engine's, rendered only when printed. */
+  /** The innermost frame on the stack outside the engine, rendered only when printed. */
   static @Nullable Object look() {
     return WALKER.walk(
         frames ->

@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * nanoseconds. Random bits and count keep attempts apart, those of all clients anywhere.
  *
  * <p>A process that was restored from a snapshot more than once, or a virtual machine that was
- * cloned, has random bits and count in common with its clones. So the random bits are drawn anew
- * when either clock has left the second that began with the last draw: when the process goes on
- * later, on a machine with another clock, or just goes on. Until then the time parts the clones.
+ * cloned, shares random bits and count with its clones. So new random bits are drawn when either
+ * clock has left the second that began with the last draw: when the process resumes later, on a
+ * machine with another clock, or just continues. Until then the time distinguishes the clones.
  */
 final class ClaimIds {
 
@@ -22,7 +22,7 @@ final class ClaimIds {
   private static final String DIGITS =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-  /** What is counted on after one draw. A second is too short for more than 2^30 attempts. */
+  /** The count since one draw. A second is too short for more than 2^30 attempts. */
   private static final class Series {
     final String random;
     final long nanos;
@@ -55,12 +55,12 @@ final class ClaimIds {
   String next(long millis, long nanos) {
     Series current = series;
     if (!current.isCurrent(nanos, millis)) {
-      // Threads that come here together draw one each, and one of them stays.
+      // Threads that get here together draw one each, and one of these stays.
       current = new Series(platform, nanos, millis);
       series = current;
     }
     long count = current.count.getAndIncrement();
-    // One expression, so that nothing but the result is allocated.
+    // One expression, so that only the result is allocated.
     return current.random
         + digit(count >>> 24)
         + digit(count >>> 18)

@@ -18,14 +18,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Releases in the background what may have been left on the server: attempts whose outcome is not
- * known, grants that came too late, releases that were not confirmed. Each is repeated until it is
- * confirmed, or the lock has expired there. Where nothing expires, and the server has refused for a
- * TTL, the session is ended (REL-02).
+ * known, grants that came too late, releases that were not confirmed. Each release is repeated
+ * until it is confirmed, or the lock has expired there. If locks do not expire, and the server has
+ * refused for a TTL, the session is ended (REL-02).
  *
- * <p>Of an attempt whose outcome is not known, "it is not there" is no confirmation: the request
- * may still be on its way, held up where its sender has given it up, and be granted after its
- * undoing. So it is looked for again, with growing pauses, for one request time-out from that
- * answer on. What is held up for even longer ends with its TTL.
+ * <p>For an attempt whose outcome is not known, "it is not there" is no confirmation: the request
+ * may still be delayed somewhere in the network, and be granted after it was undone. So the release
+ * is repeated, with growing pauses, for one request time-out from that answer on. A request that is
+ * delayed for even longer ends with its TTL.
  */
 final class Cleanup {
 
@@ -59,9 +59,9 @@ final class Cleanup {
   }
 
   /**
-   * Undoes an attempt of which it is not known what came of it. A place in line stays until it is
-   * removed, and the backend sees to it that nothing arrives after its release. Elsewhere what
-   * arrives late has to be looked for, and what is never found ends with its TTL.
+   * Undoes an attempt whose outcome is not known. A place in the queue stays until it is removed,
+   * and the backend ensures that nothing arrives after its release. On other stores the release is
+   * repeated for late requests; one that is never found ends with its TTL.
    */
   void undo(Claim claim) {
     boolean expiresOnStore = !(backend instanceof QueueingBackend);
@@ -77,7 +77,7 @@ final class Cleanup {
     }
   }
 
-  /** What is kept for a TTL may have been kept from a request's arrival on. */
+  /** A TTL may have begun as late as the arrival of a request. */
   private Deadline untilLapsed(Duration ttl) {
     return Deadline.in(platform, ttl.plus(requestTimeout).plus(requestTimeout));
   }
@@ -86,7 +86,7 @@ final class Cleanup {
     return pending.size();
   }
 
-  /** Tries everything that is left once more, on the calling thread, and forgets it. */
+  /** Tries all that is left once more, on the calling thread, and forgets it. */
   void finish(Deadline deadline) {
     finished = true;
     for (Task task : List.copyOf(pending)) {
@@ -108,14 +108,14 @@ final class Cleanup {
     private volatile boolean refusalIsLogged;
 
     /**
-     * Since when the server has refused it without a break; null if its last answer was no such.
+     * Since when the server has refused it without a break; null if its last answer was no refusal.
      */
     private volatile @Nullable Long refusedSince;
 
     /** When the session is to be ended if the server goes on refusing. */
     private volatile @Nullable Deadline endSessionAt;
 
-    /** When it need not be looked for again; null until the store has said that it is not there. */
+    /** When to stop repeating it; null until the store has answered that it is not there. */
     private volatile @Nullable Deadline lookUntil;
 
     Task(Claim claim, Duration ttl, boolean expiresOnStore, boolean mayArrive) {
@@ -141,7 +141,7 @@ final class Cleanup {
       try {
         threads.cleanup.execute(this);
       } catch (RejectedExecutionException e) {
-        // The client was closed meanwhile, and the TTL ends the lock.
+        // The client has been closed, and the TTL ends the lock.
         pending.remove(this);
       } catch (RuntimeException | Error e) {
         log.debug("{} has to wait for a thread", claim, e);
@@ -173,7 +173,7 @@ final class Cleanup {
       return done;
     }
 
-    /** Asked when the store does not have it. */
+    /** Called when the store does not have it. */
     private boolean isLookedForLongEnough() {
       Deadline latest = lookUntil;
       if (latest == null) {
@@ -204,7 +204,7 @@ final class Cleanup {
       }
     }
 
-    /** Returns whether no further attempt is needed, as nothing can be left. */
+    /** Returns whether no further attempt is needed, because nothing can be left. */
     private boolean refused(LockConfigurationException refusal) {
       if (!refusalIsLogged) {
         refusalIsLogged = true;

@@ -40,7 +40,7 @@ public final class ClientFactory {
    *
    * @param uri where the store is
    * @param options the client's options
-   * @param time the clocks to go by
+   * @param time the clocks to use
    * @return a new client
    */
   public static LockClient open(String uri, LockOptions options, TimeSource time) {
@@ -80,7 +80,7 @@ public final class ClientFactory {
    *
    * @param factory makes the backend
    * @param options the client's options
-   * @param time the clocks to go by
+   * @param time the clocks to use
    * @return a new client
    */
   public static LockClient using(BackendFactory factory, LockOptions options, TimeSource time) {

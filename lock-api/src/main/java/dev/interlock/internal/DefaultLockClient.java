@@ -53,7 +53,7 @@ import org.slf4j.LoggerFactory;
 /** The client: its leases, its waiters, and the parts that do the work. */
 final class DefaultLockClient implements LockClient {
 
-  /** How many requests at once a client sends that is being closed. */
+  /** How many requests a client sends at once while it is being closed. */
   private static final int RELEASERS = 16;
 
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
@@ -80,7 +80,7 @@ final class DefaultLockClient implements LockClient {
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean endsLeases;
 
-  /** How many acquisitions listeners have been told of. */
+  /** How many acquisitions have been reported to listeners. */
   private final AtomicLong acquisitions = new AtomicLong();
 
   DefaultLockClient(BackendFactory factory, LockOptions options, TimeSource time) {
@@ -127,15 +127,15 @@ final class DefaultLockClient implements LockClient {
   }
 
   /**
-   * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up:
-   * the wall clock is read in whole milliseconds, and its next tick must not look like sleep. So up
-   * to two milliseconds of sleep go unnoticed.
+   * Wall clock minus monotonic clock, in nanoseconds: it grows when the machine sleeps. Rounded up,
+   * because the wall clock is read in whole milliseconds and its next tick must not look like
+   * sleep. So up to two milliseconds of sleep go unnoticed.
    */
   static long clockOffset(long wallMillis, long nanos) {
     return TimeUnit.MILLISECONDS.toNanos(wallMillis + 1) - nanos;
   }
 
-  /** The same, of this moment. */
+  /** The same, now. */
   long clockOffset() {
     // The wall clock first: a pause between the two readings must not hide as much sleep.
     long wall = platform.wallMillis();
@@ -149,21 +149,21 @@ final class DefaultLockClient implements LockClient {
    * @param clockOffset {@link #clockOffset} before the request was sent
    */
   long remaining(long end, long clockOffset) {
-    // The wall clock first: a pause between the two readings must not be taken for sleep.
+    // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = platform.wallMillis();
     long now = platform.nanoTime();
     return end - now - slept(wall, now, clockOffset);
   }
 
-  /** For how long the machine has slept, in nanoseconds, since the offset was what is given. */
+  /** How long the machine has slept, in nanoseconds, since the clocks had the given offset. */
   static long slept(long wallMillis, long nanos, long clockOffset) {
     return Math.max(0, TimeUnit.MILLISECONDS.toNanos(wallMillis) - nanos - clockOffset);
   }
 
   /**
-   * Looks once a second, while something is held, whether a lease has ended in the sleep of the
-   * machine, or has to be renewed after it: the monotonic clock by which the timer waits did not go
-   * on meanwhile (LOSS-02, LEASE-07).
+   * Checks once a second, while something is held, whether a lease has ended while the machine
+   * slept, or has to be renewed after that: the monotonic clock of the timer stood still (LOSS-02,
+   * LEASE-07).
    */
   private final class SleepWatch extends Timer.Event {
     private static final long PERIOD = 1_000_000_000;
@@ -198,7 +198,7 @@ final class DefaultLockClient implements LockClient {
     return new LockUnavailableException(info.name(), store.endpoint(), problem, cause);
   }
 
-  /** The same for what one lock was asked. */
+  /** The same for a request about one lock. */
   LockUnavailableException unavailable(String name, String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(name, unavailable(problem, cause));
   }
@@ -218,14 +218,14 @@ final class DefaultLockClient implements LockClient {
         request.holder());
   }
 
-  /** Tells listeners that an acquisition waits; once. */
+  /** Reports to listeners that an acquisition waits; once. */
   void waits(Request request) {
     if (notifier.hasListeners()) {
-      Acquisition told = request.acquisition();
+      Acquisition acquisition = request.acquisition();
       tell(
           () -> {
-            synchronized (told) {
-              if (told.waits()) {
+            synchronized (acquisition) {
+              if (acquisition.waits()) {
                 notifier.noteAll(new Events.Waiting(source(request, 0), heldBy(request)));
               }
             }
@@ -233,22 +233,22 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  /** Tells listeners of an attempt after which another one follows. */
+  /** Reports to listeners an attempt after which another one follows. */
   void attemptFailed(Request request, LockException problem) {
     if (notifier.hasListeners()) {
       tell(() -> notifier.noteAll(new Events.AttemptFailed(source(request, 0), problem)));
     }
   }
 
-  /** Tells listeners that an acquisition ended without a lease; once, and not if it had one. */
+  /** Reports to listeners that an acquisition ended without a lease; once, and not after one. */
   void gaveUp(Request request, @Nullable Throwable failure, Reason reason) {
     if (notifier.hasListeners()) {
-      Acquisition told = request.acquisition();
+      Acquisition acquisition = request.acquisition();
       Duration waited = Duration.ofNanos(platform.nanoTime() - request.since());
       tell(
           () -> {
-            synchronized (told) {
-              if (told.ends()) {
+            synchronized (acquisition) {
+              if (acquisition.ends()) {
                 notifier.noteAll(
                     new Events.GaveUp(
                         source(request, 0),
@@ -262,7 +262,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  /** The same, of one that ended with what is given. */
+  /** The same, for an acquisition that ended with the given failure. */
   void failed(Request request, Throwable failure) {
     if (failure instanceof LockTimeoutException) {
       gaveUp(request, null, Reason.TIMED_OUT);
@@ -273,13 +273,13 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  // A failure to tell listeners changes nothing for the acquisition.
+  // A failure to report changes nothing for the acquisition.
   private void tell(Runnable note) {
     Timer.survive("an event", note);
     notifier.flush();
   }
 
-  /** The label of the holder, as far as it is known without asking. */
+  /** The label of the holder, if known without asking the store. */
   private Optional<String> heldBy(Request request) {
     LeaseState ours = line.lease(request.name());
     return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours.holder());
@@ -322,14 +322,14 @@ final class DefaultLockClient implements LockClient {
       }
     }
     if (lease != null && isClosed()) {
-      // The client may have released its leases before it knew of this one.
+      // The closing client may have released its leases before it knew of this one.
       lease.giveUp(null);
       throw closed();
     }
     return lease == null ? timedOut(request) : lease;
   }
 
-  /** How an acquisition ends whose time has passed behind another thread of this client. */
+  /** The outcome of an acquisition that timed out behind another thread of this client. */
   @Nullable LeaseState timedOutInLine(Request request) {
     AcquireLoop loop = line.loop(request.name());
     LockUnavailableException trouble = loop == null ? null : loop.trouble();
@@ -369,7 +369,7 @@ final class DefaultLockClient implements LockClient {
     T ask() throws InterruptedException;
   }
 
-  /** Asks without waiting for a holder, and keeps the interrupt status. */
+  /** Tries without waiting for a holder, and keeps the interrupt status. */
   <T> T uninterrupted(Question<T> question) {
     ensureOpen();
     boolean interrupted = Thread.interrupted();
@@ -405,13 +405,13 @@ final class DefaultLockClient implements LockClient {
     signalEnd();
   }
 
-  /** Makes the next waiter the head, when the present head is done. */
+  /** Makes the next waiter the head, when the current head is done. */
   void pass(String name) {
     line.pass(name);
     signalEnd();
   }
 
-  /** Lets the thread that closes the client, if there is one, look again. */
+  /** Wakes the thread that closes the client, if there is one. */
   void signalEnd() {
     if (closed.get()) {
       ended.signal();
@@ -421,7 +421,9 @@ final class DefaultLockClient implements LockClient {
   void lost(Claim claim, LossReason reason, String detail) {
     AcquireLoop loop = line.loop(claim.name());
     if (loop != null) {
-      // Its lease may begin just now: before the loss was noted here, or after, when it is seen.
+      // Its lease may begin just now: either before the loss was recorded here, or after, which
+      // sees
+      // the loss.
       loop.lost(claim, reason, detail);
     }
     LeaseState lease = line.lease(claim.name());
@@ -437,15 +439,15 @@ final class DefaultLockClient implements LockClient {
 
   // --- leases' own requests, off their callers' threads -----------------------------------------
 
-  /** What a lease asks of the store. */
+  /** A request of a lease to the store. */
   interface StoreRequest<T> {
     @Nullable T make(Deadline deadline) throws InterruptedException;
   }
 
   /**
-   * A request that is made on one of the client's threads, within a request time-out from now. It
-   * is made whatever becomes of the future. Where no thread is free in time, or the client is
-   * closed, it is made with no time left to ask the store.
+   * A request on one of the client's threads, within a request time-out from now. It runs whatever
+   * happens to the future. If no thread is free in time, or the client is closed, it runs with no
+   * time left to ask the store.
    *
    * <p>A release that has begun has to be finished. So this is made before the release begins, and
    * {@link #start} needs no memory.
@@ -476,7 +478,7 @@ final class DefaultLockClient implements LockClient {
       make(deadline);
     }
 
-    /** The future's dependents are the user's code, which may block: they run elsewhere. */
+    /** The future's dependents are the program's code, which may block: they run elsewhere. */
     private void make(Deadline until) {
       // A pool that threw may have started it nevertheless.
       if (!begun.compareAndSet(false, true)) {
@@ -498,7 +500,7 @@ final class DefaultLockClient implements LockClient {
       cleanup.undo(grant);
       return ReleaseOutcome.UNKNOWN;
     }
-    // An interrupted thread must still be able to release; what interrupts it meanwhile waits.
+    // An interrupted thread must still be able to release; the interrupt status is restored later.
     boolean interrupted = Thread.interrupted();
     try {
       boolean wasThere = store.release(grant.claim(), deadline);
@@ -509,7 +511,7 @@ final class DefaultLockClient implements LockClient {
     } catch (InterruptedException e) {
       interrupted = true;
     } catch (RuntimeException | Error e) {
-      // Not even a lack of stack or memory must keep the lock from being released.
+      // Not even a lack of stack or memory may prevent the release.
       log.error("the backend failed to release {}", grant.claim(), e);
     } finally {
       if (interrupted) {
@@ -634,7 +636,7 @@ final class DefaultLockClient implements LockClient {
     return closed.get();
   }
 
-  /** Whether it is closed, and does not wait any longer for what is held. */
+  /** Whether it is closed and no longer waits for leases that are held. */
   boolean endsLeases() {
     return endsLeases;
   }
@@ -691,7 +693,7 @@ final class DefaultLockClient implements LockClient {
     } finally {
       timer.close();
       threads.close();
-      // What found no thread has no timer to try it again.
+      // Events that found no thread have no timer to retry them.
       notifier.flush();
       try {
         store.close();
@@ -707,7 +709,7 @@ final class DefaultLockClient implements LockClient {
     return Deadline.in(platform, duration);
   }
 
-  /** Waits until none is left. Whatever begins once the client is closed ends again at once. */
+  /** Waits until none is left. What begins after the client is closed ends at once. */
   private boolean isInterruptedWhileEnding(Supplier<Stream<?>> those, Deadline deadline) {
     try {
       boolean signalled = true;

@@ -57,14 +57,14 @@ final class HeldCall implements Consumer<LockEvent> {
       }
       throw loss;
     } catch (IllegalStateException e) {
-      // The program released it meanwhile, which is no loss.
+      // The program has released it, which is no loss.
       return;
     }
   }
 
   @Override
   public synchronized void accept(LockEvent event) {
-    // The status that another party has set is its own, and is not cleared in the end.
+    // A status that was set elsewhere is not ours to clear.
     if (event instanceof LockEvent.Lost && !over && !caller.isInterrupted()) {
       interrupted = true;
       caller.interrupt();

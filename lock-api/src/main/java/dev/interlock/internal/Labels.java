@@ -7,9 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The default label of a holder: {@code host/pid/thread}. The host is what the kernel or the
- * environment calls it. Where neither says (macOS), it is looked up in the background, since a
- * resolver can take any time, and is {@code unknown-host} until then.
+ * The default label of a holder: {@code host/pid/thread}. The host name comes from the kernel or
+ * the environment. If neither has it (macOS), it is looked up in the background, because a resolver
+ * can take any time, and is {@code unknown-host} until then.
  */
 final class Labels {
 
@@ -56,7 +56,7 @@ final class Labels {
     return clean == null ? label.substring(0, length) : clean.toString();
   }
 
-  /** Looks the host up in the background, unless it is known. */
+  /** Looks up the host in the background, unless it is known. */
   static void findHost(Platform platform) {
     if (process.equals(process(UNKNOWN))) {
       platform.thread("host-name", () -> process = process(lookedUpHost())).start();
@@ -72,7 +72,7 @@ final class Labels {
     try {
       host = Files.readString(OF_KERNEL).strip();
     } catch (IOException | SecurityException e) {
-      // Not on Linux, or hidden from this process: the environment has to do.
+      // Not on Linux, or hidden from this process: use the environment.
     }
     if (host == null || host.isEmpty()) {
       host = System.getenv("COMPUTERNAME");
@@ -84,7 +84,7 @@ final class Labels {
     try {
       return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException e) {
-      // A machine that cannot resolve its own name still has a process id to tell.
+      // The process id still identifies a holder on a machine that cannot resolve its own name.
       return UNKNOWN;
     }
   }

@@ -4,8 +4,8 @@ import dev.interlock.LockEvent;
 import java.time.Duration;
 
 /**
- * Warns of leases that are at risk or lost. When a store goes down they are by the thousand, so
- * only the first few of a second are named, and the others counted.
+ * Warns of leases that are at risk or lost. A store that goes down can affect thousands, so only
+ * the first few of each second are named, and the others counted.
  */
 final class LeaseLog extends Timer.Event {
 
@@ -19,7 +19,7 @@ final class LeaseLog extends Timer.Event {
   private final Notifier notifier;
   private final Notifier.ListenerCalls lines;
 
-  // Of what is called in order, one after the other.
+  // The calls come in order, one after the other.
   private int events;
 
   LeaseLog(Platform platform, Timer timer, Notifier notifier) {
@@ -29,7 +29,7 @@ final class LeaseLog extends Timer.Event {
     this.lines = notifier.calls(this::write, lines -> {});
   }
 
-  /** Notes a line, which is written by the notifier's next flush: loggers may block. */
+  /** Queues a line, which the notifier's next flush writes: loggers may block. */
   void note(LockEvent event) {
     lines.note(event);
   }
@@ -39,7 +39,7 @@ final class LeaseLog extends Timer.Event {
     count();
   }
 
-  /** Says how many were not named. */
+  /** Logs how many were not named. */
   void count() {
     lines.note(this::writeCount);
     notifier.flush();

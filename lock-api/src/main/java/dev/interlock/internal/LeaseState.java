@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A state machine, whose states are its {@link Phase}s. Every transition happens under its
  * monitor, and no call out of the client does. A lease that is handed off inside the client,
- * without asking the server, ends, and its {@link #successor} takes the grant as it is (FAIR-01).
- * What the server says of a grant applies to the last lease that has it.
+ * without a request to the server, ends, and its {@link #successor} takes over the grant as it is
+ * (FAIR-01). What the server reports about a grant applies to the last lease that has it.
  *
- * <p>It is its own event on the {@link Timer}: the next renewal, or the end of what is certain.
+ * <p>It schedules itself on the {@link Timer}, for its next renewal or the end of its validity.
  */
 final class LeaseState extends Timer.Event {
 
@@ -43,7 +43,7 @@ final class LeaseState extends Timer.Event {
     HELD,
     /** Its release has begun, and looks for a local waiter to hand it off to. */
     PASSING,
-    /** Its release is on its way to the store; only the answer can still say that it was lost. */
+    /** Its release is in flight; only the answer can still show that it was lost. */
     RELEASING,
     /** Its release has ended, on the store or by a handoff. */
     RELEASED,
@@ -53,13 +53,13 @@ final class LeaseState extends Timer.Event {
 
   private static final int RENEWALS_PER_TTL = 3;
 
-  // A distance that no time reaches from another.
+  // Longer than the difference between any two times.
   private static final long NEVER = Long.MAX_VALUE / 2;
 
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
-  // A lease that ends by both clocks soon after such a sleep would not have without it.
+  // A lease that both clocks end soon after such a sleep would not have ended without it.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
   private final DefaultLockClient engine;
@@ -69,7 +69,7 @@ final class LeaseState extends Timer.Event {
   /** How many leases of programs had the grant before. */
   private final int handoffs;
 
-  /** It is the client's own, for the rest of the minimum hold of a lease that was released. */
+  /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
   private final boolean kept;
 
   /** When the first of them began. */
@@ -87,7 +87,7 @@ final class LeaseState extends Timer.Event {
 
   // --- when it ends ---
 
-  /** Until when the server's promise is certain; only grows, less what the machine has slept. */
+  /** The end of the validity; only moves later, except by what the machine has slept. */
   private volatile long validUntil;
 
   /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
@@ -115,7 +115,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private boolean renewalPlanned = true;
 
-  /** The renewal under way, done when its outcome has been applied to all of its leases. */
+  /** The renewal in flight, done when its outcome has been applied to all of its leases. */
   @GuardedBy("this")
   private @Nullable CompletableFuture<Boolean> round;
 
@@ -147,7 +147,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
-  /** For other threads that release it while its release is under way. */
+  /** For other threads that release it while its release is in progress. */
   private volatile @Nullable CompletableFuture<ReleaseOutcome> release;
 
   @GuardedBy("this")
@@ -156,7 +156,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable List<Notifier.Sink> sinks;
 
-  /** The client's own part in a loss: called first, on the thread that noticed; never blocks. */
+  /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
   @GuardedBy("this")
   private @Nullable Consumer<LeaseLostException> onLoss;
 
@@ -220,9 +220,9 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Makes the lease of what the store has granted; it {@linkplain #begin begins} later.
+   * Makes the lease of a grant; it {@linkplain #begin begins} later.
    *
-   * @return null if the grant came so late that nothing of it is certain any more
+   * @return null if the grant came so late that it has no validity left
    */
   static @Nullable LeaseState of(
       DefaultLockClient engine, Request request, Grant grant, long clockOffset) {
@@ -250,16 +250,16 @@ final class LeaseState extends Timer.Event {
       if (engine.notifier.hasListeners()) {
         Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
         synchronized (this) {
-          Acquisition told = request.acquisition();
-          synchronized (told) {
-            if (told.ends()) {
+          Acquisition acquisition = request.acquisition();
+          synchronized (acquisition) {
+            if (acquisition.ends()) {
               note(new Events.Acquired(source(), waited, handoffs > 0));
             }
           }
         }
       }
     } catch (RuntimeException | Error e) {
-      untold(e);
+      notReported(e);
     }
   }
 
@@ -285,14 +285,14 @@ final class LeaseState extends Timer.Event {
       minHoldEnd = Deadline.in(engine.platform, options.minHold().get()).nanos();
     }
     if (options.maxHold().isPresent()) {
-      // What the machine slept before the hold began is no part of it.
+      // Sleep of the machine before the hold began does not count.
       maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos() + slept;
     }
     renewed = options.autoRenew();
     if (!renewed && grant.expiresOnStore()) {
       renewalPlanned = false;
     } else if (!renewed) {
-      // Nothing ends it on the server, and until its end it needs its session.
+      // Nothing ends it on the server, so it needs its session until its end.
       fixedEnd = confirmedAt() + grant.effectiveTtl().toNanos();
     }
   }
@@ -338,7 +338,7 @@ final class LeaseState extends Timer.Event {
 
   // --- validity -------------------------------------------------------------------------------
 
-  /** Until when it is certain as things stand, by the monotonic clock. */
+  /** The end of the validity as things stand, by the monotonic clock. */
   private long end() {
     return earlier(validUntil, earlier(maxHoldEnd, fixedEnd));
   }
@@ -347,14 +347,14 @@ final class LeaseState extends Timer.Event {
     return a - b < 0 ? a : b;
   }
 
-  /** How long it is until then, less what the machine has slept since the last confirmation. */
+  /** The time until then, less what the machine has slept since the last confirmation. */
   long remainingNanos() {
-    // The offset first, which is written last: no end is taken with the offset of a later one.
+    // Read the offset first, as it is written last: so no end meets the offset of a later one.
     long offset = clockOffset;
     return engine.remaining(end(), offset);
   }
 
-  /** Whether it is certain at this moment. If it has come to its end it is lost now. */
+  /** Whether it is valid at this moment. If its validity has ended, it is lost now. */
   boolean isHeld() {
     if (hasEnded()) {
       StackRoom.require();
@@ -386,14 +386,14 @@ final class LeaseState extends Timer.Event {
     throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
   }
 
-  // A new exception each time: the caller's stack is what helps to find the write that came late.
+  // A new exception each time: the caller's stack helps to find the write that came late.
   private synchronized void throwLoss() {
     if (loss != null) {
       throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
     }
   }
 
-  /** Whether almost all of what a confirmation promises is still to come. */
+  /** Whether almost all of the validity of a confirmation is left. */
   boolean isFresh() {
     return engine.platform.nanoTime() - confirmedAt()
         < grant.validityPerConfirmation().toNanos() / 10;
@@ -403,7 +403,7 @@ final class LeaseState extends Timer.Event {
 
   @Override
   void fire(long now) {
-    // A lease that is being released needs no timer; its successor has an event of its own.
+    // A lease that is being released needs no timer; its successor schedules itself.
     if (!isHeld()) {
       return;
     }
@@ -440,7 +440,7 @@ final class LeaseState extends Timer.Event {
     reschedule(now, slept(now));
   }
 
-  /** For how long the machine has slept since the last confirmation. */
+  /** How long the machine has slept since the last confirmation. */
   private long slept(long now) {
     return DefaultLockClient.slept(engine.platform.wallMillis(), now, clockOffset);
   }
@@ -450,14 +450,14 @@ final class LeaseState extends Timer.Event {
     long at = now + slept; // by whichever clock has gone further
     long next = end();
     if (renewalPlanned) {
-      // A renewal that is due and has no outcome may have found no thread: it is asked for again.
+      // A renewal that is due and has no outcome may have found no thread: ask again.
       next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
       if (risk == null) {
         next = earlier(next, riskAt());
       }
     }
     next -= slept;
-    // By the monotonic clock alone: if the machine sleeps it is held for longer.
+    // By the monotonic clock alone: if the machine sleeps, the lock is held for longer.
     due(kept ? earlier(next, minHoldEnd) : next);
   }
 
@@ -466,7 +466,7 @@ final class LeaseState extends Timer.Event {
     return renewalPlanned && renewAt - at <= 0;
   }
 
-  /** Unless a renewal is confirmed before the last third of what is certain it is at risk. */
+  /** The lease is at risk unless a renewal is confirmed before the last third of the validity. */
   private long riskAt() {
     return validUntil - interval();
   }
@@ -476,7 +476,7 @@ final class LeaseState extends Timer.Event {
     renewAt = at - Math.floorMod(at, Math.max(1, interval() / RENEWAL_GRID));
   }
 
-  /** Tells the timer and the listeners of a transition. Call it under no monitor. */
+  /** Passes a transition on to the timer and the listeners. Call it under no monitor. */
   private void publish() {
     engine.timer.update(this);
     engine.notifier.flush();
@@ -484,7 +484,7 @@ final class LeaseState extends Timer.Event {
 
   // --- renewal --------------------------------------------------------------------------------
 
-  /** For how long one renewal may take, so that there is time for another. */
+  /** How long one renewal may take so that there is time for another. */
   Duration patience() {
     Duration share = Duration.ofNanos(interval());
     Duration most = engine.requestTimeout();
@@ -492,7 +492,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Claims it for a renewal that its program asks for, after any that is under way.
+   * Claims it for a renewal that its program asks for, after any that is in flight.
    *
    * @return false if it has ended
    */
@@ -514,7 +514,7 @@ final class LeaseState extends Timer.Event {
    * Claims the lease for a renewal.
    *
    * @param asked whether its program asks for it; the schedule renews what is due
-   * @return the caller's own if it may begin; that under way, if there is one; or null
+   * @return the caller's own if it may begin; the one in flight, if any; or null
    */
   synchronized @Nullable CompletableFuture<Boolean> startRenewal(
       CompletableFuture<Boolean> mine, boolean asked) {
@@ -545,14 +545,14 @@ final class LeaseState extends Timer.Event {
     boolean ended;
     synchronized (this) {
       if (round == mine) {
-        // Together with the new due time: a renewal that comes due finds none under way.
+        // Together with the new due time: a renewal that comes due finds none in flight.
         round = null;
       }
       if (!isOpen()) {
         return;
       }
-      // A confirmation that comes after the end does not bring the lease back. Nothing moves the
-      // end but this, under the monitor, so that a lease once seen ended stays so.
+      // A confirmation after the end does not bring the lease back. Only this moves the end, under
+      // the monitor, so that a lease once seen ended stays so.
       ended = remainingNanos() <= 0;
       if (!ended && answer instanceof Renewal.Renewed confirmed) {
         extend(confirmed.validUntil(), sentAt, offset, asked);
@@ -570,16 +570,16 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void extend(long promised, long sentAt, long offset, boolean asked) {
-    // Never more than was said at the grant, whatever the backend says now.
+    // Never more than the grant allowed, whatever the backend reports now.
     long until = earlier(promised, sentAt + grant.validityPerConfirmation().toNanos());
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     long sleptBefore = DefaultLockClient.slept(wall, now, clockOffset);
     long sleptSince = DefaultLockClient.slept(wall, now, offset);
-    // By both clocks: what its program was told must not be taken back because the offset was read
-    // with a pause between the clocks, which looks like sleep.
+    // By both clocks: the validity that the program has seen must not shrink because the offset was
+    // read with a pause between the clocks, which looks like sleep.
     if (until - sleptSince - (validUntil - sleptBefore) > 0) {
-      // A confirmation does not put these off, so it does not make up for sleep, either.
+      // A confirmation does not postpone these, so it does not make up for sleep, either.
       long forgotten = sleptBefore - sleptSince;
       long holdEnd = maxHoldEnd;
       maxHoldEnd = holdEnd - forgotten;
@@ -595,7 +595,7 @@ final class LeaseState extends Timer.Event {
     problem = null;
     backoff = null;
     if (renewalPlanned) {
-      // By its own clock offset no time was slept before it was sent.
+      // With its own clock offset, no sleep before the request counts.
       planRenewal(
           sentAt + DefaultLockClient.slept(wall, now, clockOffset) - sleptSince + interval());
     }
@@ -676,7 +676,7 @@ final class LeaseState extends Timer.Event {
 
   // --- its loss -------------------------------------------------------------------------------
 
-  /** Ends the lease that has the grant now, because the server says that the grant is gone. */
+  /** Ends the lease that has the grant now, because the server reports that the grant is gone. */
   void lose(LossReason reason, String detail) {
     for (LeaseState had = this; had != null; had = had.successor) {
       LeaseState loser = had;
@@ -702,9 +702,9 @@ final class LeaseState extends Timer.Event {
     return new LeaseLostException(name(), reason, detail, problem);
   }
 
-  /** The loss of what has come to its end; null if it has not, or is released meanwhile. */
+  /** The loss of a lease whose validity has ended; null if it has not, or was released. */
   private synchronized @Nullable LeaseLostException endLoss() {
-    // The wall clock first: a pause between the two readings must not be taken for sleep.
+    // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
@@ -738,7 +738,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Ends it as lost, unless its release is on its way to the store, and tells the program.
+   * Ends it as lost, unless its release is in flight, and signals the loss.
    *
    * @param verdict asked under the monitor; null if it is not lost
    */
@@ -750,7 +750,7 @@ final class LeaseState extends Timer.Event {
       if (found == null) {
         return false;
       }
-      // A release under way passes the head of the queue on.
+      // A release in progress passes the head of the queue on.
       passes = phase == Phase.HELD;
       lost(found);
     }
@@ -777,7 +777,7 @@ final class LeaseState extends Timer.Event {
       }
       note(new Events.Lost(source(), why, heldFor()));
     } catch (RuntimeException | Error e) {
-      untold(e);
+      notReported(e);
     }
   }
 
@@ -814,7 +814,7 @@ final class LeaseState extends Timer.Event {
     return finishRelease(beginRelease(), latest);
   }
 
-  /** Releases what its program never got, for which there is no minimum hold. */
+  /** Releases a lease that its program never got; no minimum hold applies. */
   void giveUp(@Nullable Deadline latest) {
     forgetMinHold();
     var unused = release(latest);
@@ -831,7 +831,7 @@ final class LeaseState extends Timer.Event {
     if (other == null) {
       return finish.start();
     }
-    // It occupies no thread: the release that it follows may need that one.
+    // It occupies no thread: the release that it waits for may need that thread.
     CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
     var unused = other.thenAccept(known -> engine.notifier.run(() -> follower.complete(known)));
     return follower;
@@ -902,7 +902,7 @@ final class LeaseState extends Timer.Event {
     try {
       next = next();
     } catch (RuntimeException | Error e) {
-      // That must not keep the lock from being released.
+      // A failure here must not prevent the release.
       DefaultLockClient.log.trace("no successor could be looked for", e);
     }
     LeaseState taker = null;
@@ -947,7 +947,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Leaves the lock to a lease of the client's own, if the minimum hold has not passed. */
+  /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
   private boolean isKeptOn() {
     LeaseState keeper;
     synchronized (this) {
@@ -972,7 +972,7 @@ final class LeaseState extends Timer.Event {
     return true;
   }
 
-  /** Null if none can be made, as without memory: then it is released on the server. */
+  /** Null if none can be made, as without memory: the lock is then released on the server. */
   @GuardedBy("this")
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
@@ -1004,7 +1004,7 @@ final class LeaseState extends Timer.Event {
         && engine.remaining(validUntil, clockOffset) > 2 * interval();
   }
 
-  /** Releases on the server, after a renewal under way has ended. */
+  /** Releases on the server, after a renewal in flight has ended. */
   private ReleaseOutcome releaseOnServer(
       @Nullable CompletableFuture<Boolean> underWay, @Nullable Deadline latest) {
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
@@ -1012,7 +1012,7 @@ final class LeaseState extends Timer.Event {
       Deadline deadline =
           latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
       if (underWay != null) {
-        // If it is overdue going on is safe: its outcome is guarded by the claim.
+        // If it is overdue, going on is safe: the claim guards its outcome.
         var unused = Awaiting.doneUninterruptibly(engine.platform, underWay, deadline);
       }
       known = engine.releaseOnServer(grant, deadline);
@@ -1046,7 +1046,7 @@ final class LeaseState extends Timer.Event {
         note(new Events.Released(source(), how, heldFor()));
       }
     } catch (RuntimeException | Error e) {
-      untold(e);
+      notReported(e);
     }
   }
 
@@ -1057,7 +1057,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  // --- telling --------------------------------------------------------------------------------
+  // --- reporting ------------------------------------------------------------------------------
 
   synchronized CompletableFuture<LeaseLostException> lost() {
     if (lost == null) {
@@ -1076,7 +1076,7 @@ final class LeaseState extends Timer.Event {
     return calls;
   }
 
-  /** From now on the sink gets the lease's events; at once that it was lost, or is at risk. */
+  /** The sink gets the lease's events from now on, and at once a loss or risk that exists. */
   synchronized void addSink(Notifier.Sink sink) {
     if (loss != null) {
       sink.note(new Events.Lost(source(), loss, heldFor()));
@@ -1110,7 +1110,7 @@ final class LeaseState extends Timer.Event {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
-  /** For how long it has been held until now. */
+  /** How long it has been held until now. */
   Duration heldFor() {
     return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
   }
@@ -1119,7 +1119,7 @@ final class LeaseState extends Timer.Event {
     return request.holder();
   }
 
-  /** Shows it, if it is held; null otherwise. */
+  /** A snapshot if it is held; null otherwise. */
   @Nullable LeaseInfo info() {
     Duration left = left();
     return phase == Phase.HELD && !left.isZero()
@@ -1141,8 +1141,8 @@ final class LeaseState extends Timer.Event {
       implements LeaseInfo {}
 
   /**
-   * Notes an event under the monitor together with what it tells of, so that listeners learn things
-   * in the order in which they happened. The next {@link Notifier#flush} sends it off.
+   * Records an event under the monitor, together with the change that it reports, so that listeners
+   * get events in the order in which they happened. The next {@link Notifier#flush} delivers it.
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
@@ -1158,7 +1158,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** An event that cannot be reported must not stop the transition, for which others wait. */
-  private static void untold(Throwable why) {
+  private static void notReported(Throwable why) {
     Timer.failed("an event", why);
   }
 
@@ -1174,7 +1174,7 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Does the client's own part. Not under the monitor: it may end other leases. */
+  /** Runs what the client does on a loss. Not under the monitor: it may end other leases. */
   private void runOnLoss(LeaseLostException why) {
     Consumer<LeaseLostException> action;
     synchronized (this) {

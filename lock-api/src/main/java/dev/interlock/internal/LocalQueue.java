@@ -27,7 +27,7 @@ final class LocalQueue {
     long enteredAt();
 
     /**
-     * The waiter is the head now, and must {@link LocalQueue#pass} some time.
+     * The waiter is the head now, and must {@link LocalQueue#pass} later.
      *
      * @return false if it no longer waits: the caller then passes for it
      */
@@ -40,7 +40,7 @@ final class LocalQueue {
     void onClose();
   }
 
-  /** A head and the waiters behind it. A queue that has ended takes no more waiters. */
+  /** A head and the waiters behind it. A queue that has ended accepts no more waiters. */
   private static final class Queue {
     /** How the head acquires the lock; a head that gives up leaves it to the next. */
     volatile @Nullable AcquireLoop loop;
@@ -179,7 +179,7 @@ final class LocalQueue {
     return queue == null ? null : queue.loop;
   }
 
-  /** Called by the head: this is how it gets the lock. */
+  /** Sets the acquire loop of the head. Called by the head. */
   void begin(AcquireLoop loop) {
     Queue queue = queues.get(loop.name());
     if (queue != null) {
@@ -243,7 +243,7 @@ final class LocalQueue {
     return drained;
   }
 
-  /** Whether the head holds the lock, or contends for it without trouble. */
+  /** Whether the head holds the lock, or contends for it without a failure. */
   boolean isBusy(String name) {
     Queue queue = queues.get(name);
     AcquireLoop loop = queue == null ? null : queue.loop;

@@ -27,7 +27,7 @@ final class LockView implements Lock {
     return Request.upTo(engine, name, options, Thread.currentThread(), timeout);
   }
 
-  /** Returns whether the thread held the lock already, and holds it once more now. */
+  /** Returns whether the thread already held the lock, and adds a hold if so. */
   private boolean reentered() {
     engine.ensureOpen();
     ThreadHolds.Hold hold = engine.threadHolds.current(name);
@@ -49,7 +49,7 @@ final class LockView implements Lock {
     if (reentered()) {
       return;
     }
-    // What an interrupted try has waited counts. Its place in line is lost, though.
+    // The time that an interrupted try has waited counts, but its place in the queue is lost.
     Request request = untilHad();
     boolean interrupted = false;
     try {

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * The future of a lease's loss, the same for all who ask for it: a copy for each would stay with
- * the lease for its life. Only the client can complete it, therefore.
+ * The future of a lease's loss. All callers share it, because a copy for each would live as long as
+ * the lease. Therefore only the client can complete it.
  */
 final class LossSignal extends CompletableFuture<LeaseLostException> {
 
@@ -23,7 +23,7 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
     notifier.note(() -> tell(loss));
   }
 
-  // A dependent may block. Completing once more runs those that wait behind it.
+  // A dependent may block. Completing again runs those behind it.
   void tell(LeaseLostException loss) {
     if (getNumberOfDependents() > 1) {
       notifier.run(() -> tell(loss));

@@ -38,7 +38,7 @@ final class MultiLeaseHandle implements MultiLease {
     members.forEach(member -> member.heldThrough(this));
   }
 
-  /** Apart from the handle, so that the handle can become unreachable. */
+  /** Separate from the handle, so that the handle can become unreachable. */
   private static final class State {
     private final DefaultLockClient engine;
     private final ImmutableList<LeaseState> members;
@@ -57,7 +57,7 @@ final class MultiLeaseHandle implements MultiLease {
     @GuardedBy("this")
     private final Set<String> renewed = new HashSet<>();
 
-    /** Why the first of the members at risk is so. */
+    /** Why the first of these members is at risk. */
     @GuardedBy("this")
     private @Nullable LockException risk;
 
@@ -84,14 +84,14 @@ final class MultiLeaseHandle implements MultiLease {
           new LeaseLostException(
               name, why.reason(), "\"" + why.name() + "\": " + why.detail(), why);
       synchronized (this) {
-        // Also while it is being released: what is found lost then has not been released.
+        // Even during its release: a member that turns out to be lost then was not released.
         if (loss != null) {
           return;
         }
         ended = true;
         loss = mine;
       }
-      // First, so that no failure of a sibling keeps it back.
+      // First, so that no failure of a sibling delays it.
       lost.note(mine);
       report(new Events.Lost(source(), mine, members.get(0).heldFor()));
       if (why.reason() != LossReason.CLOSED) {
@@ -282,7 +282,7 @@ final class MultiLeaseHandle implements MultiLease {
     return release.outcome();
   }
 
-  /** Releases what its program never got. */
+  /** Releases a lease that its program never got. */
   void giveUp() {
     state.members.forEach(LeaseState::forgetMinHold);
     release();
@@ -303,7 +303,7 @@ final class MultiLeaseHandle implements MultiLease {
     List<CompletableFuture<?>> parts = new ArrayList<>(release.others);
     parts.add(finish.start());
     CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
-    // The others occupy no thread: their releases may need that one.
+    // The others occupy no thread: their releases may need that thread.
     var unused =
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
             .thenRun(() -> state.engine.notifier.run(() -> future.complete(release.outcome())));
@@ -312,12 +312,12 @@ final class MultiLeaseHandle implements MultiLease {
 
   /** Made before it begins: a member whose release has begun has to be finished. */
   private final class Release {
-    // A member that has run out unnoticed is noticed here, and takes the others with it.
+    // Notices a member whose validity has ended, which ends the others.
     private final boolean held = isHeld();
     private final List<LeaseState> mine = new ArrayList<>(state.members.size());
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
-    /** How releases of members end that another caller has begun. */
+    /** The outcomes of releases of members that another caller has begun. */
     private final List<CompletableFuture<ReleaseOutcome>> others =
         new ArrayList<>(state.members.size());
 
@@ -342,7 +342,7 @@ final class MultiLeaseHandle implements MultiLease {
       }
     }
 
-    /** With one deadline for all: what a hung store leaves is released in the background. */
+    /** With one deadline for all: the background releases what a hung store leaves. */
     void finish(Deadline deadline) {
       for (LeaseState member : mine) {
         try {
@@ -353,7 +353,7 @@ final class MultiLeaseHandle implements MultiLease {
       }
     }
 
-    /** One that fails keeps no other from being released. */
+    /** A failure of one does not prevent the release of the others. */
     private void failed(Throwable why) {
       Timer.failed("the release of one of a set", why);
       outcomes.add(ReleaseOutcome.UNKNOWN);

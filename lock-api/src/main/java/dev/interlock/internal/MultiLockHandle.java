@@ -19,8 +19,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock over several names, acquired in one fixed order. While it waits for the rest, the members
- * that it has are renewed in any case; the options apply once the set is complete.
+ * A lock over several names, acquired in one fixed order. While it waits for the rest, it renews
+ * the members that it has in any case; the options apply once the set is complete.
  */
 final class MultiLockHandle implements MultiLock {
 
@@ -49,8 +49,8 @@ final class MultiLockHandle implements MultiLock {
   }
 
   /**
-   * Takes all, or gives up all and returns null. If one is lost while the others are waited for, or
-   * cannot be renewed in the end, it begins again, as long as there is time.
+   * Acquires all, or gives up all and returns null. If one is lost during the wait for the others,
+   * or cannot be renewed at the end, it starts over, as long as there is time.
    */
   private @Nullable MultiLeaseHandle gather(Request request, @Nullable Object site)
       throws InterruptedException {
@@ -101,9 +101,9 @@ final class MultiLockHandle implements MultiLock {
   }
 
   /**
-   * Once more before the grant, so that the validity is whole. The last one is fresh, unless it
-   * waited for its turn on a session that was confirmed a while ago. If this is not answered, they
-   * count as lost: to ask again would let them age.
+   * Renews once more before the grant, so that the validity is whole. The last member is fresh,
+   * unless it waited on a session that was confirmed a while ago. Without an answer, all count as
+   * lost: another request would let them age.
    */
   private void renew(List<LeaseState> members, Request request) throws InterruptedException {
     int last = members.size() - 1;
@@ -121,7 +121,7 @@ final class MultiLockHandle implements MultiLock {
     members.get(last).ensureHeld();
   }
 
-  /** Releases all. A store that hangs is waited for no longer than for one request. */
+  /** Releases all. Waits for a store that hangs no longer than for one request. */
   private void giveUp(List<LeaseState> members) {
     Deadline deadline = engine.requestDeadline();
     // Backwards, so that a waiter for the first finds the others free.
@@ -178,7 +178,7 @@ final class MultiLockHandle implements MultiLock {
     return new Gathering<>(request, result).start();
   }
 
-  /** Gathers on one of the client's threads. */
+  /** Acquires a set on one of the client's threads. */
   private final class Gathering<R> extends AsyncTask<MultiLeaseHandle, R> {
     private final @Nullable Object site = CallSites.look();
 

@@ -7,7 +7,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.TreeSet;
 
-/** Which names are allowed, and in which order several are taken. */
+/** Which names are allowed, and in which order several are acquired. */
 final class Names {
 
   static final int LONGEST = 255;
@@ -37,7 +37,7 @@ final class Names {
     return checkedPrefix(name);
   }
 
-  /** Checks what names may begin with, which may be empty. */
+  /** Checks a prefix of names, which may be empty. */
   static String checkedPrefix(String name) {
     requireNonNull(name, "prefix");
     // Names are short, so a plain scan is cheap, and most are ASCII.

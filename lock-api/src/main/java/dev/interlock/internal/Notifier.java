@@ -18,11 +18,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Calls the user's listeners: each in order, each on its own, so that one that throws or blocks
- * harms no other.
+ * Calls the program's listeners, each in order and independently of the others, so that one that
+ * throws or blocks does not affect another.
  *
- * <p>A call is noted under the monitor that guards what it tells of, and sent off by {@link #flush}
- * outside of it, since that starts threads. A call for which no thread starts stays noted.
+ * <p>A call is queued under the monitor that guards the change that it reports, and started by
+ * {@link #flush} outside of it, because that starts threads. A call for which no thread starts
+ * stays queued.
  */
 final class Notifier {
 
@@ -39,7 +40,7 @@ final class Notifier {
 
     void note(Runnable call) {
       synchronized (this) {
-        // First, as what is noted and not sent off would keep back whatever follows.
+        // First, because a call that is queued and not started would block all that follow.
         if (!running && calls.isEmpty()) {
           due.add(() -> run());
         }
@@ -47,7 +48,7 @@ final class Notifier {
       }
     }
 
-    // It may have been sent off twice, if it was not certain whether its thread had started.
+    // It may have been started twice, if it was not certain whether its thread had started.
     @Override
     public void run() {
       synchronized (this) {
@@ -74,7 +75,7 @@ final class Notifier {
     }
   }
 
-  /** Gets events under the monitor that guards what they tell of, so it must not block. */
+  /** Gets events under the monitor that guards the change they report, so it must not block. */
   interface Sink {
     void note(LockEvent event);
   }
@@ -127,7 +128,7 @@ final class Notifier {
   }
 
   /**
-   * Makes the calls of a listener, which the caller notes events for.
+   * Makes the queue of a listener, to which the caller adds events.
    *
    * @param remover called when the listener is to get no more
    */
@@ -153,18 +154,18 @@ final class Notifier {
     }
   }
 
-  /** Notes something of the user's, to be run on a thread that it may block. */
+  /** Queues code of the program, to be run on a thread that it may block. */
   void note(Runnable callback) {
     new Sequence().note(callback);
   }
 
-  /** Notes it, and sends it off. */
+  /** Queues it, and starts it. */
   void run(Runnable callback) {
     note(callback);
     flush();
   }
 
-  /** Sends off what has been noted. Under no monitor; never throws. */
+  /** Starts the queued calls. Under no monitor; never throws. */
   void flush() {
     Runnable next;
     while ((next = due.peek()) != null) {
@@ -188,7 +189,7 @@ final class Notifier {
     }
   }
 
-  /** The client was closed; a loss must still reach its listener, and no timer tries again. */
+  /** The client is closed; a loss must still reach its listener, and no timer retries. */
   private boolean isStartedLate(Runnable calls) {
     try {
       platform.thread("late-callback", calls).start();

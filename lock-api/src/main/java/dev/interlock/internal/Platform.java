@@ -6,11 +6,10 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.ExecutorService;
 
 /**
- * What a client takes from where it runs: its clocks, its threads and its luck. Outside of
- * simulations that is {@link Jvm}.
+ * The clocks, threads and random numbers of a client. Outside of simulations this is {@link Jvm}.
  *
- * <p>A client waits nowhere but in {@link #parkUntil}, starts no thread but through this, and draws
- * no random number elsewhere. So a simulation can decide which thread runs next, and repeat it.
+ * <p>A client waits only in {@link #parkUntil}, and gets every thread and every random number from
+ * here. So a simulation can decide which thread runs next, and repeat a run.
  */
 public interface Platform extends TimeSource {
 
@@ -29,7 +28,7 @@ public interface Platform extends TimeSource {
    *
    * @param name what the threads are for
    * @param most how many there may be; more tasks than that wait
-   * @param virtual whether virtual threads will do, where there are any
+   * @param virtual whether to use virtual threads, if the JVM has them
    * @return the pool
    */
   ExecutorService pool(String name, int most, boolean virtual);
@@ -54,9 +53,9 @@ public interface Platform extends TimeSource {
   }
 
   /**
-   * Draws a number, to spread what would else happen in step.
+   * Draws a number, to spread what would otherwise happen in step.
    *
-   * @param bound more than the largest
+   * @param bound the exclusive upper limit
    * @return a number from 0 on and below the bound
    */
   long random(long bound);

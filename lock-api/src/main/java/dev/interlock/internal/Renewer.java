@@ -16,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 
 /**
- * Renews what is due, in batches: what comes due together goes to the store together. Never more
- * than two requests are under way, however many leases there are.
+ * Renews leases in batches: those that are due together go to the store together. At most two
+ * requests are in flight, however many leases there are.
  */
 final class Renewer {
 
@@ -32,12 +32,12 @@ final class Renewer {
     this.engine = engine;
   }
 
-  /** Notes a lease for the next {@link #flush}. */
+  /** Adds a lease to the next {@link #flush}. */
   synchronized void due(LeaseState lease) {
     due.add(lease);
   }
 
-  /** Sends off what has been noted. Called on the timer's thread; does not block. */
+  /** Renews the leases added. Called on the timer's thread; does not block. */
   void flush() {
     List<LeaseState> all;
     synchronized (this) {
@@ -47,7 +47,7 @@ final class Renewer {
       all = due;
       due = new ArrayList<>();
     }
-    // A request waits for as long as the most impatient of its leases: only equals go together.
+    // A request has the shortest time-out of its leases, so only equal ones go together.
     Map<Duration, List<LeaseState>> equals = new LinkedHashMap<>();
     for (LeaseState lease : all) {
       equals.computeIfAbsent(lease.patience(), patience -> new ArrayList<>()).add(lease);
@@ -64,7 +64,7 @@ final class Renewer {
     try {
       engine.threads.renewal.execute(() -> renewDue(batch, patience));
     } catch (RuntimeException | Error e) {
-      // The client was closed, or has no thread for it. Each lease asks again until it has ended.
+      // The client was closed, or has no thread for it. Each lease asks again until it ends.
       DefaultLockClient.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
@@ -73,13 +73,13 @@ final class Renewer {
     try {
       var unused = renew(batch, Deadline.in(engine.platform, patience), false);
     } catch (InterruptedException e) {
-      // Only a JVM that is going down interrupts these threads.
+      // Only a JVM that is shutting down interrupts these threads.
       Thread.currentThread().interrupt();
     }
   }
 
   /**
-   * Renews what a program asks for, with one request if it is not more than fits into one.
+   * Renews the leases that a program asks for, with one request if they fit into one.
    *
    * @throws LockException if not all are confirmed
    */
@@ -104,7 +104,7 @@ final class Renewer {
     return leases.stream().map(LeaseState::name).collect(Collectors.joining(", "));
   }
 
-  /** Renews with one request those that it can claim, and lets them know of the outcome. */
+  /** Renews with one request those that it can claim, and passes the outcome on to them. */
   private List<Renewal> renew(List<LeaseState> wanted, Deadline deadline, boolean asked)
       throws InterruptedException {
     CompletableFuture<Boolean> round = new CompletableFuture<>();

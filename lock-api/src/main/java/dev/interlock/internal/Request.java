@@ -7,22 +7,21 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one call that acquires asks for, how long it waits, and what it means when that time has
- * passed.
+ * One call that acquires: what it asks for, how long it waits, and what happens after that time.
  *
  * @param time the clock that it waits by
  * @param name the lock's name, or those of a set
- * @param options how to take and keep it
+ * @param options how to acquire and keep it
  * @param holder the label for {@code inspect}
  * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
  * @param ofSet whether it is a member of a set, which is renewed until that is complete, whatever
  *     the options say
  * @param since when the call began
  * @param until when to give up waiting
- * @param withoutStore for how long on end the store may be unavailable
+ * @param withoutStore how long the store may be unavailable without a break
  * @param timeoutIsFailure whether giving up is an exception
- * @param leastPerRequest what a request to the store is given even if the end is nearer
- * @param acquisition what listeners are told of it
+ * @param leastPerRequest the least time of a request to the store, even if the end is nearer
+ * @param acquisition what is reported to listeners
  */
 record Request(
     TimeSource time,
@@ -38,7 +37,7 @@ record Request(
     Duration leastPerRequest,
     Acquisition acquisition) {
 
-  /** Within this a healthy store answers, also one on another continent. */
+  /** A healthy store answers within this time, even from another continent. */
   private static final Duration LEAST_PER_REQUEST = Duration.ofMillis(250);
 
   private static final Duration FOR_EVER = Duration.ofDays(36_500);
@@ -52,8 +51,8 @@ record Request(
   }
 
   /**
-   * For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. For {@code
-   * tryAcquire()} that is none, and its one request has all the time that requests have.
+   * For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. {@code
+   * tryAcquire()} has no time, and its one request has the full request time-out.
    */
   static Request upTo(
       DefaultLockClient engine,
@@ -92,7 +91,7 @@ record Request(
         new Acquisition(null));
   }
 
-  /** For another try, of which listeners are told as of another acquisition. */
+  /** For another try, which is reported to listeners as another acquisition. */
   Request again() {
     return copy(name, options, owner, ofSet, timeoutIsFailure, new Acquisition(null));
   }
@@ -102,7 +101,7 @@ record Request(
     return copy(member, options, owner, true, false, new Acquisition(acquisition));
   }
 
-  /** For a lock that the client keeps after its release, until the minimum hold has passed. */
+  /** For a lock that the client keeps after a release until the minimum hold has passed. */
   Request kept() {
     return copy(name, options.toBuilder().minHold(null).build(), null, false, false, acquisition);
   }
@@ -133,7 +132,7 @@ record Request(
     return Deadline.at(time, until);
   }
 
-  /** When even a request that was sent at the deadline has had its time. */
+  /** When a request that was sent at the deadline has timed out. */
   Deadline end() {
     return Deadline.at(time, until + leastPerRequest.toNanos());
   }

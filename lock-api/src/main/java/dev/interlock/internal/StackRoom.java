@@ -4,13 +4,13 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Room on the stack for an acquisition, or for the end of a lease. An acquisition that ran out of
- * stack between the store's grant and its caller would hold the lock for no caller, and what should
- * undo it would run out of stack as well; a release would leave the lock half released, and the
- * timer of the whole client in pieces. So the error is met before anything has begun.
+ * stack between the store's grant and its return would hold the lock for no caller, and undoing it
+ * would run out of stack as well; a release would leave the lock half released, and the client's
+ * timer inconsistent. So the error is provoked before anything has begun.
  */
 final class StackRoom {
 
-  /** Some 32 KB: more than what follows needs, also before it is compiled. */
+  /** Some 32 KB: more than the following code needs, even before it is compiled. */
   private static final int FRAMES = 16;
 
   private StackRoom() {}
@@ -27,9 +27,9 @@ final class StackRoom {
   }
 
   /**
-   * Every frame has to have room: compiled, for the arguments of a call that is seldom made;
-   * interpreted, for variables that nothing uses. Two kilobytes each, which cost next to no time,
-   * as compiled code writes nothing there.
+   * Makes every frame large: compiled, by the arguments of a call that is rarely made; interpreted,
+   * by variables that nothing uses. Two kilobytes each, at almost no cost, because compiled code
+   * writes nothing there.
    */
   // spotless:off
   @SuppressWarnings("UnusedVariable")
@@ -45,7 +45,7 @@ final class StackRoom {
     if (frames > 0) {
       return descend(frames - 1, a) + 1;
     }
-    // Now and then, as a compiler leaves out what never happens.
+    // Now and then, because a compiler drops code that never runs.
     return ThreadLocalRandom.current().nextInt(16) > 0 ? a : sum(
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
@@ -53,7 +53,7 @@ final class StackRoom {
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a);
   }
 
-  // Too long for a compiler to put it into its caller.
+  // Too long for a compiler to inline it.
   private static long sum(
       long p0, long p1, long p2, long p3, long p4, long p5, long p6, long p7, long p8, long p9,
       long p10, long p11, long p12, long p13, long p14, long p15, long p16, long p17, long p18,

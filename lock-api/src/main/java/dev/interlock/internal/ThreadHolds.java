@@ -10,7 +10,7 @@ final class ThreadHolds {
 
   private record Key(String name, Thread thread) {}
 
-  /** One thread's hold. Touched by that thread alone. */
+  /** One thread's hold. Only that thread uses it. */
   static final class Hold {
     private final LeaseState lease;
     private long count = 1;
@@ -19,7 +19,7 @@ final class ThreadHolds {
       this.lease = lease;
     }
 
-    /** Holds once more. */
+    /** Adds a hold. */
     void enter() {
       lease.ensureHeld();
       if (count == Long.MAX_VALUE) {
@@ -31,7 +31,7 @@ final class ThreadHolds {
 
   private final ConcurrentHashMap<Key, Hold> holds = new ConcurrentHashMap<>();
 
-  /** Holds whose lease was lost, and whose thread has yet to learn of it by its unlock. */
+  /** Holds whose lease was lost, and whose thread will learn of it by its unlock. */
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
 
   /** The current thread's hold, or null. */
@@ -50,7 +50,7 @@ final class ThreadHolds {
     forgetDead();
   }
 
-  /** Normally unlock ends a hold; a thread that has ended without cannot. */
+  /** Normally unlock ends a hold; a thread that has ended before can no longer do that. */
   private void forgetDead() {
     if (!lost.isEmpty()) {
       lost.removeIf(

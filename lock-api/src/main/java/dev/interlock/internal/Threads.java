@@ -6,10 +6,10 @@ import java.util.concurrent.ExecutorService;
  * The threads of one client; all daemons, all gone when idle.
  *
  * <p>Six groups, so that none can starve another: acquire loops (asynchronous acquisitions),
- * gatherings (those of sets: they wait behind acquire loops, which must not wait for their
- * threads), requests (asynchronous renewals and releases, for which acquire loops may wait),
- * clean-up (undoing and releasing in the background), renewal (two threads, two requests in
- * flight), and callbacks into the user's code, which may block for as long as they like.
+ * gatherings (asynchronous acquisitions of sets: they wait for acquire loops, which must not wait
+ * for their threads), requests (asynchronous renewals and releases, for which acquire loops may
+ * wait), clean-up (undoing and releasing in the background), renewal (two threads, two requests in
+ * flight), and callbacks into the program's code, which may block for any time.
  */
 final class Threads implements AutoCloseable {
 
@@ -29,13 +29,13 @@ final class Threads implements AutoCloseable {
     loops = platform.pool(backend + "-async", MOST_ACQUIRE_LOOPS, true);
     gatherings = platform.pool(backend + "-async-set", MOST_ACQUIRE_LOOPS, true);
     requests = platform.pool(backend + "-async-lease", MOST_REQUESTS, true);
-    // Not virtual ones, of which there would be as many as there is to undo.
+    // Not virtual threads: there would be as many as there are claims to undo.
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
     callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
   }
 
-  /** Ends the threads when they have done what they were given; does not wait for them. */
+  /** Ends the threads when they have finished their tasks; does not wait for them. */
   @Override
   public void close() {
     loops.shutdown();

@@ -13,9 +13,9 @@ import org.slf4j.LoggerFactory;
  * when a later one is added: a client that takes and releases locks all day wakes it once a second.
  *
  * <p>Guarded by its monitor, and called under no other. On JDKs before 24 a thread inside a monitor
- * keeps its carrier. If such threads had to queue for a {@link java.util.concurrent.locks.Lock}
- * behind virtual threads that need a carrier to go on, none would go on. A monitor is only ever
- * held by a thread that is running.
+ * keeps its carrier. If such threads queued for a {@link java.util.concurrent.locks.Lock} behind
+ * virtual threads that need a carrier to continue, none would continue. A monitor is only ever held
+ * by a thread that is running.
  */
 final class Timer implements AutoCloseable {
 
@@ -32,7 +32,7 @@ final class Timer implements AutoCloseable {
     private long order;
     private boolean scheduled;
 
-    /** By time; what is due together, in the order in which it was scheduled. */
+    /** By time; events due at the same time in the order in which they were scheduled. */
     @Override
     public final int compareTo(Event other) {
       return at == other.at ? Long.compare(order, other.order) : Long.signum(at - other.at);
@@ -113,15 +113,15 @@ final class Timer implements AutoCloseable {
     update(event);
   }
 
-  /** Takes the event out, if it is in. It may be firing at this moment. */
+  /** Removes the event, if it is scheduled. It may be firing at this moment. */
   void cancel(Event event) {
     event.notDue();
     update(event);
   }
 
   /**
-   * Puts the event where it belongs by the time for which it is due now. Of several threads that
-   * change that time and call this, the last one to call finds the latest change.
+   * Moves the event to its current due time. Of several threads that change that time and call
+   * this, the last one to call sees the latest change.
    */
   void update(Event event) {
     synchronized (this) {
@@ -147,7 +147,7 @@ final class Timer implements AutoCloseable {
     try {
       start();
     } catch (RuntimeException | Error e) {
-      // The event stays, and the next one tries again.
+      // The event stays, and the next one retries.
       log.error("the timer could not be started", e);
     }
   }
@@ -187,7 +187,7 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  // Whatever fails here, the thread lives on: without it no loss would be signalled any more.
+  // The thread survives every failure: without it no loss would be signalled any more.
   private void sweep() {
     boolean fired = false;
     Event due;
@@ -200,7 +200,7 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  /** Fires it; if that fails, what it was for has yet to be done. Needs no memory of its own. */
+  /** Fires the event; if that fails, its work remains to be done. Allocates nothing. */
   private void fire(Event due) {
     try {
       due.fire(platform.nanoTime());

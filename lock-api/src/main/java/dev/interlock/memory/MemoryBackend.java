@@ -129,7 +129,8 @@ final class MemoryBackend implements QueueingBackend {
         if (left || closed.get()) {
           throw new LockUnavailableException(INFO.name(), storeName, "closed", null);
         }
-        // Nothing happens when the holder's TTL ends, so a waiter looks then and moves the line on.
+        // Nothing happens when the holder's TTL ends, so a waiter checks then and moves the queue
+        // on.
         long end = store.settle(place.claim().name(), now());
         if (!place.isGranted()) {
           wakeUp.await(Deadline.at(context.time(), earlier(end, deadline.nanos())));

@@ -20,23 +20,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of one {@code memory:} name: per lock the holder and a line of waiters. Nothing happens
- * at the moment of expiry, but every request after it finds the lock free.
+ * The locks of one {@code memory:} name: for each lock the holder and a queue of waiters. Nothing
+ * happens at the moment of expiry, but every later request finds the lock free.
  */
 final class MemoryStore {
 
-  /** Called when a holder loses its lock other than by its own release or its TTL. */
+  /** Called when a holder loses its lock neither by its own release nor by its TTL. */
   interface LossListener {
     void lost(Claim claim, LossReason reason, String detail);
   }
 
-  /** A claim that is in line, or holds the lock. */
+  /** A claim that is in the queue, or holds the lock. */
   static final class Place {
     private final Claim claim;
     private final TimeSource time;
     private final LossListener lossListener;
 
-    /** Made when the place gets in line; most places never do. */
+    /** Made when the place enters the queue, which most never do. */
     private volatile @Nullable WakeUp wakeUp;
 
     private volatile boolean granted;
@@ -156,7 +156,7 @@ final class MemoryStore {
     return place;
   }
 
-  /** Grants the lock if it is free and has no waiters; gets in line otherwise. */
+  /** Grants the lock if it is free and has no waiters; enters the queue otherwise. */
   void join(Place place, long now) {
     forgetExpired(now);
     entries.compute(
@@ -173,7 +173,7 @@ final class MemoryStore {
         });
   }
 
-  /** Moves the line on if the holder's TTL is over; returns when the TTL of the new holder is. */
+  /** Serves the next waiter if the holder's TTL is over; returns when the new holder's TTL ends. */
   long settle(String name, long now) {
     long[] end = {now};
     entries.compute(
@@ -243,7 +243,7 @@ final class MemoryStore {
     return state[0];
   }
 
-  /** One page of the held locks, by name; the cursor is the last name of the page before. */
+  /** One page of the held locks, by name; the cursor is the last name of the previous page. */
   LockPage list(String prefix, @Nullable String cursor, int limit, long now) {
     List<LockState> page = new ArrayList<>();
     Iterator<String> names =
@@ -336,7 +336,7 @@ final class MemoryStore {
     return current;
   }
 
-  /** Ends the present hold, and grants the lock to the next in line if there is one. */
+  /** Ends the current hold, and grants the lock to the next waiter if there is one. */
   private static @Nullable Entry moveOn(Entry entry, long now) {
     if (entry.line.isEmpty()) {
       return null;

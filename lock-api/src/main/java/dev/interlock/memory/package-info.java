@@ -1,6 +1,6 @@
 /**
  * The {@code memory:} backend: exact, fair, inside one JVM. The reference implementation of the
- * contract, and the default for users' own tests.
+ * contract, and the backend for the tests of applications.
  */
 @NullMarked
 package dev.interlock.memory;
