@@ -41,6 +41,7 @@ final class Journal {
     final Machine machine;
     final boolean isView;
     final boolean isOfSet;
+    final long requestedAt;
     final long grantedAt;
 
     /** How long it was valid when it was granted. */
@@ -55,6 +56,10 @@ final class Journal {
     long validAtMost;
 
     long mustEndBy = NEVER;
+
+    /** No other lease of the name is granted before. */
+    long minHoldUntil;
+
     long closedAt = NEVER;
     long releaseCalledAt = NEVER;
     @Nullable ReleaseOutcome outcome;
@@ -67,7 +72,9 @@ final class Journal {
     long lossSignalledAt = NEVER;
     String reason = "";
 
-    private Held(Machine machine, String name, long token, @Nullable Lease lease) {
+    private Held(
+        Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
+      this.requestedAt = requestedAt;
       this.machine = machine;
       this.name = name;
       this.token = token;
@@ -199,6 +206,7 @@ final class Journal {
   }
 
   private final Scheduler scheduler;
+  private final boolean undisturbed;
   private final boolean traced;
   private boolean over;
   private final List<Event> events = new ArrayList<>();
@@ -206,6 +214,7 @@ final class Journal {
   private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
   private final Map<String, Call> calls = new HashMap<>();
   private final Map<Thread, Call> releases = new HashMap<>();
+  private final Map<Machine, Long> closings = new HashMap<>();
   private final Map<String, Long> reportedByBackend = new HashMap<>();
   private final ToLongFunction<Held> keptUntil;
   private final List<String> lines = new ArrayList<>();
@@ -215,8 +224,11 @@ final class Journal {
    * Makes an empty journal.
    *
    * @param keptUntil until when the store keeps a lease without renewal
+   * @param undisturbed whether nothing but its release ends a lease that is renewed
    */
-  Journal(Scheduler scheduler, ToLongFunction<Held> keptUntil, boolean traced) {
+  Journal(
+      Scheduler scheduler, ToLongFunction<Held> keptUntil, boolean undisturbed, boolean traced) {
+    this.undisturbed = undisturbed;
     this.scheduler = scheduler;
     this.keptUntil = keptUntil;
     this.traced = traced;
@@ -250,7 +262,13 @@ final class Journal {
 
   /** Records a lease; call it as soon as the acquisition has returned. */
   Held granted(Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
-    Held held = new Held(machine, name, token, lease);
+    Held held = new Held(machine, name, token, requestedAt, lease);
+    for (Held before : leases) {
+      held.require(
+          before.minHoldUntil <= scheduler.now() || !before.name.equals(name),
+          "LEASE-11",
+          "granted before the minimum hold of " + before + " was over");
+    }
     leases.add(held);
     if (held.leftAtFirst > 0) {
       held.requireKept(held.validUntil);
@@ -270,10 +288,22 @@ final class Journal {
     return held;
   }
 
+  /** Records until when a lease and its minimum hold keep others out. */
+  void staysTaken(Held held, long until) {
+    Long closing = closings.get(held.machine);
+    if (undisturbed && (closing == null || closing < held.requestedAt)) {
+      held.minHoldUntil = until;
+    }
+  }
+
   /** Records that the program is about to close a client, which ends its leases. */
   void closing(Machine machine) {
     note(machine, "closing");
+    closings.put(machine, scheduler.now());
     for (Held held : leases) {
+      if (held.machine == machine) {
+        held.minHoldUntil = 0;
+      }
       if (held.machine == machine && held.outcome == null && held.lossesSignalled == 0) {
         events.add(new Event.Ended(held.id, scheduler.now()));
         held.closedAt = Math.min(held.closedAt, scheduler.now());
@@ -602,7 +632,10 @@ final class Journal {
     held.require(releases <= 1, "LOSS-03", "its release was reported " + releases + " times");
     held.require(losses == 0 || releases == 0, "LOSS-03", "reported both released and lost");
     held.require(
-        losses == 0 || (outcome != ReleaseOutcome.RELEASED && outcome != ReleaseOutcome.HANDED_OFF),
+        losses == 0
+            || outcome == null
+            || outcome == ReleaseOutcome.ALREADY_LOST
+            || outcome == ReleaseOutcome.UNKNOWN,
         "LOSS-03",
         "released, yet reported lost: " + held.reason);
     if (held.machine.isDead()) {

@@ -122,6 +122,7 @@ record Plan(
     RENEWED,
     FIXED,
     MAX_HOLD,
+    MIN_HOLD,
     IMPATIENT,
     /** By the options of the client. */
     DEFAULT
@@ -323,7 +324,9 @@ record Plan(
             ? Keeping.RENEWED
             : how < 16
                 ? Keeping.FIXED
-                : how < 17 ? Keeping.MAX_HOLD : how < 18 ? Keeping.DEFAULT : Keeping.IMPATIENT;
+                : how < 17
+                    ? (random.nextBoolean() ? Keeping.MAX_HOLD : Keeping.MIN_HOLD)
+                    : how < 18 ? Keeping.DEFAULT : Keeping.IMPATIENT;
     Treatment treatment =
         random.nextInt(2) == 0
             ? Treatment.AWAIT

@@ -117,11 +117,12 @@ final class Program implements Runnable {
 
   private void change(LockOptions.Builder builder, Op op) {
     journal.begins(label, latest(op), least(op));
-    builder.holder(label).maxHold(null);
+    builder.holder(label).minHold(null).maxHold(null);
     switch (op.keeping()) {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
+      case MIN_HOLD -> builder.minHold(Duration.ofNanos(minHold(op)));
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
       case DEFAULT -> throw new IllegalArgumentException("it has no options");
     }
@@ -138,6 +139,11 @@ final class Program implements Runnable {
       case DEFAULT -> setting.maxHold();
       default -> 0;
     };
+  }
+
+  /** Zero if there is none. */
+  private long minHold(Op op) {
+    return op.keeping() == Plan.Keeping.MIN_HOLD ? setting.ttl() / 2 + op.hold() / 2 : 0;
   }
 
   /** When the last request of an acquisition must have ended; a request gets a quarter second. */
@@ -408,6 +414,7 @@ final class Program implements Runnable {
       if (most > 0) {
         one.mustEndBy = world.now() + machine.trueNanos(most);
       }
+      journal.staysTaken(one, requestedAt + machine.trueNanos(minHold(op)));
       // A future's lease may end before its program goes on.
       one.require(
           one.leftAtFirst > 0 || async || machine.stopped(requestedAt, world.now()) > 0,
@@ -504,6 +511,7 @@ final class Program implements Runnable {
   private void end(Op op, Lease lease, List<Journal.Held> held) {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
+      held.forEach(one -> one.minHoldUntil = 0);
       journal.note(machine, held.get(0) + " forgotten");
       return;
     }
@@ -582,6 +590,7 @@ final class Program implements Runnable {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
     Journal.Held held = journal.granted(machine, Plan.name(op.name()), 0, from, null);
+    journal.staysTaken(held, from + machine.trueNanos(minHold(op)));
     boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();
