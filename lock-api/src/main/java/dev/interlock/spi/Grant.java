@@ -8,7 +8,8 @@ import java.time.Duration;
  * @param claim the attempt that succeeded
  * @param token the store's fencing token: positive, below 2<sup>57</sup>, and higher than that of
  *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}.
- *     Programs see it multiplied by {@link #LEASES_PER_GRANT}, which leaves room to count local handoffs
+ *     Programs see it multiplied by {@link #LEASES_PER_GRANT}, which leaves room to count local
+ *     handoffs
  * @param validUntil until when the grant is certain, as a time of {@link TimeSource#nanoTime()},
  *     counted from before the granting request was sent
  * @param effectiveTtl how long the store keeps the lock without renewal, at least the claim's TTL

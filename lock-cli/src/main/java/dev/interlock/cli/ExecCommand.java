@@ -104,8 +104,7 @@ final class ExecCommand implements Callable<Integer> {
       names = "--ttl",
       paramLabel = "D",
       converter = DurationConverter.class,
-      description =
-          "How long the store keeps the lock without a renewal. Default: 30s.")
+      description = "How long the store keeps the lock without a renewal. Default: 30s.")
   private @Nullable Duration ttl;
 
   @Option(
@@ -131,8 +130,7 @@ final class ExecCommand implements Callable<Integer> {
 
   @Option(
       names = {"-v", "--verbose"},
-      description =
-          "Show on stderr when exec waits for the lock, acquires it and releases it.")
+      description = "Show on stderr when exec waits for the lock, acquires it and releases it.")
   private boolean verbose;
 
   private final Messages messages = new Messages(() -> target.command().getErr());
