@@ -544,10 +544,9 @@ final class Program implements Runnable {
   private void release(Lease lease, List<Journal.Held> held) {
     long from = world.now();
     Journal.Held first = held.get(0);
-    first.require(
-        lease instanceof MultiLease || lease.fencingToken() == first.token,
-        "FENCE-03",
-        "its token has changed");
+    if (!(lease instanceof MultiLease) && lease.fencingToken() != first.token) {
+      world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
+    }
     held.forEach(Journal.Held::releasing);
     journal.beginsRelease();
     ReleaseOutcome outcome = lease.release();
