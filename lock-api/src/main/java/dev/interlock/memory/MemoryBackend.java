@@ -106,7 +106,7 @@ final class MemoryBackend implements QueueingBackend {
     }
     Duration ttl = place.claim().ttl();
     return new Attempt.Granted(
-        Grant.lapsing(place.claim(), place.token(), place.grantedAt() + ttl.toNanos(), ttl));
+        Grant.expiring(place.claim(), place.token(), place.grantedAt() + ttl.toNanos(), ttl));
   }
 
   private final class Waiting implements Place {

@@ -43,7 +43,7 @@ public record Grant(
    * @return a grant that is valid for the claim's TTL from {@code sentAt} on
    */
   public static Grant forTtl(Claim claim, long token, long sentAt) {
-    return lapsing(claim, token, sentAt + claim.ttl().toNanos(), claim.ttl());
+    return expiring(claim, token, sentAt + claim.ttl().toNanos(), claim.ttl());
   }
 
   /**
@@ -55,7 +55,7 @@ public record Grant(
    * @param effectiveTtl how long the store keeps it
    * @return the grant
    */
-  public static Grant lapsing(Claim claim, long token, long validUntil, Duration effectiveTtl) {
+  public static Grant expiring(Claim claim, long token, long validUntil, Duration effectiveTtl) {
     return new Grant(claim, token, validUntil, effectiveTtl, effectiveTtl, true);
   }
 

@@ -362,7 +362,7 @@ final class FakeStore {
                   onSessions
                       ? Grant.onSession(
                           claim, tokens, now, validityPerConfirmation(claim), claim.ttl())
-                      : Grant.lapsing(claim, tokens, until, claim.ttl()));
+                      : Grant.expiring(claim, tokens, until, claim.ttl()));
         }
       }
       fate.after();

@@ -120,7 +120,7 @@ final class RedisBackend implements LockBackend {
             ? run(acquire, deadline)
             : acquireOnReplicas(acquire, deadline);
     if (reply instanceof Long token) {
-      return new Attempt.Granted(Grant.lapsing(claim, token, validUntil(claim, sentAt), ttl));
+      return new Attempt.Granted(Grant.expiring(claim, token, validUntil(claim, sentAt), ttl));
     }
     List<?> words = ours((List<?>) reply);
     expect("busy", words);

@@ -148,7 +148,7 @@ final class RedlockBackend implements LockBackend {
       long until = validUntil(claim, sentAt);
       entry.confirmed(until);
       splits.remove(claim.name());
-      return new Attempt.Granted(Grant.lapsing(claim, acquisition.token(), until, ttl));
+      return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, ttl));
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);

@@ -236,7 +236,7 @@ class TextbookRedlock implements LockBackend {
     List<Long> counts = confirmations(asked, deadline);
     if (counts.size() == majority()) {
       return new Attempt.Granted(
-          Grant.lapsing(claim, token(counts), validUntil(claim, sentAt), claim.ttl()));
+          Grant.expiring(claim, token(counts), validUntil(claim, sentAt), claim.ttl()));
     }
     giveUp(claim);
     return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(3_000_000)));

@@ -87,7 +87,7 @@ final class PostgresBackend implements LockBackend {
           return row.wasNull()
               ? new Attempt.Busy(Duration.ofMillis((long) (row.getDouble(2) * 1000) + 1))
               : new Attempt.Granted(
-                  Grant.lapsing(claim, token, validUntil(claim, sentAt), claim.ttl()));
+                  Grant.expiring(claim, token, validUntil(claim, sentAt), claim.ttl()));
         },
         key(claim.name()),
         claim.id(),
