@@ -172,7 +172,7 @@ class ExhaustedPoolTest {
     assertTrue(Thread.interrupted());
   }
 
-  /** By a pool that connects anew on the thread that gives one back, as no other is to be had. */
+  /** By a pool that connects anew on the thread that gives one back, because the pool has no other. */
   @Test
   void aBrokenConnectionThatIsNotReplacedHidesNoOutcome() {
     AtomicBoolean down = new AtomicBoolean();
