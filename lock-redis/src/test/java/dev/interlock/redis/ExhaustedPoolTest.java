@@ -172,7 +172,9 @@ class ExhaustedPoolTest {
     assertTrue(Thread.interrupted());
   }
 
-  /** By a pool that connects anew on the thread that gives one back, because the pool has no other. */
+  /**
+   * By a pool that connects anew on the thread that gives one back, because the pool has no other.
+   */
   @Test
   void aBrokenConnectionThatIsNotReplacedHidesNoOutcome() {
     AtomicBoolean down = new AtomicBoolean();
