@@ -132,7 +132,7 @@ class ExecOnRedisTest {
   void gives75WhenTheLockIsNotHadInTime() throws Exception {
     Run holder = interlock.start(exec(HOLD));
     token(holder);
-    interlock.run(exec("echo in", "--wait", "2s")).assertFailed(75, " within 2 s: held by ");
+    interlock.run(exec("echo in", "--wait", "2s")).assertFailed(75, " within 2.0 s: held by ");
     interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "/" + holder.pid() + "/");
     Result result = interlock.run("exec", uri + "&waitTimeout=2s", name, "--", "echo", "in");
     result.assertFailed(75, name);
