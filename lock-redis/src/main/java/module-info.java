@@ -12,5 +12,7 @@ module dev.interlock.redis {
       dev.interlock.redlock;
 
   provides dev.interlock.spi.LockProvider with
-      dev.interlock.redis.RedisProvider;
+      dev.interlock.redis.RedisProvider,
+      dev.interlock.redis.RedisClusterProvider,
+      dev.interlock.redis.RedisSentinelProvider;
 }

@@ -2,6 +2,7 @@ package dev.interlock.redis;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.redis.server.ServerUri;
+import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
 import java.time.Duration;
@@ -71,6 +72,11 @@ final class RedisUri {
     uri.get(WAIT_REPLICAS).ifPresent(settings::waitReplicas);
     this.settings = settings.build();
     this.servers = new ServerUri(uri, requestTimeout);
+  }
+
+  /** Returns the first contact with these servers. */
+  Opening opening(RedisTopology topology, String endpoint, BackendContext context) {
+    return new Opening(topology, endpoint, servers.tls(), settings, context);
   }
 
   /** Returns the one server of the URI. */

@@ -9,6 +9,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockProviders;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.redis.RedisServer;
@@ -69,10 +70,12 @@ final class Backends {
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
-    return new RedisProvider()
-        .open(
-            LockUri.parse(uri),
-            context(LockOptions.builder().requestTimeout(requestTimeout).build()));
+    LockUri parsed = LockUri.parse(uri);
+    return LockProviders.find().usable().stream()
+        .filter(provider -> provider.schemes().contains(parsed.scheme()))
+        .findFirst()
+        .orElseThrow()
+        .open(parsed, context(LockOptions.builder().requestTimeout(requestTimeout).build()));
   }
 
   /**
