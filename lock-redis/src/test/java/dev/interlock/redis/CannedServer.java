@@ -42,7 +42,7 @@ final class CannedServer implements AutoCloseable {
     return server;
   }
 
-  /** A Redis that knows no HELLO, and answers to scripts as told. */
+  /** A Redis that does not know HELLO, and answers scripts with the given replies. */
   static CannedServer answeringScripts(String answer) throws IOException {
     CannedServer server = new CannedServer();
     server.answer(
@@ -70,10 +70,10 @@ final class CannedServer implements AutoCloseable {
   }
 
   /**
-   * A sentinel that knows the primary of every name, and never tells of its own accord.
+   * A sentinel that knows the primary of every name, and never publishes a change.
    *
    * @param primary asked for the port of the primary, on this machine
-   * @param subscribed told of each subscription
+   * @param subscribed runs at each subscription
    */
   static CannedServer sentinel(IntSupplier primary, Runnable subscribed) throws IOException {
     CannedServer server = new CannedServer();

@@ -11,7 +11,7 @@ final class ConnectionThreads {
     void run() throws IOException;
   }
 
-  /** Works in a thread of its own until one side of the connection hangs up. */
+  /** Runs a thread until one side of the connection hangs up. */
   static void start(Work work) {
     Thread thread =
         new Thread(

@@ -62,7 +62,7 @@ class DemotedPrimaryTest {
     address.moveTo(replica);
   }
 
-  /** By the URI, or through a client of the user's. */
+  /** By the URI, or through a Jedis client of the program. */
   enum Access {
     URI,
     JEDIS;

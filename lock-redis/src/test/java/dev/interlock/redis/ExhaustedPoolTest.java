@@ -173,7 +173,7 @@ class ExhaustedPoolTest {
   }
 
   /**
-   * By a pool that connects anew on the thread that gives one back, because the pool has no other.
+   * By a pool that reconnects on the thread that returns a connection, because there is no other.
    */
   @Test
   void aBrokenConnectionThatIsNotReplacedHidesNoOutcome() {

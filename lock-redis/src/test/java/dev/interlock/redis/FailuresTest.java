@@ -42,8 +42,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What goes wrong is told apart, with what would be right, and leaves nothing behind. Wherever a
- * real Redis can be brought to fail in that way, one is.
+ * Failures are distinguished, with a remedy, and leave nothing behind. Wherever a real Redis can be
+ * brought to fail in that way, one is.
  */
 class FailuresTest {
 
@@ -234,7 +234,7 @@ class FailuresTest {
         assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
         assertEquals(1, lost.hits());
       }
-      assertFalse(lease.lost().isDone(), "nobody took it away");
+      assertFalse(lease.lost().isDone(), "it was not taken away");
       assertFalse(client.inspect("job").isHeld(), "it was carried out");
       Lease second = client.lock("job").acquire();
       redis.call("DEL", "interlock:{job}");
@@ -309,7 +309,7 @@ class FailuresTest {
     try (LockBackend backend = Backends.open(redis.uri())) {
       take(backend, claim("other"));
       redis.call("CONFIG", "SET", "rdbcompression", "no");
-      // Loads for a minute, unless it is told not to.
+      // Loads for a minute, unless it is stopped.
       redis.call("DEBUG", "POPULATE", "1200", "filler", "2000");
       redis.call("CONFIG", "SET", "key-load-delay", "50000");
       redis.call("CONFIG", "SET", "loading-process-events-interval-bytes", "1024");

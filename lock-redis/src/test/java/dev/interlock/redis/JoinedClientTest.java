@@ -53,7 +53,7 @@ class JoinedClientTest {
     return Backends.client(uri, OPTIONS, 0);
   }
 
-  /** What nobody may do at the same time as somebody else. */
+  /** What no two clients may do at the same time. */
   private static final class Shared {
     final AtomicInteger inside = new AtomicInteger();
     final AtomicLong lastToken = new AtomicLong();

@@ -137,7 +137,7 @@ class JoinedRequestsTest {
                 Script.ACQUIRE,
                 keys,
                 value.getBytes(UTF_8),
-                "600000".getBytes(UTF_8), // no key that a test waits for goes by itself
+                "600000".getBytes(UTF_8), // no key that a test waits for expires
                 "600000".getBytes(UTF_8));
         Long granted = assertInstanceOf(Long.class, joined.run(acquire, deadline));
         interruptKept = Thread.currentThread().isInterrupted();
@@ -194,7 +194,7 @@ class JoinedRequestsTest {
   /** One at the gate, and all others behind it. */
   private List<Caller> gather() throws Exception {
     List<Caller> callers = new ArrayList<>();
-    // The same for all: nobody's is too late to be taken along.
+    // The same for all, so that none is too late to be taken along.
     Deadline deadline = in(LONG);
     for (int i = 0; i < CALLERS; i++) {
       callers.add(new Caller(i, deadline));
@@ -596,7 +596,7 @@ class JoinedRequestsTest {
     borrowed.forEach(pool::returnResource);
     for (Caller caller : callers) {
       Throwable failure = caller.failure();
-      // Those who were not sent yet are taken back; nobody else fails.
+      // Requests that were not sent yet are taken back; no other fails.
       if (failure == null) {
         caller.assertGrantedOnServer();
       } else {

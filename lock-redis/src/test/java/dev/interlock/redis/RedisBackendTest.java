@@ -182,7 +182,7 @@ class RedisBackendTest {
   }
 
   @Test
-  void nobodyElsesLockIsReleasedOrRenewed() throws Exception {
+  void anotherClaimsLockIsNotReleasedOrRenewed() throws Exception {
     Claim former = claim("job");
     Grant lost = take(backend, former);
     redis.call("DEL", LOCK);
@@ -226,7 +226,7 @@ class RedisBackendTest {
   }
 
   @Test
-  void manyAreRenewedAtOnceAndEachIsTold() throws Exception {
+  void manyAreRenewedAtOnceEachWithItsOutcome() throws Exception {
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 256; i++) {
       grants.add(take(backend, claim("job " + i)));
@@ -244,7 +244,7 @@ class RedisBackendTest {
   }
 
   @Test
-  void aScriptThatTheServerHasForgottenIsTaughtAgain() throws Exception {
+  void aScriptThatTheServerHasForgottenIsSentAgain() throws Exception {
     Claim claim = claim("job");
     Grant grant = take(backend, claim);
     redis.call("SCRIPT", "FLUSH");
@@ -286,7 +286,7 @@ class RedisBackendTest {
     Claim claim = claim("job");
     take(backend, claim);
     backend.revoke("job", soon());
-    assertFalse(backend.release(claim("job"), soon()), "somebody else's claim");
+    assertFalse(backend.release(claim("job"), soon()), "another claim");
     assertTrue(backend.release(claim, soon()));
     assertNull(redis.call("GET", LOCK));
   }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The whole, as users have it: clients on a real Redis. */
+/** Clients on a real Redis, as programs use them. */
 class RedisClientTest {
 
   /** A server, or this JVM, that stands still for a while costs no lease and fails no request. */
@@ -38,7 +38,7 @@ class RedisClientTest {
 
   @Test
   void aWaiterIsWokenByTheReleaseAndNotByLookingAgain() throws Exception {
-    // It would look again by itself after ten minutes.
+    // Without a message it would poll after ten minutes.
     LockOptions seldom = PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
     try (LockClient holder = open();
         LockClient waiter = LockClient.open(redis.uri(), seldom)) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A Redis Cluster keeps the contract, for a user with the documented rights. Its servers tell
+ * A Redis Cluster keeps the contract, for a user with the documented rights. Its servers announce
  * clients where they are, past the kit's proxies: what a broken network does to the client is
  * tested on a single Redis.
  */

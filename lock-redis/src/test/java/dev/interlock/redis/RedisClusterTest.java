@@ -63,7 +63,7 @@ class RedisClusterTest {
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
   // Longer than any server stands still on a busy machine. The tests say who takes over and when;
-  // each does so in a shard of its own, as a server that has just been elected has to rest.
+  // each uses another shard, because a server that has just been elected has to rest.
   @AutoClose
   private static final RedisCluster cluster =
       Testbed.redisCluster().nodeTimeout(Duration.ofSeconds(5)).start();
@@ -329,7 +329,7 @@ class RedisClusterTest {
   @ParameterizedTest
   @EnumSource
   void aSlotThatIsMovedIsFollowed(Access access) throws Exception {
-    // A slot of its own: it stays where it is moved to.
+    // A slot that no other test uses: it stays where it is moved to.
     String name = "moved by " + access;
     try (Move move = new Move(name);
         LockBackend backend = access.open()) {
@@ -418,7 +418,7 @@ class RedisClusterTest {
     }
   }
 
-  /** Of nodes that leave their host out, as they are told to where it differs by who asks. */
+  /** Nodes may be configured to leave out their host, if it differs from client to client. */
   @Test
   void aRedirectionWithoutAHostLeadsToTheHostThatGaveIt() throws Exception {
     String name = "moved by nodes that leave their host out";

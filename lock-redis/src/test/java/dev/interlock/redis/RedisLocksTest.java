@@ -127,7 +127,7 @@ class RedisLocksTest {
         LockBackend backend = backend(jedis)) {
       List<Connection> all = Stream.generate(() -> jedis.getPool().getResource()).limit(8).toList();
       Eventually.holds(
-          "told that all are in use", // and not that the time was up before it looked
+          "it says that all are in use", // and not that the time was up before it looked
           () ->
               assertThrows(
                       LockUnavailableException.class,
@@ -165,7 +165,7 @@ class RedisLocksTest {
     }
   }
 
-  /** One that executes commands by itself: it would repeat those whose replies are lost. */
+  /** A kind that executes commands itself, and would repeat those whose replies are lost. */
   @Test
   void aJedisOfUnknownKindIsRefused() {
     try (UnifiedJedis jedis = unknownKind()) {
@@ -219,7 +219,7 @@ class RedisLocksTest {
         .build();
   }
 
-  /** What a program may have that Jedis has no class of its own for. */
+  /** A client of a kind that Jedis does not have. */
   @SuppressWarnings("deprecation") // The only public constructor left.
   private static UnifiedJedis unknownKind() {
     return new UnifiedJedis(

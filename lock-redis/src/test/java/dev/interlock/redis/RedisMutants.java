@@ -320,7 +320,7 @@ final class RedisMutants {
             try {
               redis.subscribe(subscription, key(claim.name()));
             } catch (JedisException e) {
-              // It has fallen silent, and nobody is told.
+              // It has fallen silent, without a message.
             }
           }
 
@@ -395,7 +395,7 @@ final class RedisMutants {
     }
 
     private static final class Believing extends ForwardingLease {
-      private final CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
+      private final CompletableFuture<LeaseLostException> reported = new CompletableFuture<>();
       private final AtomicBoolean released = new AtomicBoolean();
 
       Believing(Lease right) {
@@ -406,19 +406,19 @@ final class RedisMutants {
                 .thenAccept(
                     loss -> {
                       if (loss.reason() == LossReason.TAKEN) {
-                        told.complete(loss);
+                        reported.complete(loss);
                       }
                     });
       }
 
       @Override
       public boolean isHeld() {
-        return !released.get() && !told.isDone();
+        return !released.get() && !reported.isDone();
       }
 
       @Override
       public CompletableFuture<LeaseLostException> lost() {
-        return told;
+        return reported;
       }
 
       @Override

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 
 /**
  * A Redis that sentinels watch keeps the contract, for a user with the documented rights. Its
- * servers tell clients where they are, past the kit's proxies: what a broken network does to the
+ * servers announce their own addresses, past the kit's proxies: what a broken network does to the
  * client is tested on a single Redis.
  */
 @Tag("extended")

@@ -57,7 +57,7 @@ class RedisSentinelTest {
     group.master().call("FLUSHALL");
   }
 
-  /** By the URI, or through a client of the user's. */
+  /** By the URI, or through a Jedis client of the program. */
   enum Access {
     URI,
     JEDIS;
@@ -137,7 +137,7 @@ class RedisSentinelTest {
       assertTrue(second.token() > grant.token());
       assertEquals(Long.toString(second.token()), next.call("GET", "interlock:{job}:fence"));
 
-      // Whoever waited before still hears of releases, now from the new primary.
+      // Earlier waiters still hear of releases, now from the new primary.
       Eventually.holds(
           "listening", () -> next.call("PUBSUB", "CHANNELS").toString().contains("{job}"));
       assertTrue(isBusy(backend, "job"));
@@ -294,9 +294,7 @@ class RedisSentinelTest {
     return ((String) sentinel.call("CLIENT", "LIST", "TYPE", "pubsub")).contains("sub=1");
   }
 
-  /**
-   * Has the sentinels replace a primary at once, and not only when they have missed it for long.
-   */
+  /** Makes the sentinels replace a primary at once. */
   private static RedisServer replace(RedisServer lost) throws Exception {
     Eventually.holds(
         "a fail-over begins",
@@ -323,7 +321,7 @@ class RedisSentinelTest {
     return group.uri().replaceFirst(".*/", "");
   }
 
-  /** Takes the lock from whoever has it, as soon as there is a primary again. */
+  /** Takes the lock from its holder, as soon as there is a primary again. */
   private static Grant takeWhenServed(LockBackend backend, String name, Grant before)
       throws Exception {
     // Always the same claim: an attempt that failed may be on the server nevertheless.

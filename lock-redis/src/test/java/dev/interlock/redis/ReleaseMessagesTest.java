@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A release is published if somebody listens for it, and only then. */
+/** A release is published if a client listens for it, and only then. */
 class ReleaseMessagesTest {
 
   private static final String LOCK = "interlock:{job}";
@@ -86,11 +86,11 @@ class ReleaseMessagesTest {
   }
 
   @Test
-  void nothingIsPublishedWhileNobodyListens() throws Exception {
+  void nothingIsPublishedWithoutAListener() throws Exception {
     for (int i = 0; i < 100; i++) {
       for (Ending ending : Ending.values()) {
         Grant grant = take(holder, claim("job"));
-        assertTrue(isBusy(waiter, "job"), "somebody who does not wait");
+        assertTrue(isBusy(waiter, "job"), "a client that does not wait");
         ending.end(holder, grant);
       }
     }
@@ -115,7 +115,7 @@ class ReleaseMessagesTest {
   }
 
   @Test
-  void theNextLeaseIsNotAwaitedUntilSomebodyTries() throws Exception {
+  void theNextLeaseIsNotAwaitedUntilTheNextAttempt() throws Exception {
     WakeUp news = new WakeUp(Backends.TIME);
     try (Watch watch = waiter.watch("job", news)) {
       assertTrue(signalled(news), "in place");

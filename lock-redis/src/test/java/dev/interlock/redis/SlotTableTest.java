@@ -25,10 +25,10 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** Who has which slot, as one node tells it. */
+/** The slots as one node describes them. */
 class SlotTableTest {
 
-  /** The first half, of a node whose address the one that tells it does not know; the second. */
+  /** The first half, of a node whose address the answering one does not know; the second. */
   private static final String SLOTS =
       "*2\r\n*3\r\n:0\r\n:8191\r\n*2\r\n$-1\r\n:7001\r\n"
           + "*3\r\n:8192\r\n:16383\r\n*2\r\n$8\r\n10.0.0.2\r\n:7002";

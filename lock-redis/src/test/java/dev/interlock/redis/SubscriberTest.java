@@ -44,7 +44,7 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 
-/** Waiters are told of releases. Where a signal is expected, nothing but a signal is waited for. */
+/** Waiters hear of releases. A test that expects a signal waits for nothing else. */
 class SubscriberTest {
 
   /** For what is found out by poking. A connection whose server stands still for longer breaks. */
@@ -255,7 +255,7 @@ class SubscriberTest {
     }
   }
 
-  /** The connection lives on, but nobody would ever subscribe to that channel over it. */
+  /** The connection lives on, but nothing would ever subscribe to that channel over it. */
   @Test
   void aJvmThatWasShortOfSomethingSubscribesAgain() throws Exception {
     AtomicInteger sent = new AtomicInteger();

@@ -79,7 +79,7 @@ class TextbookLock implements LockBackend {
 
   // --- what a specimen gets wrong ---
 
-  /** Sets the key if nobody has. */
+  /** Sets the key if it is not set. */
   boolean take(String key, Claim claim) {
     return "OK"
         .equals(redis.set(key, claim.id(), SetParams.setParams().nx().px(millis(claim.ttl()))));

@@ -102,7 +102,7 @@ class TlsTest {
     try (RedisServer redis = server(signed, port)) {
       String plain = "rediss://127.0.0.1:" + redis.port() + "?caCert=" + signed.certificate();
       Eventually.holds(
-          "told so", // and not that the time was up before it could be asked
+          "it says so", // and not that the time was up before the request
           () ->
               assertThrows(
                       LockUnavailableException.class,
@@ -181,7 +181,7 @@ class TlsTest {
     }
   }
 
-  /** It says so, or has hung up before we had finished; then Jedis tells no more than that. */
+  /** The server says so, or hangs up before we have finished; then Jedis reports no more. */
   @ParameterizedTest
   @ValueSource(strings = {"TLSv1.2", "TLSv1.3"})
   void aServerThatWantsACertificateOfOursIsSaidToPerhapsWantIt(String version) throws Exception {

@@ -161,6 +161,10 @@ final class RedlockBackend implements LockBackend {
     throw failure;
   }
 
+  private Entry entry(Claim claim) {
+    return Entry.of(claim, settings.namespace(), cluster.size());
+  }
+
   private Acquisition ask(Entry entry, Duration ttl, Deadline deadline) {
     Acquisition acquisition =
         new Acquisition(
@@ -257,7 +261,7 @@ final class RedlockBackend implements LockBackend {
    * count for this renewal, so a lock that a majority has lost never comes back.
    */
   private Round renewal(Grant grant, Deadline deadline) {
-    Entry entry = Entry.of(grant.claim(), settings.namespace(), cluster.size());
+    Entry entry = entry(grant.claim());
     byte[] ttl = number(grant.effectiveTtl().toMillis());
     byte[] token = number(grant.token());
     byte[] retention = retention(grant.effectiveTtl());
@@ -306,7 +310,7 @@ final class RedlockBackend implements LockBackend {
   private Renewal outcome(Grant grant, Round round, long sentAt) {
     if (round.count("renewed") >= cluster.majority()) {
       long until = validUntil(grant.claim(), sentAt);
-      Entry.of(grant.claim(), settings.namespace(), cluster.size()).confirmed(until);
+      entry(grant.claim()).confirmed(until);
       return new Renewal.Renewed(until);
     }
     if (round.count("gone") > cluster.size() - cluster.majority()) {
@@ -346,19 +350,13 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    Round round = release(claim, Entry.of(claim, settings.namespace(), cluster.size()));
-    round.await(deadline, () -> isDecided(round, "released", "not held"));
-    return verdict(round, "released", "not held");
-  }
-
-  /** Sends the release to every node that the claim may be on. */
-  private Round release(Claim claim, Entry entry) {
+    Entry entry = entry(claim);
     entry.withdraw();
     Round round = new Round(cluster, time);
     for (int node = 0; node < cluster.size(); node++) {
       release(claim, entry, round, node);
     }
-    return round;
+    return verdict(round, "released", deadline);
   }
 
   /** Sends the release to one node, as soon as it can be reached. */
@@ -412,12 +410,11 @@ final class RedlockBackend implements LockBackend {
         || round.count(no) > cluster.size() - cluster.majority();
   }
 
-  private boolean verdict(Round round, String yes, String no) {
-    if (round.count(yes) >= cluster.majority()) {
-      return true;
-    }
-    if (round.count(no) > cluster.size() - cluster.majority()) {
-      return false;
+  /** Waits for the word of a majority, or for so many "not held" that there is none. */
+  private boolean verdict(Round round, String yes, Deadline deadline) throws InterruptedException {
+    round.await(deadline, () -> isDecided(round, yes, "not held"));
+    if (isDecided(round, yes, "not held")) {
+      return round.count(yes) >= cluster.majority();
     }
     throw round.undecided();
   }
@@ -540,16 +537,12 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    Round round = askAll(Script.FORCE_RELEASE, name, deadline);
-    round.await(deadline, () -> isDecided(round, "released", "not held"));
-    return verdict(round, "released", "not held");
+    return verdict(askAll(Script.FORCE_RELEASE, name, deadline), "released", deadline);
   }
 
   @Override
   public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    Round round = askAll(Script.REVOKE, name, deadline);
-    round.await(deadline, () -> isDecided(round, "revoked", "not held"));
-    return verdict(round, "revoked", "not held");
+    return verdict(askAll(Script.REVOKE, name, deadline), "revoked", deadline);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.interlock.redlock;
 
+import com.google.common.primitives.Bytes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,7 +21,8 @@ final class Exploration {
    */
   interface Model<S> {
 
-    byte[] start();
+    /** Returns the states to begin with, each explored with what follows before the next. */
+    List<byte[]> starts();
 
     List<S> steps(byte[] state);
 
@@ -31,29 +33,47 @@ final class Exploration {
     long mark(byte[] state);
   }
 
-  /** How an exploration ended. */
-  record Result<S>(long states, Optional<List<S>> counterExample) {}
+  /**
+   * How an exploration ended.
+   *
+   * @param start where the counter-example begins, or the last start
+   */
+  record Result<S>(long states, Optional<List<S>> counterExample, List<Byte> start) {}
 
   private record Trail<S>(long from, S step) {}
 
   private Exploration() {}
 
+  /** Explores a model that is expected to have a counter-example. */
+  static <S> Result<S> exploreBroken(Model<S> model) {
+    return explore(model, new HashMap<>());
+  }
+
   static <S> Result<S> explore(Model<S> model) {
     Result<S> result = explore(model, null);
-    // How it came to a violation is kept in a second pass, as it takes much memory.
+    // Keeps the way to a violation in a second pass, because it takes much memory.
     return result.counterExample().isEmpty() ? result : explore(model, new HashMap<>());
   }
 
-  /** Whether a property does not always hold. How it came to that is not told. */
+  /** Returns whether a property does not always hold. */
   static <S> boolean isBroken(Model<S> model) {
     return explore(model, null).counterExample().isPresent();
   }
 
   private static <S> Result<S> explore(Model<S> model, @Nullable Map<Long, Trail<S>> trails) {
     Fingerprints seen = new Fingerprints();
+    Result<S> result = new Result<>(0, Optional.empty(), List.of());
+    for (byte[] start : model.starts()) {
+      if (result.counterExample().isEmpty() && seen.add(model.mark(start))) {
+        result = explore(model, start, seen, trails);
+      }
+    }
+    return result;
+  }
+
+  private static <S> Result<S> explore(
+      Model<S> model, byte[] start, Fingerprints seen, @Nullable Map<Long, Trail<S>> trails) {
     Deque<byte[]> open = new ArrayDeque<>();
-    byte[] start = model.start();
-    seen.add(model.mark(start));
     open.add(start);
     while (!open.isEmpty()) {
       byte[] state = open.poll();
@@ -61,7 +81,8 @@ final class Exploration {
         byte[] next = state.clone();
         boolean sound = model.happen(next, step);
         if (!sound) {
-          return new Result<>(seen.size(), Optional.of(way(model, trails, state, step)));
+          return new Result<>(
+              seen.size(), Optional.of(way(model, trails, state, step)), Bytes.asList(start));
         }
         long mark = model.mark(next);
         if (seen.add(mark)) {
@@ -72,7 +93,7 @@ final class Exploration {
         }
       }
     }
-    return new Result<>(seen.size(), Optional.empty());
+    return new Result<>(seen.size(), Optional.empty(), Bytes.asList(start));
   }
 
   private static <S> List<S> way(

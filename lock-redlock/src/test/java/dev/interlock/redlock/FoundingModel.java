@@ -11,7 +11,7 @@ import java.util.Set;
 /**
  * Blank nodes, two clients that found a cluster of them, leases, and nodes that are restarted with
  * nothing, in every order of events. What a client does about what it has seen is decided by {@link
- * Admission} itself; what the scripts do on a node is told again here, in a line or two for each.
+ * Admission} itself; the steps of the scripts are repeated here, in a line or two for each.
  *
  * <p>A look is not of one moment: each node is read at some time between its beginning and its end,
  * or is out of reach. What a client then does is carried out in any order, as late as it likes, or
@@ -26,9 +26,9 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     FOUNDED_BY_ALL,
     /** A cluster is new only if they had said so before this look began. */
     LOOKED_TWICE,
-    /** A cluster is new only if all nodes have been told the same number of them. */
+    /** A cluster is new only if all nodes have the same number of nodes. */
     COUNTED_FIRST,
-    /** A node votes only for clients that list as many nodes as it was told. */
+    /** A node votes only for clients that list its number of nodes. */
     NUMBER_CHECKED,
     /** A node that lost everything waits until what it forgot has ended. */
     QUARANTINE,
@@ -117,7 +117,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   private static final int CERTAIN = 1;
   private static final int OVER = 2;
 
-  /** Floors that have jumped are told from others by this. */
+  /** Marks floors that have jumped. */
   private static final int JUMPED = 50;
 
   private final Admission admission = new Admission(false);
@@ -142,13 +142,13 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   @Override
-  public byte[] start() {
+  public List<byte[]> starts() {
     byte[] start = new byte[globalsAt + 2];
     for (int n = 0; n < nodes && bounds.founded(); n++) {
       start[n * nodeSize + RECORD] = MEMBER;
       start[n * nodeSize + NUMBER] = (byte) nodes;
     }
-    return start;
+    return List.of(start);
   }
 
   /** Nodes that are listed by the same clients are alike, and so are clients with equal lists. */

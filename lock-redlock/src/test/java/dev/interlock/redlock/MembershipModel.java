@@ -18,9 +18,9 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
 
   /** What the protocol insists on; leaving one out is a broken variant. */
   enum Rule {
-    /** Clients tell the nodes which nodes they list. */
+    /** Clients send the nodes their listings. */
     NOTED,
-    /** What they have told is kept for as long as they are in use. */
+    /** The nodes keep listings for as long as the clients are in use. */
     KEPT,
     /** No node is admitted while others list another one. */
     ADMITTED_IF_UNDISPUTED,
@@ -74,10 +74,10 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   }
 
   @Override
-  public byte[] start() {
+  public List<byte[]> starts() {
     byte[] start = new byte[SIZE];
     start[MEMBERS] = 0b0111;
-    return start;
+    return List.of(start);
   }
 
   @Override

@@ -97,7 +97,7 @@ class MembershipTest {
   }
 
   @Test
-  void aClientWithAnotherNodeIsRefusedAndDisturbsNobody() throws Exception {
+  void aClientWithAnotherNodeIsRefusedWithoutDisturbingOthers() throws Exception {
     try (LockBackend backend = Backends.open(uri("4s", a, b, c))) {
       var unused = use(backend);
       eventually("A and B know C", () -> isListed(c, a) && isListed(c, b));
@@ -116,7 +116,7 @@ class MembershipTest {
     }
   }
 
-  /** At first it may be C, started anew, as nobody calls C after D has started. */
+  /** At first D may be C, restarted, because no client lists C after D has started. */
   @Test
   void aNodeDoesNotVoteWhileOthersUseAnotherInItsPlace() throws Exception {
     try (LockBackend backend = Backends.open(uri("4s", a, b, c))) {
@@ -141,7 +141,7 @@ class MembershipTest {
         use.get();
         backend.close();
         var unused = use(newcomer);
-        eventually("D votes when nobody uses C", () -> d.call("HGET", RECORD, "run") != null);
+        eventually("D votes when no client uses C", () -> d.call("HGET", RECORD, "run") != null);
       }
     }
   }
@@ -185,7 +185,7 @@ class MembershipTest {
       assertTrue(up(first) < 0, "the clock was not set back");
       Backends.open(others.uri() + QUERY + "2s").close();
       eventually(
-          "what it was told in the future is forgotten",
+          "what it noted in the future is forgotten",
           () -> isListed(first, first) && millis(noted(first, first)) < millis(before));
     }
   }

@@ -58,7 +58,7 @@ class NodePipelineTest {
         run -> {});
   }
 
-  /** Whoever is asked has its answer or its failure; the next one may be served again. */
+  /** The request gets its answer or its failure, and the next one may be served again. */
   private Object ask(NodePipeline pipeline, boolean failing) throws InterruptedException {
     pipeline.send(
         new NodePipeline.Request() {

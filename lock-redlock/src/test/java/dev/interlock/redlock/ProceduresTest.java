@@ -47,7 +47,7 @@ class ProceduresTest {
   private final AtomicInteger holders = new AtomicInteger();
   private final List<Future<Long>> takers = new ArrayList<>();
 
-  /** Written by whoever has the lock. */
+  /** Written by the holder. */
   private volatile long highest;
 
   @AfterEach
@@ -66,7 +66,7 @@ class ProceduresTest {
         .collect(Collectors.joining(",", "redlock://", QUERY));
   }
 
-  /** Takes and releases a lock until the end, and sees that nobody else has it. */
+  /** Takes and releases a lock until the end, and checks that no other thread has it. */
   private void startTaker(LockClient client) {
     takers.add(
         threads.submit(

@@ -2,21 +2,14 @@ package dev.interlock.redlock;
 
 import dev.interlock.redlock.Vote.Granted;
 import dev.interlock.redlock.VoteCount.Outcome;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Three nodes and a few attempts on one lock, and everything that can happen to them, in every
- * order. What an attempt makes of the votes is decided by {@link VoteCount} itself; what the
- * scripts do on a node is told again here, in a line or two for each.
+ * order. What an attempt makes of the votes is decided by {@link VoteCount} itself; the steps of
+ * the scripts are repeated here, in a line or two for each.
  *
  * <p>Requests and replies arrive in any order, as late as they like, or never. An attempt may be
  * given up at any moment. A node may lose the fence of the lock, and one node at a time may be
@@ -31,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * told apart by 64 bits of hash; among ten million the chance that two are taken for one is less
  * than one in a hundred thousand.
  */
-final class ProtocolModel {
+final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
 
   static final int NODES = 3;
   private static final int MAJORITY = VoteCount.majorityOf(NODES);
@@ -40,7 +33,7 @@ final class ProtocolModel {
   enum Rule {
     /** The token is written back to the nodes of the majority whose fences are below it. */
     WRITE_BACK,
-    /** The attempt is elected when a majority has confirmed, not when it has been told. */
+    /** The attempt is elected when a majority has confirmed the token, not when it was sent. */
     CONFIRMED_BY_MAJORITY,
     /** A grant whose fence is above the token does not count. */
     NO_GRANT_ABOVE_THE_TOKEN,
@@ -91,9 +84,6 @@ final class ProtocolModel {
     }
   }
 
-  /** How an exploration ended. */
-  record Result(long states, Optional<List<Step>> counterExample, List<Integer> firstFences) {}
-
   /**
    * What is explored.
    *
@@ -143,71 +133,34 @@ final class ProtocolModel {
     this.globalsAt = attemptsAt + bounds.attempts() * ATTEMPT_SIZE;
   }
 
-  // --- exploring ------------------------------------------------------------------------------
-
-  private record Trail(long from, Step step) {}
-
-  /** Visits every state, breadth first; ends at the first in which the property does not hold. */
-  Result explore() {
-    // How it came to a violation is told of broken variants, which are expected to have one.
-    boolean telling = rules.size() < Rule.values().length;
-    Fingerprints seen = new Fingerprints();
+  @Override
+  public List<byte[]> starts() {
+    List<byte[]> starts = new ArrayList<>();
     for (int first = 0; first < 27; first++) {
-      List<Integer> fences = List.of(first % 3, first / 3 % 3, first / 9);
+      int[] fences = {first % 3, first / 3 % 3, first / 9};
       // Nodes are alike: one order of the first fences stands for all.
-      if (fences.get(0) >= fences.get(1) && fences.get(1) >= fences.get(2)) {
-        Optional<List<Step>> counterExample =
-            explore(fences, seen, telling ? new HashMap<>() : null);
-        if (counterExample.isPresent()) {
-          return new Result(seen.size(), counterExample, fences);
+      if (fences[0] >= fences[1] && fences[1] >= fences[2]) {
+        byte[] start = new byte[globalsAt + 3];
+        for (int n = 0; n < NODES; n++) {
+          start[at(n, FENCE)] = (byte) fences[n];
+          start[at(n, FLOOR)] = (byte) fences[n];
+          start[at(n, VOTES)] = 1;
         }
+        starts.add(start);
       }
     }
-    return new Result(seen.size(), Optional.empty(), List.of());
+    return starts;
   }
 
-  /**
-   * Explores what begins with these fences, and has not been seen yet.
-   *
-   * @param trails for the way to a violation; null if it need not be told, and one order of the
-   *     nodes may stand for all
-   */
-  private Optional<List<Step>> explore(
-      List<Integer> fences, Fingerprints seen, @Nullable Map<Long, Trail> trails) {
-    Deque<byte[]> open = new ArrayDeque<>();
-    byte[] start = new byte[globalsAt + 3];
-    for (int n = 0; n < NODES; n++) {
-      start[at(n, FENCE)] = fences.get(n).byteValue();
-      start[at(n, FLOOR)] = fences.get(n).byteValue();
-      start[at(n, VOTES)] = 1;
-    }
-    if (seen.add(mark(start, trails))) {
-      open.add(start);
-    }
-    while (!open.isEmpty()) {
-      byte[] state = open.poll();
-      for (Step step : steps(state)) {
-        byte[] next = state.clone();
-        boolean sound = happen(next, step);
-        forgetIdleWithdrawals(next);
-        long mark = mark(next, trails);
-        boolean isNew = seen.add(mark);
-        if (isNew && trails != null) {
-          trails.put(mark, new Trail(Fingerprints.of(state), step));
-        }
-        if (!sound) {
-          return Optional.of(way(trails, state, step));
-        }
-        if (isNew) {
-          open.add(next);
-        }
-      }
-    }
-    return Optional.empty();
+  /** Returns the first fence of a node. */
+  static int firstFence(List<Byte> start, int node) {
+    return start.get(at(node, FENCE));
   }
 
-  private long mark(byte[] state, @Nullable Map<Long, Trail> trails) {
-    return trails == null ? markInAnyOrder(state) : Fingerprints.of(state);
+  /** The way to a violation can be replayed only if the order of the nodes counts. */
+  @Override
+  public long mark(byte[] state) {
+    return rules.size() < Rule.values().length ? Fingerprints.of(state) : markInAnyOrder(state);
   }
 
   /** The same for all states that differ in the order of the nodes alone. */
@@ -228,22 +181,10 @@ final class ProtocolModel {
     return Fingerprints.end(mark);
   }
 
-  private static List<Step> way(@Nullable Map<Long, Trail> trails, byte[] state, Step last) {
-    List<Step> way = new ArrayList<>(List.of(last));
-    if (trails != null) {
-      for (Trail trail = trails.get(Fingerprints.of(state));
-          trail != null;
-          trail = trails.get(trail.from())) {
-        way.add(trail.step());
-      }
-    }
-    Collections.reverse(way);
-    return way;
-  }
-
   // --- what can happen ------------------------------------------------------------------------
 
-  private List<Step> steps(byte[] s) {
+  @Override
+  public List<Step> steps(byte[] s) {
     List<Step> steps = new ArrayList<>();
     for (int a = 0; a < bounds.attempts(); a++) {
       int phase = s[of(a, PHASE)];
@@ -334,8 +275,15 @@ final class ProtocolModel {
 
   // --- what then is so ------------------------------------------------------------------------
 
+  @Override
+  public boolean happen(byte[] s, Step step) {
+    boolean sound = apply(s, step);
+    forgetIdleWithdrawals(s);
+    return sound;
+  }
+
   /** Lets it happen; false if the property no longer holds. */
-  private boolean happen(byte[] s, Step step) {
+  private boolean apply(byte[] s, Step step) {
     int a = step.attempt();
     int n = step.node();
     switch (step.what()) {
@@ -390,7 +338,7 @@ final class ProtocolModel {
         }
         s[of(a, n, GRANT)] = 0;
         s[of(a, n, LAST)] = 0;
-        // Whoever is elected next has to hear of the highest token so far.
+        // The next elected attempt has to learn the highest token so far.
         return bounds.restarts() > 0 || nodesAtOrAbove(s, s[globalsAt]) >= MAJORITY;
       }
       case ENDS -> {

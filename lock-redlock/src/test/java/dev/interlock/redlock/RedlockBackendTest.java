@@ -233,7 +233,7 @@ class RedlockBackendTest {
     return names;
   }
 
-  /** What one node alone has is nobody's lock. */
+  /** A key on a single node is not a lock. */
   @Test
   void locksOfAMajorityAreListedEvenIfANodeHasForgottenThem() throws Exception {
     Claim claim = claim("job");
@@ -313,9 +313,9 @@ class RedlockBackendTest {
     }
   }
 
-  /** Each node tells those whom it has refused since they listen, and nobody else. */
+  /** Each node publishes to the listeners that it has refused, and only to them. */
   @Test
-  void aReleaseIsPublishedByNodesThatSomebodyListensTo() throws Exception {
+  void aReleaseIsPublishedByNodesWithListeners() throws Exception {
     for (RedisServer node : nodes) {
       node.call("CONFIG", "RESETSTAT");
     }
@@ -423,7 +423,7 @@ class RedlockBackendTest {
     eventually("the lease is kept", () -> backend.renew(grant, soon()) instanceof Renewal.Renewed);
   }
 
-  /** Node 1 dies before a renewal has told that node 2 lacks the lock: only node 0 renews. */
+  /** Node 1 dies before a renewal has shown that node 2 lacks the lock: only node 0 renews. */
   @Test
   void aRenewalThatFailedDoesNotEndRestoring() throws Exception {
     Claim claim = claim("job");
@@ -468,8 +468,8 @@ class RedlockBackendTest {
   }
 
   /**
-   * Somebody takes the lock away on the two nodes that there are. Of one of them the holder does
-   * not hear at once, so that each renewal is told by one node alone that it lacks the lock.
+   * The lock is taken away on the two nodes that are left. The holder does not hear of one of them
+   * at once, so each renewal learns from only one node that it lacks the lock.
    */
   @Test
   void whatAMajorityHasLostIsNotBroughtBackNodeByNode() throws Exception {

@@ -47,7 +47,7 @@ abstract class RedlockSpecimen implements Harness {
     return new Timing(
         Duration.ofSeconds(2),
         Duration.ofSeconds(4),
-        Duration.ofMinutes(3), // longer than anybody waits for what was left behind
+        Duration.ofMinutes(3), // longer than any wait for what was left behind
         Duration.ofSeconds(2),
         Duration.ofSeconds(4));
   }

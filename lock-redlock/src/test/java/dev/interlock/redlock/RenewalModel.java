@@ -11,8 +11,8 @@ import java.util.List;
 /**
  * A lease on three nodes that is renewed, and restored on a node that lacks it, while another
  * attempt is made, in every order of events. Where a renewal restores is decided by {@link Entry},
- * what the attempt makes of its votes by {@link VoteCount}; what the scripts do on a node is told
- * again here, in a line or two for each.
+ * what the attempt makes of its votes by {@link VoteCount}; the steps of the scripts are repeated
+ * here, in a line or two for each.
  *
  * <p>Time is the order in which TTLs end: that of the election, then that of each renewal, counted
  * from when it was sent. The lease is certain until the TTL of the last one that a majority has
@@ -85,7 +85,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
    * @param other whether there is another attempt
    * @param renewals how many there are
    * @param late whether a renewal may be carried out after its TTL, or after the next was sent
-   * @param forced whether somebody may delete the lock on all nodes, once
+   * @param forced whether the lock may be deleted on all nodes, once
    * @param lostFences how many fences may vanish
    * @param restarts how many restarts there may be
    */
@@ -156,7 +156,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
   }
 
   @Override
-  public byte[] start() {
+  public List<byte[]> starts() {
     byte[] s = new byte[SIZE];
     for (int n = 0; n < NODES; n++) {
       if (n < MAJORITY || bounds.everywhere()) {
@@ -168,7 +168,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       }
     }
     s[HIGHEST] = 1;
-    return s;
+    return List.of(s);
   }
 
   @Override
@@ -426,7 +426,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       for (int each = 0; each < NODES; each++) {
         s[at(each, MISSING)] = (byte) (s[at(each, MISSING)] == 1 ? 1 : 0);
       }
-      // What is lost does not come back: nobody has the lock any more, or another was elected.
+      // A lost lease does not come back: no claim has the lock, or another one was elected.
       boolean wasLost = s[LOST_BEFORE] != 0 && s[LOST_BEFORE] <= s[ROUND];
       return !anew || (!wasLost && (bounds.forced() || !isCertain(s) || s[PHASE] != HELD));
     }
@@ -488,7 +488,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
         s[at(n, OWNER)] = s[at(n, OWNER)] == OTHER ? 0 : s[at(n, OWNER)];
         s[at(n, GRANT)] = 0;
         s[at(n, LAST)] = 0;
-        // Whoever is elected next has to hear of the highest token so far.
+        // The next elected attempt has to learn the highest token so far.
         int above = 0;
         for (int each = 0; each < NODES; each++) {
           above += s[at(each, FENCE)] >= s[HIGHEST] ? 1 : 0;
@@ -533,7 +533,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     for (int n = 0; n < NODES; n++) {
       Arrays.fill(s, at(n, GRANT), at(n, NODE_SIZE), (byte) 0);
     }
-    // Somebody who deletes the holder's lock lets another in, but with a higher token.
+    // If the holder's lock is deleted, there may be another holder, with a higher token.
     return higher && (!isCertain(s) || s[FORCED] != 0);
   }
 

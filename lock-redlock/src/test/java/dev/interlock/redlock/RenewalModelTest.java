@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  */
 class RenewalModelTest {
 
-  /** Nobody else comes. */
+  /** No other attempt. */
   static final Bounds ALONE = new Bounds(false, false, 3, false, false, 0, 0);
 
   /** Another attempt, and a node that lacks the lock. */
@@ -30,7 +30,7 @@ class RenewalModelTest {
   /** Another attempt, and a node that loses everything. */
   static final Bounds RESTART = new Bounds(false, true, 1, false, false, 0, 1);
 
-  /** Somebody deletes the lock everywhere, and nobody else comes. */
+  /** The lock is deleted on all nodes, and there is no other attempt. */
   static final Bounds DELETED = new Bounds(true, false, 4, false, true, 0, 0);
 
   private static Exploration.Result<Step> explore(Bounds bounds) {
@@ -48,7 +48,7 @@ class RenewalModelTest {
   }
 
   @Test
-  void aLeaseThatIsRestoredLetsNobodyElseInWhileItIsCertain() {
+  void aRestoredLeaseExcludesOthersWhileItIsCertain() {
     Exploration.Result<Step> result = explore(CONTESTED);
     assertEquals(Optional.empty(), result.counterExample());
     assertTrue(result.states() > 500_000, () -> "only " + result.states() + " states");
@@ -56,18 +56,18 @@ class RenewalModelTest {
 
   @Test
   @Tag("extended")
-  void renewalsThatArriveLateLetNobodyElseInEither() {
+  void lateRenewalsExcludeOthersToo() {
     assertSound(LATE);
   }
 
   @Test
-  void aNodeThatLostEverythingLetsNobodyElseInWhileALeaseIsRenewed() {
+  void aNodeThatLostEverythingExcludesOthersWhileALeaseIsRenewed() {
     assertSound(RESTART);
   }
 
   @Test
   @Tag("extended")
-  void aNodeThatLostEverythingLetsNobodyElseInWhereRenewalsAreLate() {
+  void aNodeThatLostEverythingExcludesOthersWhereRenewalsAreLate() {
     assertSound(new Bounds(false, true, 1, true, false, 0, 1));
   }
 

@@ -43,8 +43,8 @@ import redis.clients.jedis.RedisClient;
  * subclasses leave a part of it out.
  *
  * <p>Each client has another node that is nearest to it, as when clients and nodes stand in several
- * data centres. That is what splits votes; with all nodes equally near, whoever asks first is first
- * everywhere, and what becomes of a minority is hardly ever seen.
+ * data centres. That is what splits votes; with all nodes equally near, the first to ask is first
+ * everywhere, and minorities are rare.
  */
 class TextbookRedlock implements LockBackend {
 

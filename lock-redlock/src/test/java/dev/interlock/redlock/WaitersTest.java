@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Whoever waits for a lock asks seldom, and is woken when it is free. */
+/** Waiters send few requests, and are woken when the lock is free. */
 class WaitersTest {
 
   private static final String LOCK = "interlock:{job}";
