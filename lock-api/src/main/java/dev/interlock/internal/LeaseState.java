@@ -291,7 +291,7 @@ final class LeaseState extends Timer.Event {
     renewed = options.autoRenew();
     if (!renewed && grant.expiresOnStore()) {
       renewalPlanned = false;
-    } else if (!renewed) {
+    } else if (!renewed && !kept) {
       // Nothing ends it on the server, so it needs its session until its end.
       fixedEnd = confirmedAt() + grant.effectiveTtl().toNanos();
     }

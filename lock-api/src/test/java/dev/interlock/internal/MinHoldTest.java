@@ -142,6 +142,23 @@ class MinHoldTest extends EngineFixture {
   }
 
   @Test
+  void aLockWithoutRenewalIsKeptForTheMinimumOnASessionAsWell() throws Exception {
+    store.onSessionsValidityPerConfirmation(TTL.dividedBy(3));
+    store.slow(FakeStore.Op.ACQUIRE, REQUEST_TIMEOUT.dividedBy(2));
+    Lease lease = engine.lock("a", options -> options.autoRenew(false).minHold(TTL)).acquire();
+    long granted = time.nanoTime();
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release());
+    advanceUntil(
+        "the lock is free",
+        () -> {
+          boolean passed = time.nanoTime() - granted >= TTL.toNanos();
+          boolean taken = store.holds("a");
+          assertTrue(taken || passed, "the lock was free before its minimum hold had passed");
+          return !taken;
+        });
+  }
+
+  @Test
   void aDrainWaitsForTheMinimum() throws Exception {
     engine.lock("a", MinHoldTest::kept).acquire().close();
     Lease other = engine.lock("b", MinHoldTest::kept).acquire();
