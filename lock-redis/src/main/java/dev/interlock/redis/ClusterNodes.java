@@ -237,7 +237,7 @@ final class ClusterNodes implements Nodes {
     try {
       String own = cursor == null || parts[2].isEmpty() ? null : parts[2];
       found = node.scan(pattern, own, count, deadline);
-    } catch (JedisConnectionException e) {
+    } catch (JedisConnectionException | PoolClosedException e) {
       table.suspect(node);
       throw e;
     } catch (JedisDataException e) {

@@ -1,6 +1,8 @@
 package dev.interlock.redis;
 
 import static dev.interlock.redis.Backends.soon;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -155,6 +157,41 @@ class ExhaustedPoolTest {
         pools.clear(); // as is done when the whole client is closed
         e = assertInstanceOf(LockConfigurationException.class, explained(failure(nodes)));
         assertTrue(e.getMessage().contains("the Jedis client was closed"), e::getMessage);
+      }
+    }
+  }
+
+  /** As Jedis does when a node has left the cluster and come back. */
+  @Test
+  void aListingFindsTheNewPoolOfANode() throws Exception {
+    String server = redis.host();
+    String slots =
+        "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$%d\r\n%s\r\n:%d"
+            .formatted(server.length(), server, redis.port());
+    try (CannedServer witness = CannedServer.tellingSlots(slots);
+        ConnectionPool asked =
+            new ConnectionPool(
+                new HostAndPort("127.0.0.1", witness.port()), Backends.jedisConfig(), config());
+        ConnectionPool closed = programsPool();
+        ConnectionPool next = programsPool()) {
+      closed.close();
+      Map<String, ConnectionPool> pools = new ConcurrentHashMap<>();
+      pools.put("witness", asked);
+      pools.put(server + ":" + redis.port(), closed);
+      try (ClusterNodes nodes =
+          new ClusterNodes(new JedisMembers(() -> pools, () -> {}), Backends.TIME)) {
+        assertThrows(JedisException.class, () -> nodes.scan("none", null, 1, soon()));
+        pools.put(server + ":" + redis.port(), next);
+        Deadline end = Deadline.in(Backends.TIME, Duration.ofSeconds(10));
+        Nodes.Keys found = null;
+        while (found == null) {
+          try {
+            found = nodes.scan("none", null, 1, soon());
+          } catch (JedisException e) {
+            assertFalse(end.hasPassed(), e::getMessage);
+          }
+        }
+        assertEquals(List.of(), found.keys());
       }
     }
   }
