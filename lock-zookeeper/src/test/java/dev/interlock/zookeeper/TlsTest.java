@@ -177,7 +177,7 @@ class TlsTest {
   private static void assertKeptOut(String uri) {
     LockUnavailableException e =
         assertThrows(LockUnavailableException.class, () -> LockClient.open(uri));
-    assertTrue(e.getMessage().contains("One that wants TLS"), e::getMessage);
+    assertTrue(e.getMessage().contains("One that requires TLS"), e::getMessage);
   }
 
   private static String uri(TlsIdentity trusted, TlsIdentity own) {

@@ -3,6 +3,7 @@ package dev.interlock.tck.process;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
 import com.google.gson.JsonParseException;
 import java.io.Closeable;
 import java.io.IOException;
@@ -22,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>May be used from any thread.
  */
 public final class Journal implements Closeable {
-  private static final Gson GSON = new Gson();
+  private static final Gson GSON = new GsonBuilder().serializeNulls().create();
 
   private final OutputStream out;
   private final ReentrantLock lock = new ReentrantLock();
