@@ -57,7 +57,7 @@ final class Journal {
 
     long mustEndBy = NEVER;
 
-    /** No other lease of the name is granted before. */
+    /** A release before leaves the lock taken. */
     long minHoldUntil;
 
     long closedAt = NEVER;
@@ -153,6 +153,11 @@ final class Journal {
     void released(ReleaseOutcome how) {
       outcome = outcome == null ? how : outcome;
       require(outcome == how, "REL-01", "released as " + outcome + ", then as " + how);
+      require(
+          minHoldUntil <= scheduler.now()
+              || (how != ReleaseOutcome.RELEASED && how != ReleaseOutcome.HANDED_OFF),
+          "LEASE-11",
+          "released before its minimum hold was over: " + how);
       note(machine, id + " released: " + how);
     }
 
@@ -265,7 +270,7 @@ final class Journal {
     Held held = new Held(machine, name, token, requestedAt, lease);
     for (Held before : leases) {
       held.require(
-          before.minHoldUntil <= scheduler.now() || !before.name.equals(name),
+          !undisturbed || before.minHoldUntil <= scheduler.now() || !before.name.equals(name),
           "LEASE-11",
           "granted before the minimum hold of " + before + " was over");
     }
@@ -291,7 +296,7 @@ final class Journal {
   /** Records until when a lease and its minimum hold keep others out. */
   void staysTaken(Held held, long until) {
     Long closing = closings.get(held.machine);
-    if (undisturbed && (closing == null || closing < held.requestedAt)) {
+    if (closing == null || closing < held.requestedAt) {
       held.minHoldUntil = until;
     }
   }
