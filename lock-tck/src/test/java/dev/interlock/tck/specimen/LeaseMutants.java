@@ -65,10 +65,7 @@ final class LeaseMutants {
             .build(),
         Specimen.mutant("minimum hold ignored")
             .fault("A release always frees the lock.")
-            .harness(
-                () ->
-                    new MemoryMutantWithOptions(
-                        options -> options.toBuilder().minHold(null).build()))
+            .harness(() -> MemoryMutant.ofClient(MinimumHoldIgnored::new))
             .refusedBy("LEASE-11", "an early release was not deferred")
             .build(),
         Specimen.mutant("thread per lease")
@@ -506,6 +503,27 @@ final class LeaseMutants {
           };
         }
       };
+    }
+  }
+
+  private static final class MinimumHoldIgnored extends ForwardingClient {
+    MinimumHoldIgnored(LockClient right) {
+      super(right);
+    }
+
+    @Override
+    public DistributedLock lock(String name) {
+      return lock(name, options -> {});
+    }
+
+    @Override
+    public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+      return super.lock(
+          name,
+          options -> {
+            change.accept(options);
+            options.minHold(null);
+          });
     }
   }
 }
