@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableMap;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
@@ -13,7 +14,6 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import org.junit.jupiter.api.Test;
 
@@ -145,8 +145,9 @@ class ReleaseTest extends EngineFixture {
 
   @Test
   void threadsThatReleaseAtTheSameTimeLearnOneOutcome() throws Exception {
-    Map<ReleaseOutcome, Runnable> meanwhile =
-        Map.of(
+    // In this order: what is unknown is released again in the background.
+    ImmutableMap<ReleaseOutcome, Runnable> meanwhile =
+        ImmutableMap.of(
             ReleaseOutcome.RELEASED, () -> {},
             ReleaseOutcome.ALREADY_LOST, () -> store.delete("a"),
             ReleaseOutcome.UNKNOWN, () -> store.down(true));
