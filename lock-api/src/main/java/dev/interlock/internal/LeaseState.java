@@ -693,7 +693,8 @@ final class LeaseState extends Timer.Event {
   boolean loseToClose() {
     boolean lost = false;
     for (LeaseState had = this; had != null && !lost; had = had.successor) {
-      lost = had.loseHeld(LossReason.CLOSED, "its client was closed while it was held");
+      String detail = had.kept ? "before its minimum hold had passed" : "while it was held";
+      lost = had.loseHeld(LossReason.CLOSED, "its client was closed " + detail);
     }
     return lost;
   }
@@ -775,7 +776,10 @@ final class LeaseState extends Timer.Event {
       if (lost != null) {
         lost.note(why);
       }
-      note(new Events.Lost(source(), why, heldFor()));
+      // A lock that is kept without renewal is meant to end with its TTL.
+      if (!kept || renewed || why.reason() != LossReason.EXPIRED) {
+        note(new Events.Lost(source(), why, heldFor()));
+      }
     } catch (RuntimeException | Error e) {
       notReported(e);
     }

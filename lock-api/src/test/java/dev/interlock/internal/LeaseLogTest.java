@@ -1,0 +1,69 @@
+package dev.interlock.internal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockOptions;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is logged of leases that are lost; the tests' logger writes to stderr. */
+class LeaseLogTest extends EngineFixture {
+
+  private static final String LOST = "lease of \"a\" with token 64 was lost ";
+
+  private final PrintStream stderr = System.err;
+  private final ByteArrayOutputStream log = new ByteArrayOutputStream();
+
+  @BeforeEach
+  void capture() {
+    System.setErr(new PrintStream(log, true, UTF_8));
+  }
+
+  @AfterEach
+  void restore() {
+    System.setErr(stderr);
+  }
+
+  private void awaitLine(String text) {
+    Waits.until(text, () -> log.toString(UTF_8).contains(text));
+  }
+
+  private Lease acquireFor(Duration minHold, Consumer<LockOptions.Builder> more) throws Exception {
+    return engine.lock("a", more.andThen(options -> options.minHold(minHold))).acquire();
+  }
+
+  @Test
+  void aLossIsLoggedWithItsReason() throws Exception {
+    Lease lease = engine.lock("a").acquire();
+    store.down(true);
+    advanceUntil("the lease has ended", () -> !lease.isHeld());
+    awaitLine(LOST + "(EXPIRED): no renewal was confirmed in time");
+  }
+
+  @Test
+  void aCloseThatCutsAMinimumHoldShortSaysSo() throws Exception {
+    acquireFor(TTL, options -> {}).close();
+    engine.close();
+    awaitLine(LOST + "(CLOSED): its client was closed before its minimum hold had passed");
+  }
+
+  @Test
+  void aMinimumHoldThatTheTtlEndsIsNoLoss() throws Exception {
+    acquireFor(TTL, options -> options.autoRenew(false)).close();
+    advanceUntil("the lock is free", () -> engine.residue() == 0);
+    engine.lock("b").acquire();
+    engine.close();
+    awaitLine("\"b\"");
+    String lines = log.toString(UTF_8);
+    assertEquals(-1, lines.indexOf("\"a\""), lines);
+    assertTrue(lines.contains("(CLOSED): its client was closed while it was held"), lines);
+  }
+}
