@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
@@ -59,8 +60,9 @@ class LeaseLogTest extends EngineFixture {
   void aMinimumHoldThatTheTtlEndsIsNoLoss() throws Exception {
     acquireFor(TTL, options -> options.autoRenew(false)).close();
     advanceUntil("the lock is free", () -> engine.residue() == 0);
-    engine.lock("b").acquire();
+    Lease other = engine.lock("b").acquire();
     engine.close();
+    assertFalse(other.isHeld());
     awaitLine("\"b\"");
     String lines = log.toString(UTF_8);
     assertEquals(-1, lines.indexOf("\"a\""), lines);
