@@ -60,7 +60,8 @@ public final class LockProviders {
     if (root instanceof NoClassDefFoundError || root instanceof ClassNotFoundException) {
       String missing =
           "the class " + String.valueOf(root.getMessage()).replace('/', '.') + " is missing";
-      return root == failure ? missing : message + ": " + missing;
+      // Newer JDKs do not say which provider it is that lacks the class.
+      return failure instanceof LinkageError ? missing : message + ": " + missing;
     }
     return root == failure ? message : message + ": " + root;
   }
