@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * connection, a time-out, no quorum, a server that is loading, full or read-only. The same call may
  * succeed later.
  *
- * <p>The operation may or may not have been executed. The client undoes an acquisition in doubt in
- * the background.
+ * <p>If it is {@linkplain #isInDoubt() in doubt}, the operation may or may not have been executed.
+ * The client undoes an acquisition in doubt in the background.
  */
 public final class LockUnavailableException extends LockException {
 
@@ -18,6 +18,7 @@ public final class LockUnavailableException extends LockException {
   private final @Nullable String name;
   private final String backend;
   private final String endpoint;
+  private final boolean inDoubt;
 
   /**
    * Creates an exception that concerns no lock in particular.
@@ -29,10 +30,31 @@ public final class LockUnavailableException extends LockException {
    */
   public LockUnavailableException(
       String backend, String endpoint, String problem, @Nullable Throwable cause) {
+    this(backend, endpoint, problem, cause, true);
+  }
+
+  private LockUnavailableException(
+      String backend, String endpoint, String problem, @Nullable Throwable cause, boolean inDoubt) {
     super(backend + " at " + endpoint + ": " + problem, cause);
     this.name = null;
     this.backend = backend;
     this.endpoint = endpoint;
+    this.inDoubt = inDoubt;
+  }
+
+  /**
+   * Creates an exception for a request of which nothing was sent: the client has nothing to undo.
+   * If only a part was sent, or an earlier copy, use the constructor.
+   *
+   * @param backend the backend's name, such as {@code redis}
+   * @param endpoint the address or addresses of the store, without any password
+   * @param problem what happened, as the end of the sentence "redis at 127.0.0.1:6379: …"
+   * @param cause the driver's own exception, if there is one
+   * @return the exception; {@link #isInDoubt()} is false
+   */
+  public static LockUnavailableException notSent(
+      String backend, String endpoint, String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(backend, endpoint, problem, cause, false);
   }
 
   /**
@@ -46,6 +68,7 @@ public final class LockUnavailableException extends LockException {
     this.name = name;
     this.backend = problem.backend;
     this.endpoint = problem.endpoint;
+    this.inDoubt = problem.inDoubt;
     setStackTrace(problem.getStackTrace());
   }
 
@@ -55,6 +78,11 @@ public final class LockUnavailableException extends LockException {
    */
   public Optional<String> name() {
     return Optional.ofNullable(name);
+  }
+
+  /** {@return whether the store may have executed the request; false if nothing of it was sent} */
+  public boolean isInDoubt() {
+    return inDoubt;
   }
 
   /** {@return the backend's name, such as {@code redis}} */

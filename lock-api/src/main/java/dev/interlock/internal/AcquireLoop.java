@@ -321,7 +321,8 @@ final class AcquireLoop extends Timer.Event {
     long now = engine.platform.nanoTime();
     if (granted.validUntil() - now > 0) {
       long offset = engine.clockOffset();
-      if (store.renew(granted, requestDeadline(request)) instanceof Renewal.Renewed renewed) {
+      Renewal renewal = store.renew(granted, requestDeadline(request));
+      if (Renewer.counted(renewal, granted, now) instanceof Renewal.Renewed renewed) {
         clockOffset = offset;
         lease = begin(cappedAt(granted.validUntil(renewed.validUntil()), now), request);
       }
@@ -363,7 +364,7 @@ final class AcquireLoop extends Timer.Event {
     begunAt = engine.platform.nanoTime();
     clockOffset = DefaultLockClient.clockOffset(wall, begunAt);
     String id = engine.claimIds.next(wall, begunAt);
-    Claim next = new Claim(name, id, options.ttl(), options.autoRenew(), request.holder());
+    Claim next = new Claim(name, id, options.ttl(), options.autoRenew(), request.holder(), begunAt);
     synchronized (this) {
       claim = next;
       earlyLoss = null;
@@ -466,7 +467,11 @@ final class AcquireLoop extends Timer.Event {
   }
 
   private void failed(LockUnavailableException problem, Request request) {
-    endAttempt();
+    if (problem.isInDoubt() || place != null || grant != null) {
+      endAttempt();
+    } else {
+      settleWithNothingLeft();
+    }
     engine.ensureOpen();
     long now = engine.platform.nanoTime();
     if (failure == null) {

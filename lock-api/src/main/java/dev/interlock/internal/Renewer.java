@@ -125,7 +125,10 @@ final class Renewer {
         sentAt = engine.platform.nanoTime();
         offset = engine.clockOffset();
         List<Grant> grants = leases.stream().map(LeaseState::grant).toList();
-        outcomes.addAll(engine.store.renewAll(grants, deadline));
+        List<Renewal> answers = engine.store.renewAll(grants, deadline);
+        for (int i = 0; i < answers.size(); i++) {
+          outcomes.add(counted(answers.get(i), grants.get(i), sentAt));
+        }
       }
     } catch (LockException e) {
       problem = e;
@@ -142,6 +145,13 @@ final class Renewer {
       round.complete(true);
     }
     return outcomes;
+  }
+
+  /** Adds to a confirmation until when the grant is certain, if the backend did not say so. */
+  static Renewal counted(Renewal answer, Grant grant, long sentAt) {
+    return answer instanceof Renewal.Confirmed
+        ? new Renewal.Renewed(sentAt + grant.validityPerConfirmation().toNanos())
+        : answer;
   }
 
   /** A failure of one does not affect the others. */

@@ -1,6 +1,7 @@
 package dev.interlock.spi;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /** How an attempt to acquire a lock ended. */
@@ -11,7 +12,18 @@ public sealed interface Attempt {
    *
    * @param grant what was granted
    */
-  record Granted(Grant grant) implements Attempt {}
+  record Granted(Grant grant) implements Attempt {
+
+    /**
+     * The lock was granted for the claim's TTL; the engine knows how long that is certain.
+     *
+     * @param claim the attempt
+     * @param token the store's fencing token, or 0 without {@link dev.interlock.Capability#FENCING}
+     */
+    public Granted(Claim claim, long token) {
+      this(Grant.forTtl(claim, token));
+    }
+  }
 
   /**
    * Another claim holds the lock, and nothing of this attempt remains on the store.
@@ -21,6 +33,11 @@ public sealed interface Attempt {
    * @param holder the holder's label, if the store's answer includes it; for events and messages
    */
   record Busy(Duration retryAfter, @Nullable String holder) implements Attempt {
+
+    /** Another claim holds the lock; the client polls at its own interval. */
+    public Busy() {
+      this(ChronoUnit.FOREVER.getDuration());
+    }
 
     /**
      * Another claim holds the lock, and the store's answer does not include the holder.

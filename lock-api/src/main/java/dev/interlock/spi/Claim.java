@@ -15,6 +15,7 @@ public final class Claim {
   private final Duration ttl;
   private final boolean autoRenew;
   private final String holder;
+  private final long issuedAt;
   private volatile @Nullable Object attachment;
 
   /**
@@ -26,13 +27,16 @@ public final class Claim {
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param holder the label that {@code inspect} shows, without control characters
+   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
    */
-  public Claim(String name, String id, Duration ttl, boolean autoRenew, String holder) {
+  public Claim(
+      String name, String id, Duration ttl, boolean autoRenew, String holder, long issuedAt) {
     this.name = name;
     this.id = id;
     this.ttl = ttl;
     this.autoRenew = autoRenew;
     this.holder = holder;
+    this.issuedAt = issuedAt;
   }
 
   /** {@return the lock's name, 1 to 255 code points of well-formed Unicode} */
@@ -58,6 +62,14 @@ public final class Claim {
   /** {@return the label that {@code inspect} shows} */
   public String holder() {
     return holder;
+  }
+
+  /**
+   * {@return the {@link TimeSource#nanoTime()} at which it was made} No request of the attempt was
+   * sent before.
+   */
+  public long issuedAt() {
+    return issuedAt;
   }
 
   /**

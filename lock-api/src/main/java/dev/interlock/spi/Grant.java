@@ -34,16 +34,42 @@ public record Grant(
    */
   public static final int LEASES_PER_GRANT = 64;
 
+  /** Two roundings to whole milliseconds. */
+  private static final long ROUNDING_NANOS = 2_000_000;
+
+  /** Twice the rate at which NTP slews a clock at most. */
+  private static final int DRIFT_DIVISOR = 1000;
+
   /**
    * Returns the usual grant: the store keeps it for exactly the claim's TTL.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
-   * @param sentAt the {@link TimeSource#nanoTime()} before the granting request was sent
-   * @return a grant that is valid for the claim's TTL from {@code sentAt} on
+   * @return the grant, as {@link #forTtl(Claim, long, Duration)} describes it
    */
-  public static Grant forTtl(Claim claim, long token, long sentAt) {
-    return expiring(claim, token, sentAt + claim.ttl().toNanos(), claim.ttl());
+  public static Grant forTtl(Claim claim, long token) {
+    return forTtl(claim, token, claim.ttl());
+  }
+
+  /**
+   * Returns the grant of a store that measures the TTL from the execution of the request, on its
+   * own clock.
+   *
+   * <p>It is certain for the claim's TTL, or for the effective TTL less a thousandth and 2 ms if
+   * that is shorter, from {@link Claim#issuedAt()} on and after each confirmed renewal. The
+   * thousandth is for clocks that run at different speeds, the 2 ms for stores that count whole
+   * milliseconds.
+   *
+   * @param claim the attempt that succeeded
+   * @param token the store's fencing token, or 0
+   * @param effectiveTtl how long the store keeps it
+   * @return the grant
+   */
+  public static Grant forTtl(Claim claim, long token, Duration effectiveTtl) {
+    long kept = effectiveTtl.toNanos();
+    long certain = Math.min(claim.ttl().toNanos(), kept - kept / DRIFT_DIVISOR - ROUNDING_NANOS);
+    return new Grant(
+        claim, token, claim.issuedAt() + certain, effectiveTtl, Duration.ofNanos(certain), true);
   }
 
   /**

@@ -7,7 +7,13 @@ import dev.interlock.LossReason;
 public sealed interface Renewal {
 
   /**
-   * The store confirmed it.
+   * The store confirmed it, and measures the grant's {@linkplain Grant#validityPerConfirmation()
+   * validity} anew. The engine counts it from before it called the backend.
+   */
+  record Confirmed() implements Renewal {}
+
+  /**
+   * The store confirmed it until a time that only the backend knows, such as the end of a session.
    *
    * @param validUntil until when the grant is certain now, counted from before the renewing request
    *     was sent

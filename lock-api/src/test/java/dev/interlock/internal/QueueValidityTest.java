@@ -58,7 +58,8 @@ class QueueValidityTest {
           time.sleepMachine(setBack.negated());
           return busy && (closed.await(limit) || limit.hasPassed())
               ? new Attempt.Busy(Duration.ZERO)
-              : new Attempt.Granted(Grant.forTtl(claim, joined.get(), sentAt));
+              : new Attempt.Granted(
+                  Grant.expiring(claim, joined.get(), sentAt + TTL.toNanos(), TTL));
         }
 
         @Override

@@ -42,7 +42,8 @@ class MemoryStoreTest {
     try {
       long ttl = FIXED.ttl().toNanos();
       for (int i = 0; i < 10_000; i++) {
-        Claim claim = new Claim("name " + i, "claim " + i, FIXED.ttl(), false, "test");
+        Claim claim =
+            new Claim("name " + i, "claim " + i, FIXED.ttl(), false, "test", System.nanoTime());
         // Ten of them at a time are within their TTLs.
         store.tryAcquire(
             new MemoryStore.Place(claim, TimeSource.system(), (lost, reason, detail) -> {}),
@@ -61,7 +62,7 @@ class MemoryStoreTest {
       for (String name : List.of("a1", "b", "a3", "a2", "a")) {
         store.tryAcquire(
             new MemoryStore.Place(
-                new Claim(name, "id of " + name, FIXED.ttl(), false, "test"),
+                new Claim(name, "id of " + name, FIXED.ttl(), false, "test", System.nanoTime()),
                 TimeSource.system(),
                 (lost, reason, detail) -> {}),
             0);

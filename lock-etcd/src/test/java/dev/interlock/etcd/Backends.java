@@ -54,7 +54,7 @@ final class Backends {
 
   static Claim claim(String name) {
     String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
-    return new Claim(name, id, Duration.ofSeconds(30), true, "host/1/test");
+    return new Claim(name, id, Duration.ofSeconds(30), true, "host/1/test", System.nanoTime());
   }
 
   static Deadline in(Duration duration) {

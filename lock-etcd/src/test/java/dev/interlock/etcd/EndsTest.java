@@ -144,7 +144,9 @@ class EndsTest {
         Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start()) {
       Backends.addUser(etcd.leader(), "app", "READWRITE");
       try (EtcdBackend backend = Backends.open(Backends.as("app", etcd), limit)) {
-        Claim claim = new Claim("moved", "id-of-the-moved-one", limit, false, "host/1/test");
+        Claim claim =
+            new Claim(
+                "moved", "id-of-the-moved-one", limit, false, "host/1/test", System.nanoTime());
         Place place = backend.join(claim, Backends.in(limit));
         assertInstanceOf(Attempt.Granted.class, place.await(Backends.in(limit)));
         Backends.permit(etcd.leader(), "app", "READ");

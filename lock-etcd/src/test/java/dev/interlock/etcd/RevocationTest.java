@@ -117,7 +117,8 @@ class RevocationTest {
   @Test
   void aGrantForATtlDoesNotUndoARevocation() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
-      Claim claim = new Claim("fixed", "id-of-the-fixed-one", LIMIT, false, "host/1/test");
+      Claim claim =
+          new Claim("fixed", "id-of-the-fixed-one", LIMIT, false, "host/1/test", System.nanoTime());
       try (Place place = backend.join(claim, in(LIMIT))) {
         assertTrue(backend.revoke("fixed", in(LIMIT)));
         LockUnavailableException e =

@@ -64,16 +64,11 @@ final class Opening {
     try {
       String server = greet(nodes);
       if (topology != RedisTopology.SINGLE || server.equals(endpoint)) {
-        return new RedisBackend(topology, endpoint, nodes, settings, context.time(), failures);
+        return new RedisBackend(topology, endpoint, nodes, settings, failures);
       }
       // A Jedis client does not say its address, but its connections do.
       return new RedisBackend(
-          topology,
-          server,
-          nodes,
-          settings,
-          context.time(),
-          new Failures(topology.info().name(), server, tls));
+          topology, server, nodes, settings, new Failures(topology.info().name(), server, tls));
     } catch (LockException e) {
       nodes.close();
       throw e;

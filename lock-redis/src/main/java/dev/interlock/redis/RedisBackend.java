@@ -20,7 +20,6 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
-import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.time.Instant;
@@ -38,11 +37,8 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Locks as keys that expire, on any kind of {@linkplain Nodes servers}.
  *
- * <p>The server's wall clock measures the TTL from the execution of the request, our clock from
- * before it was sent. The server's TTL may be shorter for two reasons: it counts whole
- * milliseconds, which may cost 1 ms at each end, and clocks do not run equally fast. We leave a
- * thousandth of the TTL for that, twice the most by which NTP slews a clock. A lock on Redis does
- * not survive a server clock that is <em>stepped</em> forward.
+ * <p>The server's wall clock measures the TTL, so a lock on Redis does not survive a server clock
+ * that is <em>stepped</em> forward. {@link Grant#forTtl} allows for the rest.
  */
 final class RedisBackend implements LockBackend {
 
@@ -61,7 +57,6 @@ final class RedisBackend implements LockBackend {
   private final String endpoint;
   private final Nodes nodes;
   private final RedisSettings settings;
-  private final TimeSource time;
   private final Failures failures;
   private final Subscriber subscriber;
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
@@ -82,13 +77,11 @@ final class RedisBackend implements LockBackend {
       String endpoint,
       Nodes nodes,
       RedisSettings settings,
-      TimeSource time,
       Failures failures) {
     this.info = topology.info();
     this.endpoint = endpoint;
     this.nodes = nodes;
     this.settings = settings;
-    this.time = time;
     this.failures = failures;
     this.subscriber =
         new Subscriber(nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS);
@@ -107,7 +100,6 @@ final class RedisBackend implements LockBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
-    long sentAt = time.nanoTime();
     Duration ttl = effectiveTtl(claim);
     byte[] millis = number(ttl.toMillis());
     boolean listening = subscriber.isWatching(entry.keys);
@@ -120,7 +112,7 @@ final class RedisBackend implements LockBackend {
             ? run(acquire, deadline)
             : acquireOnReplicas(acquire, deadline);
     if (reply instanceof Long token) {
-      return new Attempt.Granted(Grant.expiring(claim, token, validUntil(claim, sentAt), ttl));
+      return new Attempt.Granted(Grant.forTtl(claim, token, ttl));
     }
     List<?> words = ours((List<?>) reply);
     expect("busy", words);
@@ -173,7 +165,6 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    long sentAt = time.nanoTime();
     List<Object> replies =
         nodes.callAll(
             grants,
@@ -190,7 +181,7 @@ final class RedisBackend implements LockBackend {
             });
     List<Renewal> outcomes = new ArrayList<>(grants.size());
     for (int i = 0; i < replies.size(); i++) {
-      outcomes.add(outcome(grants.get(i), replies.get(i), sentAt));
+      outcomes.add(outcome(replies.get(i)));
     }
     return outcomes;
   }
@@ -206,13 +197,13 @@ final class RedisBackend implements LockBackend {
     return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
-  private Renewal outcome(Grant grant, Object reply, long sentAt) {
+  private Renewal outcome(Object reply) {
     if (reply instanceof RuntimeException e) {
       return new Renewal.Failed(failures.explain(e));
     }
     List<?> words = (List<?>) reply;
     return switch (word(words)) {
-      case "renewed" -> new Renewal.Renewed(validUntil(grant.claim(), sentAt));
+      case "renewed" -> new Renewal.Confirmed();
       case "gone" ->
           new Renewal.Gone(
               LossReason.TAKEN,
@@ -405,7 +396,7 @@ final class RedisBackend implements LockBackend {
     try {
       return nodes.run(call, deadline);
     } catch (JedisException e) {
-      throw explain(e, call);
+      throw call.isInDoubt() ? explain(e, call) : failures.explainUnsent(e);
     }
   }
 
@@ -462,11 +453,6 @@ final class RedisBackend implements LockBackend {
       return MIN_TTL;
     }
     return Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
-  }
-
-  private static long validUntil(Claim claim, long sentAt) {
-    long kept = effectiveTtl(claim).toNanos();
-    return sentAt + Math.min(claim.ttl().toNanos(), kept - kept / 1000 - 2_000_000);
   }
 
   private static byte[] number(long value) {

@@ -109,7 +109,7 @@ final class Backends {
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), ttl, true, "host/1/test");
+    return new Claim(name, id.toString(), ttl, true, "host/1/test", System.nanoTime());
   }
 
   static Deadline soon() {

@@ -96,7 +96,7 @@ class DemotedPrimaryTest {
         assertTrue(problem.getMessage().contains("is a read-only replica"), problem::getMessage);
       }
       for (Renewal outcome : backend.renewAll(grants, soon())) {
-        assertInstanceOf(Renewal.Renewed.class, outcome, outcome::toString);
+        assertInstanceOf(Renewal.Confirmed.class, outcome, outcome::toString);
       }
       for (Grant grant : grants) {
         assertTrue(backend.release(grant.claim(), soon()));
@@ -124,7 +124,7 @@ class DemotedPrimaryTest {
         assertUnavailable(() -> backend.forceRelease(name, soon()));
         assertUnavailable(() -> backend.revoke(name, soon()));
         assertUnavailable(() -> backend.inspect(name, soon()));
-        assertInstanceOf(Renewal.Renewed.class, successor.renew(grant, soon()));
+        assertInstanceOf(Renewal.Confirmed.class, successor.renew(grant, soon()));
         assertTrue(successor.release(grant.claim(), soon()));
         assertFalse(successor.release(grant.claim(), soon()));
       }

@@ -53,7 +53,7 @@ final class EveryRight {
     server.call("SCRIPT", "FLUSH");
     try (LockBackend backend = Backends.open(uri)) {
       Claim claim = claim(name);
-      assertInstanceOf(Renewal.Renewed.class, backend.renew(take(backend, claim), soon()));
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(take(backend, claim), soon()));
       WakeUp news = new WakeUp(Backends.TIME);
       Watch watch = backend.watch(name, news);
       await("a watch", all, () -> news.await(Deadline.in(Backends.TIME, Duration.ofMillis(20))));

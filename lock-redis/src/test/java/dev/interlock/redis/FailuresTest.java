@@ -264,6 +264,31 @@ class FailuresTest {
   }
 
   @Test
+  void onlyARequestOfWhichNoCopyWasSentIsNotInDoubt() throws Exception {
+    try (RedisServer mortal = Testbed.redis().start();
+        FaultProxy proxy = FaultProxy.to(mortal.host(), mortal.port());
+        LockBackend direct = Backends.open("redis://127.0.0.1:" + mortal.port());
+        LockBackend cut = Backends.open("redis://127.0.0.1:" + proxy.port())) {
+      take(cut, claim("loads the script and fills the pool"));
+      CompletableFuture<LockUnavailableException> repeated;
+      try (NetworkFault lost = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
+        repeated =
+            CompletableFuture.supplyAsync(
+                () -> unavailable(() -> cut.tryAcquire(claim("job"), in(Duration.ofMinutes(1)))));
+        Eventually.holds("granted", () -> mortal.call("GET", "interlock:{job}") != null);
+        proxy.close(); // the connection breaks, and the repeated request is refused
+      }
+      assertTrue(repeated.join().isInDoubt(), () -> "granted, but: " + repeated.join());
+      mortal.kill();
+      unavailable(() -> direct.tryAcquire(claim("finds its connection broken"), soon()));
+      LockUnavailableException unsent =
+          unavailable(() -> direct.tryAcquire(claim("other"), soon()));
+      assertSays(unsent, "the connection was refused");
+      assertFalse(unsent.isInDoubt());
+    }
+  }
+
+  @Test
   void aGrantIsUndoneIfReplicasMayNotBeAskedFor() throws Exception {
     try (RedisServer guarded = Testbed.redis().user("me", SECRET, "~* &* +@all -wait").start();
         LockBackend backend =

@@ -113,7 +113,7 @@ class RedisClusterTest {
         assertTrue(isBusy(backend, claim.name()));
         assertEquals(
             grant.token(), backend.inspect(claim.name(), soon()).fencingToken().orElseThrow());
-        assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+        assertInstanceOf(Renewal.Confirmed.class, backend.renew(grant, soon()));
         assertTrue(backend.release(claim, soon()));
         assertTrue(take(backend, claim(claim.name())).token() > grant.token());
         assertTrue(backend.revoke(claim.name(), soon()));
@@ -192,7 +192,7 @@ class RedisClusterTest {
         if (slots.contains(LockKeys.of("interlock", grants.get(i).claim().name()).slot())) {
           ofTheDead.add(outcome.getClass());
         } else {
-          assertInstanceOf(Renewal.Renewed.class, outcome, "number " + i);
+          assertInstanceOf(Renewal.Confirmed.class, outcome, "number " + i);
         }
       }
       assertEquals(Set.of(Renewal.Failed.class), ofTheDead);
@@ -220,10 +220,10 @@ class RedisClusterTest {
                 return backend.renewAll(grants, far);
               });
       assertInstanceOf(Renewal.Failed.class, outcomes.get(0));
-      assertTrue(outcomes.stream().anyMatch(Renewal.Renewed.class::isInstance));
+      assertTrue(outcomes.stream().anyMatch(Renewal.Confirmed.class::isInstance));
       hung.resume();
       renewUntilAnswered(backend, grants)
-          .forEach(outcome -> assertInstanceOf(Renewal.Renewed.class, outcome));
+          .forEach(outcome -> assertInstanceOf(Renewal.Confirmed.class, outcome));
     }
   }
 
@@ -253,7 +253,7 @@ class RedisClusterTest {
       List<Grant> grants = grants(backend, 30);
       cluster.failOver(cluster.masters().get(access == Access.URI ? 0 : 1));
       List<Renewal> outcomes = renewUntilAnswered(backend, grants);
-      outcomes.forEach(outcome -> assertInstanceOf(Renewal.Renewed.class, outcome));
+      outcomes.forEach(outcome -> assertInstanceOf(Renewal.Confirmed.class, outcome));
       for (Grant grant : grants) {
         assertTrue(isBusy(backend, grant.claim().name()));
         assertTrue(backend.release(grant.claim(), soon()));
@@ -527,7 +527,7 @@ class RedisClusterTest {
   }
 
   private static void assertRenewed(Renewal outcome) {
-    assertInstanceOf(Renewal.Renewed.class, outcome, outcome::toString);
+    assertInstanceOf(Renewal.Confirmed.class, outcome, outcome::toString);
   }
 
   private static List<Grant> grants(LockBackend backend, int count) throws Exception {

@@ -229,7 +229,8 @@ final class RedisMutants {
           OWNER_ID.substring(0, 19) + String.format("%08x", System.nanoTime() & 0xffffffffL);
       return new ForwardingBackend(right(uri, context)) {
         private Claim ofClient(Claim claim) {
-          return new Claim(claim.name(), id, claim.ttl(), claim.autoRenew(), "client");
+          return new Claim(
+              claim.name(), id, claim.ttl(), claim.autoRenew(), "client", System.nanoTime());
         }
 
         @Override

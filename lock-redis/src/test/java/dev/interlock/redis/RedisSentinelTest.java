@@ -88,7 +88,7 @@ class RedisSentinelTest {
       Claim claim = claim("job");
       Grant grant = take(backend, claim);
       assertTrue(isBusy(backend, "job"));
-      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(grant, soon()));
       assertEquals(claim.id() + "|host/1/test", group.master().call("GET", "interlock:{job}"));
       assertTrue(backend.release(claim, soon()));
     }
@@ -180,7 +180,7 @@ class RedisSentinelTest {
   void aGrantThatIsWaitedForOnTheReplicaSurvivesThePrimary() throws Exception {
     try (LockBackend backend = Backends.open(group.uri() + "?waitReplicas=1")) {
       Grant grant = take(backend, claim("job", Duration.ofMinutes(10)));
-      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(grant, soon()));
       RedisServer dead = group.master();
       dead.kill();
       RedisServer next = replace(dead);

@@ -49,7 +49,7 @@ class ReleaseMessagesTest {
     RELEASE_OF_A_RENEWED_ONE {
       @Override
       void end(LockBackend holder, Grant grant) throws Exception {
-        assertInstanceOf(Renewal.Renewed.class, holder.renew(grant, soon()));
+        assertInstanceOf(Renewal.Confirmed.class, holder.renew(grant, soon()));
         assertTrue(holder.release(grant.claim(), soon()));
       }
     },
@@ -145,7 +145,7 @@ class ReleaseMessagesTest {
       assertEquals("host/1/test", holder.inspect("job", soon()).holder().orElseThrow());
 
       assertFalse(holder.release(claim("job"), soon()), "another claim");
-      assertInstanceOf(Renewal.Renewed.class, holder.renew(grant, soon()));
+      assertInstanceOf(Renewal.Confirmed.class, holder.renew(grant, soon()));
       long token = take(holder, grant.claim()).token();
       assertTrue(token > grant.token(), "the same request, sent again");
       assertTrue(holder.revoke("job", soon()));

@@ -143,18 +143,16 @@ class TextbookLock implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) {
-    long sentAt = time.nanoTime();
     return ask(() -> take(key(claim.name()), claim))
-        ? new Attempt.Granted(Grant.forTtl(claim, 0, sentAt - 2_000_000))
+        ? new Attempt.Granted(claim, 0)
         : new Attempt.Busy(Duration.ofMillis(50));
   }
 
   @Override
   public Renewal renew(Grant grant, Deadline deadline) {
     Claim claim = grant.claim();
-    long sentAt = time.nanoTime();
     return ask(() -> extend(key(claim.name()), claim))
-        ? new Renewal.Renewed(sentAt + claim.ttl().toNanos() - 2_000_000)
+        ? new Renewal.Confirmed()
         : new Renewal.Gone(LossReason.TAKEN, "the key is another's");
   }
 

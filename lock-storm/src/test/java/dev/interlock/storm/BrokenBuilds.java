@@ -96,7 +96,7 @@ final class BrokenBuilds {
         }
 
         private Renewal counted(Grant grant, Renewal renewal) {
-          return renewal instanceof Renewal.Renewed
+          return renewal instanceof Renewal.Confirmed
               ? new Renewal.Renewed(fromNow(grant.claim()))
               : renewal;
         }
@@ -116,10 +116,9 @@ final class BrokenBuilds {
         @Override
         public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
           byte[] key = LockKeys.of(NAMESPACE, grant.claim().name()).lock();
-          long sentAt = System.nanoTime();
           try (Jedis jedis = new Jedis(URI.create(uri), 2_000)) {
             return jedis.pexpire(key, grant.claim().ttl().toMillis()) == 1
-                ? new Renewal.Renewed(sentAt + grant.claim().ttl().toNanos())
+                ? new Renewal.Confirmed()
                 : new Renewal.Gone(LossReason.TAKEN, "there is no such key");
           } catch (JedisException e) {
             return super.renew(grant, deadline);

@@ -148,7 +148,7 @@ final class Backends {
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), ttl, true, holder);
+    return new Claim(name, id.toString(), ttl, true, holder, System.nanoTime());
   }
 
   static Deadline soon() {

@@ -60,12 +60,12 @@ public final class TinyProvider implements LockProvider {
 
       @Override
       public Attempt tryAcquire(Claim claim, Deadline deadline) {
-        return new Attempt.Granted(Grant.forTtl(claim, 0, context.time().nanoTime()));
+        return new Attempt.Granted(claim, 0);
       }
 
       @Override
       public Renewal renew(Grant grant, Deadline deadline) {
-        return new Renewal.Renewed(context.time().nanoTime() + grant.effectiveTtl().toNanos());
+        return new Renewal.Confirmed();
       }
 
       @Override

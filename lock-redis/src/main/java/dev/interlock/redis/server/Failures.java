@@ -48,6 +48,8 @@ public final class Failures {
 
   private static final String FORMAT = "format ";
 
+  private static final String REFUSED = "the connection was refused; is Redis running there?";
+
   private final String backend;
   private final String endpoint;
   private final boolean tls;
@@ -83,6 +85,20 @@ public final class Failures {
     return tls
         ? explain(e, "; a port without TLS gives none", WANTS_CERTIFICATE)
         : explain(e, "", "; a port with TLS does that (rediss:)");
+  }
+
+  /**
+   * {@return like {@link #explain}, for a request of which no copy was sent before: if there was no
+   * connection for this one either, there is nothing to undo}
+   *
+   * @param e from Jedis
+   */
+  public LockException explainUnsent(RuntimeException e) {
+    if (e instanceof NotSentException || find(e, ConnectException.class).isPresent()) {
+      String problem = e instanceof NotSentException ? String.valueOf(e.getMessage()) : REFUSED;
+      return LockUnavailableException.notSent(backend, endpoint, problem, e);
+    }
+    return explain(e);
   }
 
   private LockException explain(RuntimeException e, String afterTimeout, String afterBreak) {
@@ -216,7 +232,7 @@ public final class Failures {
       return explainHandshake(handshake.get(), e, afterBreak);
     }
     if (find(e, ConnectException.class).isPresent()) {
-      return passing("the connection was refused; is Redis running there?", e);
+      return passing(REFUSED, e);
     }
     if (find(e, NoRouteToHostException.class).isPresent()) {
       return passing("no route to the host", e);

@@ -17,7 +17,6 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
-import dev.interlock.spi.TimeSource;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -52,12 +51,10 @@ final class PostgresBackend implements LockBackend {
 
   private final HikariDataSource database;
   private final String endpoint;
-  private final TimeSource time;
 
-  PostgresBackend(HikariDataSource database, String endpoint, TimeSource time) {
+  PostgresBackend(HikariDataSource database, String endpoint) {
     this.database = database;
     this.endpoint = endpoint;
-    this.time = time;
     try (InputStream schema = PostgresBackend.class.getResourceAsStream("schema.sql")) {
       ask(new String(schema.readAllBytes(), StandardCharsets.UTF_8), PreparedStatement::execute);
     } catch (IOException e) {
@@ -77,17 +74,13 @@ final class PostgresBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) {
-    long sentAt = time.nanoTime();
     return ask(
-        "SELECT granted, busy_for FROM interlock_acquire(?, ?, ?, ? * interval '1 microsecond')",
+        "SELECT interlock_acquire(?, ?, ?, ? * interval '1 microsecond')",
         statement -> {
           ResultSet row = statement.executeQuery();
           row.next();
           long token = row.getLong(1);
-          return row.wasNull()
-              ? new Attempt.Busy(Duration.ofMillis((long) (row.getDouble(2) * 1000) + 1))
-              : new Attempt.Granted(
-                  Grant.expiring(claim, token, validUntil(claim, sentAt), claim.ttl()));
+          return row.wasNull() ? new Attempt.Busy() : new Attempt.Granted(claim, token);
         },
         key(claim.name()),
         claim.id(),
@@ -95,16 +88,9 @@ final class PostgresBackend implements LockBackend {
         claim.ttl().toNanos() / 1000);
   }
 
-  /** A thousandth of the TTL and 2 ms are left for clocks that do not run equally fast. */
-  private static long validUntil(Claim claim, long sentAt) {
-    long ttl = claim.ttl().toNanos();
-    return sentAt + ttl - ttl / 1000 - 2_000_000;
-  }
-
   @Override
   public Renewal renew(Grant grant, Deadline deadline) {
     Claim claim = grant.claim();
-    long sentAt = time.nanoTime();
     int renewed =
         ask(
             "UPDATE interlock_lock SET expires = clock_timestamp() + ? * interval '1 microsecond'"
@@ -114,7 +100,7 @@ final class PostgresBackend implements LockBackend {
             key(claim.name()),
             claim.id());
     return renewed == 1
-        ? new Renewal.Renewed(validUntil(claim, sentAt))
+        ? new Renewal.Confirmed()
         : new Renewal.Gone(LossReason.TAKEN, "its row is gone or another's");
   }
 

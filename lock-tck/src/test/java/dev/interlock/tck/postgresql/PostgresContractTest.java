@@ -4,9 +4,19 @@ import dev.interlock.BackendInfo;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
+import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -32,12 +42,39 @@ class PostgresContractTest extends LockTck {
     server.close();
   }
 
+  private static final class Rows implements Server, StoreView {
+    @Override
+    public String uri() {
+      return server.uri("postgres");
+    }
+
+    @Override
+    public Optional<StoreView> view() {
+      return Optional.of(this);
+    }
+
+    @Override
+    public List<Entry> entries() throws SQLException {
+      List<Entry> entries = new ArrayList<>();
+      String url = "jdbc:" + uri().replaceFirst("//.*@", "//") + "?user=postgres";
+      try (Connection connection = DriverManager.getConnection(url);
+          Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery("SELECT name FROM interlock_lock")) {
+        while (row.next()) {
+          String name = new String(row.getBytes(1), StandardCharsets.UTF_8);
+          entries.add(new Entry(Kind.HOLDER, "row " + name, true));
+        }
+      }
+      return entries;
+    }
+  }
+
   @Override
   protected Harness harness() {
     return new Harness() {
       @Override
       public Server start() {
-        return () -> server.uri("postgres");
+        return new Rows();
       }
 
       /**

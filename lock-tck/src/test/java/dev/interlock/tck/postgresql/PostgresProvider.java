@@ -54,7 +54,7 @@ public final class PostgresProvider implements LockProvider {
     pool.setInitializationFailTimeout(-1);
     HikariDataSource connections = new HikariDataSource(pool);
     try {
-      return new PostgresBackend(connections, server.toString(), context.time());
+      return new PostgresBackend(connections, server.toString());
     } catch (RuntimeException e) {
       connections.close();
       throw e;

@@ -38,7 +38,12 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   private Claim sent(Claim claim) {
     return new Claim(
-        sent(claim.name()), claim.id(), sent(claim.ttl()), claim.autoRenew(), claim.holder());
+        sent(claim.name()),
+        claim.id(),
+        sent(claim.ttl()),
+        claim.autoRenew(),
+        claim.holder(),
+        claim.issuedAt());
   }
 
   private Attempt told(Claim claim, Attempt attempt) {
@@ -47,7 +52,8 @@ abstract class AlteredClaims extends ForwardingQueue {
     }
     Grant grant = granted.grant();
     long sentAt = grant.validUntil() - grant.effectiveTtl().toNanos();
-    return new Attempt.Granted(told(Grant.forTtl(claim, grant.token(), sentAt)));
+    long validUntil = sentAt + claim.ttl().toNanos();
+    return new Attempt.Granted(told(Grant.expiring(claim, grant.token(), validUntil, claim.ttl())));
   }
 
   @Override

@@ -459,8 +459,9 @@ final class StoreMutants {
           Attempt attempt = right.await(until);
           if (slow && attempt instanceof Attempt.Granted granted) {
             new WakeUp(time).await(Deadline.in(time, Duration.ofMillis(300)));
-            Grant grant = granted.grant();
-            return new Attempt.Granted(Grant.forTtl(claim, grant.token(), time.nanoTime()));
+            long validUntil = time.nanoTime() + claim.ttl().toNanos();
+            return new Attempt.Granted(
+                Grant.expiring(claim, granted.grant().token(), validUntil, claim.ttl()));
           }
           return attempt;
         }
@@ -522,7 +523,13 @@ final class StoreMutants {
       boolean released = super.release(claim, deadline);
       if (renewed.remove(claim.id())) {
         Claim late =
-            new Claim(claim.name(), claim.id(), Duration.ofSeconds(6), true, claim.holder());
+            new Claim(
+                claim.name(),
+                claim.id(),
+                Duration.ofSeconds(6),
+                true,
+                claim.holder(),
+                System.nanoTime());
         Attempt unused = tryAcquire(late, deadline);
       }
       return released;

@@ -12,13 +12,19 @@ CREATE TABLE IF NOT EXISTS interlock_lock (
   token bigint NOT NULL,
   expires timestamptz NOT NULL);
 
+CREATE INDEX IF NOT EXISTS interlock_lock_expires ON interlock_lock (expires);
+
 -- The advisory lock makes the order of tokens that of grants: without it, a slow caller could draw
 -- a token, wait, and be granted the lock after a holder with a higher one.
 CREATE OR REPLACE FUNCTION interlock_acquire(
     lock_name bytea, new_claim text, new_holder text, ttl interval,
-    OUT granted bigint, OUT busy_for double precision) AS $$
+    OUT granted bigint) AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended(encode(lock_name, 'hex'), 0));
+  -- What nobody has released.
+  DELETE FROM interlock_lock WHERE name IN (
+    SELECT name FROM interlock_lock WHERE expires <= clock_timestamp()
+    LIMIT 1000 FOR UPDATE SKIP LOCKED);
   INSERT INTO interlock_lock AS held
     VALUES (lock_name, new_claim, new_holder, nextval('interlock_token'),
             clock_timestamp() + ttl)
@@ -27,10 +33,6 @@ BEGIN
         expires = excluded.expires
     WHERE held.expires <= clock_timestamp()
     RETURNING token INTO granted;
-  IF granted IS NULL THEN
-    SELECT extract(epoch FROM expires - clock_timestamp()) INTO busy_for
-      FROM interlock_lock WHERE name = lock_name;
-  END IF;
 END $$ LANGUAGE plpgsql;
 
 COMMIT;
