@@ -8,8 +8,8 @@ import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /**
- * The failure of a rule's test, as JUnit and an IDE show it: what was observed, the rule's text,
- * and where to look. The cause is what the test threw.
+ * The failure of a rule's test, as JUnit and an IDE show it: what was observed, what the rule asks,
+ * why, and where to look. The cause is what the test threw.
  */
 final class BrokenRule extends AssertionFailedError {
   private static final long serialVersionUID = 1L;
@@ -30,6 +30,8 @@ final class BrokenRule extends AssertionFailedError {
                     .append("\n\n")
                     .append(rule.id() + " " + rule.title() + "\n")
                     .append("rule: " + rule.statement() + "\n")
+                    .append(rule.without() == null ? "" : "without: " + rule.without() + "\n")
+                    .append("why: " + rule.why() + "\n")
                     .append("if this test fails, check: " + rule.check() + "\n")
                     .append("more: docs/contract.md, " + rule.id()));
     return new BrokenRule(message.toString(), observed);

@@ -61,6 +61,7 @@ class BrokenRuleTest {
     assertTrue(message.startsWith("two names, one lock\n"), message);
     assertTrue(message.contains("EXCL-02 " + rule.title()), message);
     assertTrue(message.contains("rule: " + rule.statement()), message);
+    assertTrue(message.contains("why: " + rule.why()), message);
     assertTrue(message.contains("if this test fails, check: " + rule.check()), message);
     assertTrue(message.contains("docs/contract.md, EXCL-02"), message);
   }

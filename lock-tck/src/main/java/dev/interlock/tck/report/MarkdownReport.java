@@ -62,6 +62,7 @@ final class MarkdownReport {
   private static void failure(StringBuilder text, RuleResult rule) {
     text.append("\n### ").append(rule.rule().id()).append(' ').append(rule.rule().title());
     text.append("\n\n").append(rule.rule().statement()).append("\n\n");
+    text.append("Why: ").append(rule.rule().why()).append("\n\n");
     text.append("Check: ").append(rule.rule().check()).append('\n');
     for (TestResult test : rule.tests()) {
       if (test.status() == TestResult.Status.FAILED) {
