@@ -14,6 +14,7 @@ import dev.interlock.tck.fault.RedisErrors;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -134,6 +135,20 @@ public final class Kit implements AutoCloseable {
         }
       }
     }
+  }
+
+  /**
+   * Counts what is on the shared server: by its {@linkplain Server#view() view} or, if it has none
+   * and speaks the protocol of Redis, its keys.
+   *
+   * @return the number of entries, or empty if they cannot be counted
+   * @throws Exception if the view fails
+   */
+  public OptionalLong countEntries() throws Exception {
+    Optional<StoreView> view = server.view();
+    return view.isPresent()
+        ? OptionalLong.of(view.get().entries().size())
+        : RedisKeys.count(server.uri(), defaultPort(server.uri()));
   }
 
   /**

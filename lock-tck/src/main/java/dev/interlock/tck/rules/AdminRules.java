@@ -6,20 +6,27 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -65,6 +72,156 @@ public abstract class AdminRules extends RuleTest {
       outcome = lease.release();
     }
     assertSeenFree(observer, name, outcome);
+  }
+
+  @Test
+  @Rule("ADMIN-01")
+  void everyClientSeesThePresentHolderAndTheWaiters() throws Exception {
+    String name = newName();
+    LockClient first = labelled("the first holder");
+    LockClient second = labelled("the second holder");
+    LockClient third = labelled("a waiter");
+    LockClient observer = client();
+    List<LockClient> everybody = List.of(first, second, third, observer);
+    Lease lease = acquireNow(first.lock(name));
+    everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
+
+    CompletableFuture<Lease> next = second.lock(name).acquireAsync();
+    awaitQueued(observer, name, 1);
+    CompletableFuture<Lease> never = third.lock(name).acquireAsync();
+    awaitQueued(observer, name, 2);
+    if (has(Capability.FIFO)) {
+      for (LockClient client : everybody) {
+        assertEquals(
+            List.of("the second holder", "a waiter"),
+            answer(() -> client.inspect(name)).waiters(),
+            "the waiters, in the order of the queue");
+      }
+    }
+    if (!has(Capability.FIFO)) {
+      never.cancel(true); // it might be served first
+    }
+    lease.release();
+    try (Lease successor = within(next, "a waiter was not served")) {
+      everybody.forEach(client -> assertSeen(client, successor, "the second holder"));
+      never.cancel(true);
+      eventually(
+          () -> observer.inspect(name).waiters().isEmpty(), "a waiter that has left is shown");
+    }
+  }
+
+  private LockClient labelled(String holder) {
+    return client(lasting().toBuilder().holder(holder).build());
+  }
+
+  private void assertSeen(LockClient observer, Lease lease, String holder) {
+    LockState state = answer(() -> observer.inspect(lease.name()));
+    assertTrue(state.isHeld(), "not held while a lease was");
+    state.holder().ifPresent(label -> assertEquals(holder, label, "the holder shown"));
+    if (has(Capability.FENCING)) {
+      state
+          .fencingToken()
+          .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
+    }
+  }
+
+  @Test
+  @Rule("ADMIN-01")
+  void theTimeLeftIsThatForWhichTheStoreStillGrantsTheLock() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    DistributedLock other = client().lock(name);
+    Lease lease = acquireNow(client(passing()).lock(name));
+    long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
+    long earliest = Long.MAX_VALUE;
+    long latest = Long.MIN_VALUE;
+    Optional<Lease> next = Optional.empty();
+    long end = System.nanoTime() + untilEnd(lease).toNanos();
+    while (next.isEmpty() && System.nanoTime() - end < 0) {
+      long before = System.nanoTime() - validUntil;
+      LockState state = answer(() -> observer.inspect(name));
+      long after = System.nanoTime() - validUntil;
+      if (state.isHeld() && state.remaining().isPresent()) {
+        long left = state.remaining().get().toNanos();
+        latest = Math.max(latest, before + left);
+        // near its end a store may round the rest to nothing
+        earliest = Math.min(earliest, after + left);
+      }
+      next = answer(other::tryAcquire);
+      letPass(Duration.ofMillis(10));
+    }
+    long freed = System.nanoTime() - validUntil;
+    assertTrue(next.isPresent(), "the store did not free the lock after the TTL");
+    next.get().release();
+    if (latest == Long.MIN_VALUE) {
+      throw new NotApplicableException(info().name() + " does not show the time left");
+    }
+    long tolerance = info().granularity().toNanos() + 50_000_000;
+    assertShown(latest - freed, tolerance, "longer than the store granted the lock");
+    assertShown(-earliest, tolerance, "shorter than the lease is valid");
+  }
+
+  private static void assertShown(long wrongBy, long tolerance, String otherwise) {
+    assertTrue(
+        wrongBy <= tolerance,
+        () -> "the time left was shown as " + text(Duration.ofNanos(wrongBy)) + " " + otherwise);
+  }
+
+  @Test
+  @Rule("ADMIN-01")
+  void theTimeOfTheGrantIsReadFromARunningClock() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    List<Instant> shown = new ArrayList<>();
+    List<Long> before = new ArrayList<>();
+    List<Long> after = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      before.add(System.nanoTime());
+      Lease lease = acquireNow(client().lock(name));
+      after.add(System.nanoTime());
+      letPass(Duration.ofMillis(500)); // the time of the query is another than that of the grant
+      answer(() -> observer.inspect(name)).heldSince().ifPresent(shown::add);
+      lease.release();
+    }
+    if (shown.size() < 2) {
+      throw new NotApplicableException(info().name() + " does not show the time of the grant");
+    }
+    long between = Duration.between(shown.get(0), shown.get(1)).toNanos();
+    long tolerance = info().granularity().toNanos() + 100_000_000;
+    long least = before.get(1) - after.get(0) - tolerance;
+    long most = after.get(1) - before.get(0) + tolerance;
+    assertTrue(
+        between >= least && between <= most,
+        () ->
+            "by the times shown the second grant came "
+                + text(Duration.ofNanos(between))
+                + " after the first, but it was "
+                + text(Duration.ofNanos(least))
+                + " to "
+                + text(Duration.ofNanos(most)));
+  }
+
+  @Test
+  @Rule("ADMIN-02")
+  void aForcedReleaseConcernsOneNameOnly() throws Exception {
+    String name = newName();
+    LockClient operator = client();
+    LockClient holder = client();
+    List<Lease> neighbours = new ArrayList<>();
+    for (String other : List.of(name + "a", name + "/a", name + ":a", name + "*", "a" + name)) {
+      neighbours.add(acquireNow(holder.lock(other)));
+    }
+    assertFalse(
+        answer(() -> operator.forceRelease(name)),
+        "a free lock was reported as held, while its neighbours were");
+    assertFalse(answer(() -> operator.inspect(name)).isHeld(), "shown as held by a neighbour");
+    Lease forced = acquireNow(holder.lock(name));
+    forceRelease(operator, name, "a held lock was reported as free");
+    for (Lease neighbour : neighbours) {
+      assertReleased(
+          neighbour, "the forced release of " + name + " freed " + neighbour.name() + ", too");
+    }
+    forced.release();
   }
 
   @Test

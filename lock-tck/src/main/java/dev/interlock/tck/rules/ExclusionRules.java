@@ -215,6 +215,17 @@ public abstract class ExclusionRules extends RuleTest {
             base + ".",
             base + "/..",
             base + ":a",
+            // what a backend may append for its other entries
+            base + ":lock",
+            base + ":fence",
+            base + ":token",
+            base + ":queue",
+            base + ":waiters",
+            base + "/lock",
+            base + "/queue",
+            // equal to String.hashCode()
+            base + "Aa",
+            base + "BB",
             base + "{a}",
             "{" + base + "}",
             base + " ",

@@ -20,6 +20,9 @@ import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.ProcessSignals;
@@ -34,9 +37,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -112,6 +117,82 @@ public abstract class FencingRules extends RuleTest {
             .orElseThrow();
     assertHigher(last.fencingToken(), highest, "from the last handoff to another client");
     last.release();
+  }
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void aSlowClientsTokenIsHigherThanThoseOfAllLeasesBeforeIt() throws Exception {
+    String name = newName();
+    Network network = network();
+    DistributedLock slow = client(network, lasting()).lock(name);
+    DistributedLock quick = client().lock(name);
+    acquireNow(slow).release();
+    long highest = 0;
+    // An acquisition may take several round trips, all within one request time-out.
+    Duration latency = timing().requestTimeout().dividedBy(8);
+    try (Disturbance delay = network.delay(Direction.CLIENT_TO_SERVER, latency)) {
+      Future<Lease> slowLease =
+          inThread(() -> acquireWithin(bound().multipliedBy(3), slow, "a slow client got no lock"));
+      while (!slowLease.isDone()) {
+        Optional<Lease> lease = answer(quick::tryAcquire);
+        if (lease.isPresent()) {
+          highest = Math.max(highest, lease.get().fencingToken());
+          lease.get().release();
+        }
+        letPass(Duration.ofMillis(5)); // in which the slow client's request finds the lock free
+      }
+      Lease lease = within(slowLease, "a slow client got no lock");
+      assertStruck(delay);
+      assertHigher(lease.fencingToken(), highest, "from quick clients to a slow one");
+    }
+  }
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void aSlowGrantThatWasForcedAwayHasALowerTokenThanItsSuccessor() throws Exception {
+    String name = newName();
+    Network network = network();
+    DistributedLock slow = client(network, lasting()).lock(name);
+    LockClient operator = client();
+    acquireNow(slow).release();
+    Duration latency = timing().requestTimeout().dividedBy(4);
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
+      Future<Optional<Lease>> slowLease = inThread(slow::tryAcquire);
+      eventually(
+          () -> slowLease.isDone() || operator.inspect(name).isHeld(), "a slow client got no lock");
+      if (slowLease.isDone()) {
+        throw new NotTestedException("the answer came before the lock was shown as held");
+      }
+      forceRelease(operator, name, "forceRelease did not see the holder");
+      Lease successor = acquireNow(operator.lock(name));
+      long stale;
+      try {
+        // If the client noticed that its grant was taken, there is no lease to tell apart.
+        stale = within(slowLease, "an attempt did not end").map(Lease::fencingToken).orElse(0L);
+      } catch (LockException e) {
+        stale = 0;
+      }
+      assertStruck(delay);
+      assertHigher(successor.fencingToken(), stale, "from a slow grant to its successor");
+      successor.release();
+    }
+  }
+
+  @Test
+  @Rule("FENCE-01")
+  @Requires(Capability.FENCING)
+  void theSuccessorOfAHolderThatWasCutOffAtOnceHasAHigherToken() throws Exception {
+    String name = newName();
+    Network network = network();
+    Lease cutOff = acquireNow(client(network, passing()).lock(name));
+    network.partition();
+    Lease successor =
+        acquireWithin(
+            untilEnd(cutOff), client().lock(name), "the lock of a client that was cut off is held");
+    assertHigher(successor.fencingToken(), cutOff.fencingToken(), "from a client that was cut off");
+    successor.release();
   }
 
   /** Runs threads that hand a lock to each other, and writes every token to a file. */

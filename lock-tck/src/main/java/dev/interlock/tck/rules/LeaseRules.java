@@ -26,13 +26,16 @@ import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -203,6 +206,124 @@ public abstract class LeaseRules extends RuleTest {
     if (partition.hits() == 0) {
       throw new NotTestedException("nothing was sent during the partition");
     }
+  }
+
+  /** Brings a lease to the point at which its holder is cut off. */
+  private interface Life {
+    Lease until(LockClient client, String name) throws Exception;
+  }
+
+  @Test
+  @Rule("LEASE-03")
+  void aHolderThatIsCutOffIsSafeUntilItsValidityEnds() throws Exception {
+    Map<String, Life> lives = new LinkedHashMap<>();
+    for (int times = 0; times <= 3; times++) {
+      int count = times;
+      lives.put(times + " renewals", (client, name) -> renewedTimes(count, client.lock(name)));
+    }
+    lives.put("a handoff", (client, name) -> handedOff(acquireNow(client.lock(name)), client));
+    lives.put(
+        "a handoff of a renewed lease",
+        (client, name) -> handedOff(renewedTimes(1, client.lock(name)), client));
+    assertSafeWhenCutOff(passing(), lives);
+  }
+
+  private Lease renewedTimes(int times, DistributedLock lock) throws Exception {
+    Lease lease = acquireNow(lock);
+    for (int i = 0; i < times; i++) {
+      letPass(passing().ttl().dividedBy(5));
+      renewNow(lease, bound());
+    }
+    return lease;
+  }
+
+  private Lease handedOff(Lease first, LockClient client) throws Exception {
+    CompletableFuture<Lease> next = client.lock(first.name()).acquireAsync();
+    letPass(passing().ttl().dividedBy(10));
+    first.release();
+    return within(next, "a released lock was not granted to a waiter");
+  }
+
+  @Test
+  @Rule("LEASE-03")
+  void aHolderThatIsCutOffAfterARenewalInTheBackgroundIsSafe() throws Exception {
+    Map<String, Life> lives = new LinkedHashMap<>();
+    for (int times = 1; times <= 2; times++) {
+      int count = times;
+      lives.put(
+          "renewal number " + times + " in the background",
+          (client, name) -> {
+            Lease lease = acquireNow(client.lock(name));
+            CountDownLatch renewals = new CountDownLatch(count);
+            lease.onEvent(
+                event -> {
+                  if (event instanceof LockEvent.Renewed) {
+                    renewals.countDown();
+                  }
+                });
+            boolean unused =
+                renewals.await(untilEnd(lease).multipliedBy(2).toMillis(), TimeUnit.MILLISECONDS);
+            return lease;
+          });
+    }
+    assertSafeWhenCutOff(renewed(), lives);
+  }
+
+  /** Lives them at the same time, so that all together take about one TTL. */
+  private void assertSafeWhenCutOff(LockOptions options, Map<String, Life> lives) throws Exception {
+    List<Future<Boolean>> tested = new ArrayList<>();
+    for (Map.Entry<String, Life> life : lives.entrySet()) {
+      Network network = network();
+      LockClient client = client(network, options);
+      LockClient other = client();
+      tested.add(
+          inThread(
+              () -> {
+                // A stall of the machine may end a lease before its time, but not each time.
+                for (int i = 0; i < 3; i++) {
+                  try {
+                    return isSafeWhenCutOff(life, network, client, other);
+                  } catch (LeaseLostException e) {
+                    network.heal();
+                  }
+                }
+                return false;
+              }));
+    }
+    for (Future<Boolean> test : tested) {
+      if (!within(timing().longTtl(), test, "a holder was not cut off and succeeded")) {
+        throw new NotTestedException("a lease was lost each time before its holder was cut off");
+      }
+    }
+  }
+
+  private boolean isSafeWhenCutOff(
+      Map.Entry<String, Life> life, Network network, LockClient client, LockClient other)
+      throws Exception {
+    String name = newName();
+    Lease lease = life.getValue().until(client, name);
+    network.partition();
+    long now = System.nanoTime();
+    long validUntil = now + lease.remainingValidity().toNanos();
+    Lease next =
+        acquireAtOnce(
+            untilEnd(lease),
+            other.lock(name),
+            "the store did not free the lock of a holder that was cut off after " + life.getKey());
+    Duration early = Duration.ofNanos(validUntil - System.nanoTime());
+    if (early.isNegative()) {
+      early = lease.remainingValidity(); // a renewal that was in flight may have moved the end
+    }
+    Duration overlap = early;
+    assertTrue(
+        overlap.isZero(),
+        () ->
+            "another client acquired the lock "
+                + text(overlap)
+                + " before the end of the validity of a holder that was cut off after "
+                + life.getKey());
+    next.release();
+    return true;
   }
 
   // --- LEASE-04, LEASE-05 ---

@@ -27,15 +27,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** REL: how leases and clients end, and what they leave behind. */
 public abstract class ReleaseRules extends RuleTest {
+
+  /** Held by tests that count the store's entries, and by those that make very many. */
+  private static final String MANY_NAMES = "entries on the store";
 
   // --- REL-01, REL-02 ---
 
@@ -186,6 +191,38 @@ public abstract class ReleaseRules extends RuleTest {
     awaitNothing(view, name, "abandoned attempts left something on the store");
   }
 
+  @Test
+  @Rule("REL-03")
+  @ResourceLock(MANY_NAMES)
+  void attemptsOnAHeldLockAndQueriesAddNothingToTheStore() throws Exception {
+    int attempts = 600;
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    LockClient client = client();
+    OptionalLong before = kit().countEntries();
+    if (before.isEmpty()) {
+      throw new NotTestedException(
+          "the harness has no view of the store's contents, and the address alone does not allow"
+              + " to count them");
+    }
+    for (int i = 0; i < attempts; i++) {
+      assertRefused(client.lock(name), "a held lock was acquired");
+      boolean unused = answer(() -> client.inspect(name)).isHeld();
+    }
+    // Other tests use the store, too, but not for so many names.
+    long end = System.nanoTime() + bound().toNanos();
+    long more;
+    do {
+      letPass(Duration.ofMillis(50));
+      more = kit().countEntries().orElse(0) - before.getAsLong();
+    } while (more >= attempts / 2 && System.nanoTime() - end < 0);
+    long left = more;
+    assertTrue(
+        left < attempts / 2,
+        () -> attempts + " attempts on a held lock and as many queries left " + left + " entries");
+    held.release();
+  }
+
   private void abandonAttempts(LockClient waiting, DistributedLock holding) throws Exception {
     String name = holding.name();
     Lease held = acquireNow(holding);
@@ -270,6 +307,7 @@ public abstract class ReleaseRules extends RuleTest {
   @Test
   @Rule("REL-04")
   @Timeout(value = 8, unit = TimeUnit.MINUTES)
+  @ResourceLock(MANY_NAMES)
   void tenThousandNamesLeaveNothingInTheClientOrOnTheStore() throws Exception {
     int names = 10_000;
     String prefix = newName();
@@ -366,10 +404,25 @@ public abstract class ReleaseRules extends RuleTest {
     acquireWithin(other.lock(busy), "a wait of the closed client became the holder").release();
   }
 
+  @Test
+  @Rule("REL-05")
+  void closingAClientClosesItsConnections() throws Exception {
+    Network network = network();
+    LockClient client = client(network, lasting());
+    acquireNow(client.lock(newName())).release();
+    long open = network.traffic().open();
+    assertTrue(open > 0, "there is no connection through the proxy");
+    client.close();
+    eventually(
+        () -> network.traffic().open() == 0,
+        "a closed client keeps connections open: it had " + open);
+  }
+
   // --- REL-06 ---
 
   @Test
   @Rule("REL-06")
+  @ResourceLock(MANY_NAMES)
   void leasesThatExpireLeaveNothingInTheClientOrOnTheStore() throws Exception {
     String prefix = newName();
     Optional<StoreView> view = kit().server().view();
@@ -392,6 +445,8 @@ public abstract class ReleaseRules extends RuleTest {
         Integer.parseInt(answer[0]) <= UseManyNames.MORE_THREADS,
         () -> "and " + answer[0] + " more threads than before");
     if (view.isPresent()) {
+      // A store may clean up when it is used next.
+      acquireUndoubted(client()).release();
       awaitNothing(view.get(), prefix, "leases that expired left something on the store");
     }
     if (!counted) {
