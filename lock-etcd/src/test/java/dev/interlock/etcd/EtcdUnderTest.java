@@ -54,6 +54,13 @@ final class EtcdUnderTest implements Server, StoreView {
     return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
+  /** The same, one member, with another election time-out. */
+  static EtcdUnderTest startWithElection(Duration timeout) throws InterruptedException {
+    EtcdCluster etcd =
+        Testbed.etcd().forFaults().config("unsafe-no-fsync: true").electionTimeout(timeout).start();
+    return new EtcdUnderTest(etcd, false).warmedUp();
+  }
+
   /** The same, one member, for clients who may do what the documents say that they need. */
   static EtcdUnderTest startForUser() throws IOException, InterruptedException {
     EtcdCluster etcd =

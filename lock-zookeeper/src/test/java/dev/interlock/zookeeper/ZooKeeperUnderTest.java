@@ -80,11 +80,15 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     Timing usual = Timing.of(info, Duration.ofSeconds(8));
     Duration more = Duration.ofSeconds(1);
     return new Timing(
-        Duration.ofSeconds(4),
-        Duration.ofSeconds(9),
+        longest(Duration.ofSeconds(4), usual.ttl()),
+        longest(Duration.ofSeconds(9), usual.renewedTtl()),
         usual.longTtl(),
         usual.requestTimeout().plus(more),
         usual.bound().plus(more));
+  }
+
+  private static Duration longest(Duration one, Duration other) {
+    return one.compareTo(other) > 0 ? one : other;
   }
 
   @Override

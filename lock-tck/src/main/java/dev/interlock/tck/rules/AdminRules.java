@@ -57,10 +57,11 @@ public abstract class AdminRules extends RuleTest {
             .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
       }
       renewNow(lease, bound());
+      LockState renewed = answer(() -> observer.inspect(name));
       assertEquals(
-          state.heldSince(),
-          answer(() -> observer.inspect(name)).heldSince(),
-          "a renewal changed since when the lock is held");
+          state.heldSince(), renewed.heldSince(), "a renewal changed since when the lock is held");
+      assertEquals(
+          state.fencingToken(), renewed.fencingToken(), "a renewal changed the token shown");
       state
           .remaining()
           .ifPresent(

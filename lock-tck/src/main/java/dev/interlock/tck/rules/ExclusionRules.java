@@ -474,6 +474,32 @@ public abstract class ExclusionRules extends RuleTest {
     }
   }
 
+  @Test
+  @Rule("EXCL-05")
+  void aClientThatReachesTheStoreAgainFreesItsOrphan() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient unlucky = client(network, lasting()); // so that no expiry frees the lock in time
+    acquireNow(unlucky.lock(newName())).release();
+    Future<Optional<Lease>> attempt;
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      attempt = inThread(unlucky.lock(name)::tryAcquire);
+      if (!lost.awaitHit(bound())) {
+        throw new NotTestedException("the lock's name was not seen in any request of the client");
+      }
+    } // resets the connection, so that the client may try again
+    try {
+      within(attempt, "the attempt did not end").ifPresent(Lease::release);
+    } catch (LockUnavailableException e) {
+      // the answer was lost
+    }
+    acquireWithin(
+            bound().multipliedBy(2),
+            client().lock(name),
+            "a grant whose answer was lost was not undone by its client")
+        .release();
+  }
+
   // --- EXCL-06, EXCL-07 ---
 
   @Test

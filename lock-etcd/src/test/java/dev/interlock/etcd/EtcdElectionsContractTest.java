@@ -1,0 +1,21 @@
+package dev.interlock.etcd;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+
+/**
+ * The rules follow the bounds of the server: one with another election time-out, which its shortest
+ * leases follow, keeps the contract, too. The system property {@code interlock.etcd.election} sets
+ * it in milliseconds, 3,000 by default.
+ */
+@Tag("extended")
+class EtcdElectionsContractTest extends LockTck {
+
+  @Override
+  protected Harness harness() {
+    Duration election = Duration.ofMillis(Integer.getInteger("interlock.etcd.election", 3_000));
+    return new EtcdHarness(() -> EtcdUnderTest.startWithElection(election));
+  }
+}

@@ -1,0 +1,43 @@
+package dev.interlock.redis;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+
+/** The rules expect no speed: a Redis whose answers take 20 ms keeps the contract, too. */
+@Tag("extended")
+class DistantRedisContractTest extends LockTck {
+
+  @Override
+  protected Harness harness() {
+    return Distant::new;
+  }
+
+  private static final class Distant implements Server {
+    private final RedisServer redis = Testbed.redis().start();
+    private final FaultProxy distance;
+
+    Distant() throws IOException {
+      distance = FaultProxy.to(redis.host(), redis.port());
+      var unused = distance.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(20));
+    }
+
+    @Override
+    public String uri() {
+      return "redis://127.0.0.1:" + distance.port();
+    }
+
+    @Override
+    public void close() {
+      distance.close();
+      redis.close();
+    }
+  }
+}
