@@ -11,6 +11,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
+import dev.interlock.LockTimeoutException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.Requires;
@@ -86,6 +87,14 @@ public abstract class AdminRules extends RuleTest {
     List<LockClient> everybody = List.of(first, second, third, observer);
     Lease lease = acquireNow(first.lock(name));
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
+
+    LockTimeoutException inVain =
+        assertThrows(
+            LockTimeoutException.class,
+            third.lock(name, options -> options.waitTimeout(Duration.ofMillis(300)))::acquire);
+    inVain
+        .holder()
+        .ifPresent(label -> assertEquals("the first holder", label, "whom a waiter saw last"));
 
     CompletableFuture<Lease> next = second.lock(name).acquireAsync();
     awaitQueued(observer, name, 1);

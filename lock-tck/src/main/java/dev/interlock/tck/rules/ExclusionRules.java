@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -12,6 +13,8 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotTestedException;
@@ -200,7 +203,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-02")
-  void namesThatLookAlikeAreDifferentLocks() {
+  void namesThatLookAlikeAreDifferentLocks() throws Exception {
     String base = newName();
     List<String> names =
         List.of(
@@ -226,6 +229,8 @@ public abstract class ExclusionRules extends RuleTest {
             // equal to String.hashCode()
             base + "Aa",
             base + "BB",
+            base + "x".repeat(200) + "Aa",
+            base + "x".repeat(200) + "BB",
             base + "{a}",
             "{" + base + "}",
             base + " ",
@@ -247,13 +252,18 @@ public abstract class ExclusionRules extends RuleTest {
     DistributedLock[] locks = locks(client(), names);
     DistributedLock[] others = locks(client(), names);
     List<Lease> leases = new ArrayList<>();
-    for (DistributedLock lock : locks) {
+    leases.add(acquireNow(locks[0]));
+    // Entries of a waiter are not in the way, either.
+    CompletableFuture<Lease> waiter = client().lock(base).acquireAsync();
+    awaitQueued(client(), base, 1);
+    for (DistributedLock lock : List.of(locks).subList(1, locks.length)) {
       leases.add(acquireNow(lock, "\"" + lock.name() + "\" is taken for another name"));
     }
     for (DistributedLock other : others) {
       assertRefused(other, "\"" + other.name() + "\" was acquired by two clients");
     }
     leases.forEach(Lease::release);
+    within(waiter, "a waiter was not served").release();
   }
 
   private static DistributedLock[] locks(LockClient client, List<String> names) {
@@ -314,16 +324,38 @@ public abstract class ExclusionRules extends RuleTest {
   @Test
   @Rule("EXCL-03")
   void aReleaseOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
-    int attempts = 3; // on a busy machine the lease may end before the release is sent
-    while (!releaseIsOvertaken()) {
+    testOvertaken(Lease::release);
+  }
+
+  @Test
+  @Rule("EXCL-03")
+  void aRenewalOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
+    testOvertaken(
+        lease -> {
+          try {
+            lease.renew();
+          } catch (LockException e) {
+            // it came too late
+          }
+        });
+  }
+
+  /** A request about a lease that ends meanwhile. */
+  private interface LateCall {
+    void on(Lease lease) throws InterruptedException;
+  }
+
+  private void testOvertaken(LateCall call) throws Exception {
+    int attempts = 3; // on a busy machine the lease may end before the request is sent
+    while (!isOvertaken(call)) {
       if (--attempts == 0) {
-        throw new NotTestedException("no release was in flight when its lease ended");
+        throw new NotTestedException("no request was in flight when its lease ended");
       }
     }
   }
 
-  /** {@return whether the release was in flight when its lease ended} */
-  private boolean releaseIsOvertaken() throws Exception {
+  /** {@return whether the request was in flight when its lease ended} */
+  private boolean isOvertaken(LateCall call) throws Exception {
     String name = newName();
     Network network = network();
     Duration left = Duration.ofMillis(500);
@@ -334,16 +366,43 @@ public abstract class ExclusionRules extends RuleTest {
         "the lease did not approach its end");
     Lease successor;
     boolean overtaken;
-    // A backend that reads the owner first and then deletes gets the answer after the expiry.
+    // A backend that reads the owner first and then acts gets the answer after the expiry.
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, left.multipliedBy(3))) {
-      Future<ReleaseOutcome> release = inThread(stale::release);
+      Future<Boolean> late =
+          inThread(
+              () -> {
+                call.on(stale);
+                return true;
+              });
       successor = acquireWithin(untilEnd(stale), client().lock(name), "the lock was not freed");
-      overtaken = delay.hits() > 0 && !release.isDone();
-      within(bound().multipliedBy(2), release, "the release did not return");
+      // A client may give up a renewal when its lease ends.
+      overtaken = delay.hits() > 0 && (!late.isDone() || stale.lost().isDone());
+      within(bound().multipliedBy(2), late, "the request did not return");
     }
-    never(left, successor.lost(), "the successor's lease was lost");
+    // A renewal may have given the successor the TTL of the stale lease.
+    never(stale.effectiveTtl(), successor.lost(), "the successor's lease was lost");
     assertUntouched(name, successor);
     return overtaken;
+  }
+
+  @Test
+  @Rule({"EXCL-03", "EXCL-01"})
+  void clientsWithTheSameLabelAreDifferentHolders() throws Exception {
+    String name = newName();
+    LockOptions same = lasting().toBuilder().holder("the same label").build();
+    LockClient first = client(same);
+    LockClient second = client(same);
+    Lease stale = acquireNow(first.lock(name));
+    assertRefused(second.lock(name), "a client with the holder's label acquired the lock");
+    takeAway(name);
+    Lease successor = acquireNow(second.lock(name));
+    assertThrows(
+        LeaseLostException.class,
+        () -> renewNow(stale, bound()),
+        "a lease was renewed although the lock is held by a client with the same label");
+    assertNotEquals(
+        ReleaseOutcome.RELEASED, stale.release(), "the store confirmed a stale release");
+    assertUntouched(name, successor);
   }
 
   @Test
@@ -455,22 +514,24 @@ public abstract class ExclusionRules extends RuleTest {
   @Test
   @Rule("EXCL-05")
   void aClientThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
-    String name = newName();
-    Network network = network();
-    LockClient unlucky = client(network, passing());
-    acquireNow(unlucky.lock(newName())).release();
-    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-      var unused = inThread(() -> unlucky.lock(name).tryAcquire(bound()));
-      if (!lost.awaitHit(bound())) {
-        throw new NotTestedException("the lock's name was not seen in any request of the client");
+    for (Duration patience : List.of(Duration.ZERO, bound())) { // it gets in line only to wait
+      String name = newName();
+      Network network = network();
+      LockClient unlucky = client(network, passing());
+      acquireNow(unlucky.lock(newName())).release();
+      try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+        var unused = inThread(() -> unlucky.lock(name).tryAcquire(patience));
+        if (!lost.awaitHit(bound())) {
+          throw new NotTestedException("the lock's name was not seen in any request of the client");
+        }
+        Disturbance gone = network.partition(); // the client can neither continue nor undo
+        acquireWithin(
+                timing().ttl().multipliedBy(2).plus(bound()),
+                client().lock(name),
+                "the grant to a client that vanished did not expire")
+            .release();
+        gone.close();
       }
-      Disturbance gone = network.partition(); // the client can neither continue nor undo
-      acquireWithin(
-              timing().ttl().multipliedBy(2).plus(bound()),
-              client().lock(name),
-              "the grant to a client that vanished did not expire")
-          .release();
-      gone.close();
     }
   }
 

@@ -8,11 +8,17 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.spi.Grant;
+import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +31,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /** FAIR: the order in which waiters are served. */
@@ -44,11 +51,15 @@ public abstract class FairnessRules extends RuleTest {
     final List<CountDownLatch> ended = new ArrayList<>();
 
     WaitingQueue(int waiters) throws InterruptedException {
+      this(waiters, FairnessRules.this::client);
+    }
+
+    WaitingQueue(int waiters, Function<LockOptions, LockClient> open) throws InterruptedException {
       first = client().lock(name).acquire();
       LockClient observer = client();
       for (int i = 0; i < waiters; i++) {
         int number = i;
-        LockClient client = client(lasting().toBuilder().holder("waiter " + i).build());
+        LockClient client = open.apply(lasting().toBuilder().holder("waiter " + i).build());
         CountDownLatch end = new CountDownLatch(1);
         clients.add(client);
         ended.add(end);
@@ -98,9 +109,53 @@ public abstract class FairnessRules extends RuleTest {
   @Requires(Capability.FIFO)
   void clientsAreServedInOrderOfArrival() throws Exception {
     WaitingQueue queue = new WaitingQueue(5);
+    DistributedLock past = client().lock(queue.name);
+    Future<Integer> before =
+        inThread(
+            () -> {
+              while (true) {
+                Optional<Lease> lease = answer(past::tryAcquire);
+                if (lease.isPresent()) {
+                  int served = queue.served.size();
+                  lease.get().release();
+                  return served;
+                }
+              }
+            });
     queue.first.close();
     queue.awaitEnds(0, 1, 2, 3, 4);
     assertEquals(List.of(0, 1, 2, 3, 4), List.copyOf(queue.served), OUT_OF_ORDER);
+    assertEquals(
+        5,
+        within(before, "the lock is not free"),
+        "waiters served before an attempt that did not wait");
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(Capability.FIFO)
+  void theClientsClocksDoNotMatter() throws Exception {
+    AtomicInteger clients = new AtomicInteger();
+    WaitingQueue queue =
+        new WaitingQueue(
+            4,
+            options -> {
+              Duration ahead = Duration.ofHours(-clients.incrementAndGet());
+              return client(options, new ShiftedClock(() -> ahead));
+            });
+    queue.first.close();
+    queue.awaitEnds(0, 1, 2, 3);
+    assertEquals(List.of(0, 1, 2, 3), List.copyOf(queue.served), OUT_OF_ORDER);
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(Capability.FIFO)
+  void aForcedReleaseKeepsTheOrderOfArrival() throws Exception {
+    WaitingQueue queue = new WaitingQueue(4);
+    forceRelease(client(), queue.name, "a held lock was reported as free");
+    queue.awaitEnds(0, 1, 2, 3);
+    assertEquals(List.of(0, 1, 2, 3), List.copyOf(queue.served), OUT_OF_ORDER);
   }
 
   @Test
@@ -259,6 +314,43 @@ public abstract class FairnessRules extends RuleTest {
     assertFalse(waiter.isDone(), "the waiter acquired the lock without a queue entry");
     second.release();
     within(waiter, "the waiter was not served").orElseThrow().release();
+  }
+
+  /** Waits for a lock, and releases it. */
+  static final class WaitForTurn implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      return worker.client().lock(arguments.get(0)).acquire().release().toString();
+    }
+  }
+
+  @Test
+  @Rule("FAIR-02")
+  @Requires(Capability.FIFO)
+  void aWaiterThatWasStoppedForLongIsServed() throws Exception {
+    if (!ProcessSignals.supported()) {
+      throw new NotTestedException("processes can be stopped on Linux only");
+    }
+    String name = newName();
+    LockClient observer = client();
+    Lease first = acquireNow(observer.lock(name));
+    OtherProcess process = process(renewed());
+    Duration limit = timing().longTtl();
+    Future<String> waiter = inThread(() -> process.call(limit, WaitForTurn.class, name));
+    eventually(() -> waiters(observer, name) == 1, "the waiter is not in the queue");
+    process.stop();
+    try {
+      // Until the store has forgotten it, if that is sooner than a TTL.
+      long end = System.nanoTime() + renewed().ttl().toNanos();
+      while (waiters(observer, name) > 0 && System.nanoTime() - end < 0) {
+        letPass(Duration.ofMillis(20));
+      }
+    } finally {
+      process.resume();
+    }
+    first.release();
+    within(limit, waiter, "a waiter that was stopped was not served");
+    acquireWithin(observer.lock(name), "the lock is not free").release();
   }
 
   private static int waiters(LockClient observer, String name) {

@@ -24,6 +24,7 @@ import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.fault.RedisError;
+import dev.interlock.tck.fault.RedisErrors;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -33,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -303,6 +305,26 @@ public abstract class FaultRules extends RuleTest {
   @Rule("FAULT-05")
   void everythingMayBeRefusedForAWhile() throws Exception {
     SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::aWhile);
+  }
+
+  @Test
+  @Rule({"FAULT-05", "WAIT-02"})
+  void errorsThatPassAreRiddenOut() throws Exception {
+    for (RedisError error : List.of(RedisError.LOADING, RedisError.BUSY)) {
+      RedisErrors way = redisErrors();
+      DistributedLock lock = client(way.uri(), lasting()).lock(newName());
+      Future<Optional<Lease>> attempt;
+      try (RedisErrors.Spoiled spoiled = way.answer(error, 0, Integer.MAX_VALUE)) {
+        attempt = inThread(() -> lock.tryAcquire(bound().multipliedBy(2)));
+        if (!spoiled.awaitHit(bound())) {
+          throw new NotTestedException("the client sent no command that could be refused");
+        }
+        letPass(Duration.ofMillis(200));
+      }
+      within(bound().multipliedBy(3), attempt, "an attempt did not end")
+          .orElseGet(() -> fail("no lease, although " + error + " had passed"))
+          .release();
+    }
   }
 
   private void eachCommandRefused(SpoiledAnswers.Scenario... scenarios) throws Exception {

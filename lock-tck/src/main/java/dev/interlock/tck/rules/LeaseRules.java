@@ -16,7 +16,6 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Direction;
@@ -39,7 +38,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** LEASE: TTLs, validity and renewal. */
@@ -76,8 +74,8 @@ public abstract class LeaseRules extends RuleTest {
   @Test
   @Rule({"LEASE-01", "FENCE-01"})
   void theClocksOfTheClientsMachinesDoNotMatter() throws Exception {
-    LockClient ahead = withWallClock(Duration.ofHours(1));
-    LockClient behind = withWallClock(Duration.ofHours(-1));
+    LockClient ahead = client(passing(), new ShiftedClock(() -> Duration.ofHours(1)));
+    LockClient behind = client(passing(), new ShiftedClock(() -> Duration.ofHours(-1)));
     for (LockClient first : List.of(ahead, behind)) {
       String name = newName();
       Lease lease = acquireNow(first.lock(name));
@@ -97,10 +95,6 @@ public abstract class LeaseRules extends RuleTest {
       }
       next.release();
     }
-  }
-
-  private LockClient withWallClock(Duration ahead) {
-    return closing(kit().open(kit().server().uri(), passing(), new ShiftedClock(() -> ahead)));
   }
 
   @Test
@@ -742,8 +736,7 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-10")
   void isHeldIsFalseAfterTheMachineSlept() throws Exception {
     AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);
-    LockClient client =
-        closing(kit().open(kit().server().uri(), lasting(), new ShiftedClock(slept::get)));
+    LockClient client = client(lasting(), new ShiftedClock(slept::get));
     Lease lease = acquireNow(client.lock(newName()));
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
     // On a session the validity may be less than half of the TTL.
@@ -756,26 +749,5 @@ public abstract class LeaseRules extends RuleTest {
     assertEquals(LossReason.SUSPENDED, within(lease.lost(), "the loss was not reported").reason());
     assertThrows(
         LeaseLostException.class, lease::renew, "a lease was renewed after the machine slept");
-  }
-
-  /**
-   * The clocks of a machine whose wall clock is ahead. If it gets ahead, the machine has slept: its
-   * monotonic clock stops meanwhile.
-   */
-  private record ShiftedClock(Supplier<Duration> ahead) implements TimeSource {
-    @Override
-    public long nanoTime() {
-      return TimeSource.system().nanoTime();
-    }
-
-    @Override
-    public long wallMillis() {
-      return TimeSource.system().wallMillis() + ahead.get().toMillis();
-    }
-
-    @Override
-    public void parkUntil(Object blocker, long untilNanos) {
-      TimeSource.system().parkUntil(blocker, untilNanos);
-    }
   }
 }

@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -156,6 +157,23 @@ public abstract class LossRules extends RuleTest {
     Disturbance partition = network.partition();
     assertReportedAtTheEnd(lease);
     assertStruck(partition);
+  }
+
+  @Test
+  @Rule("LOSS-02")
+  void theLossOfManyIsReportedByTheEndOfTheLastOne() throws Exception {
+    Network network = network();
+    LockClient client = client(network, passing());
+    List<CompletableFuture<LeaseLostException>> losses = new ArrayList<>();
+    for (int i = 0; i < 60; i++) {
+      losses.add(acquireNow(client.lock(newName())).lost());
+    }
+    Lease last = acquireNow(client.lock(newName()));
+    network.partition();
+    within(
+        untilEnd(last),
+        CompletableFuture.allOf(losses.toArray(CompletableFuture[]::new)),
+        "not all losses were reported by the end of validity");
   }
 
   @Test

@@ -16,6 +16,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.NotApplicableException;
 import dev.interlock.tck.NotTestedException;
@@ -189,6 +190,10 @@ public abstract class RuleTest {
 
   final LockClient client(LockOptions options) {
     return client(kit().server().uri(), options);
+  }
+
+  final LockClient client(LockOptions options, TimeSource time) {
+    return closing(kit().open(kit().server().uri(), options, time));
   }
 
   final LockClient client(Network network, LockOptions options) {
