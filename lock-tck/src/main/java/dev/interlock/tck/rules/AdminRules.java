@@ -95,6 +95,8 @@ public abstract class AdminRules extends RuleTest {
     inVain
         .holder()
         .ifPresent(label -> assertEquals("the first holder", label, "whom a waiter saw last"));
+    assertRefused(second.lock(name), "a held lock was acquired");
+    everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
 
     CompletableFuture<Lease> next = second.lock(name).acquireAsync();
     awaitQueued(observer, name, 1);

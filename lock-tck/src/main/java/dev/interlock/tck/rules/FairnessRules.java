@@ -134,14 +134,15 @@ public abstract class FairnessRules extends RuleTest {
   @Test
   @Rule("FAIR-01")
   @Requires(Capability.FIFO)
-  void theClientsClocksDoNotMatter() throws Exception {
+  void neitherClocksNorLabelsMatter() throws Exception {
     AtomicInteger clients = new AtomicInteger();
     WaitingQueue queue =
         new WaitingQueue(
             4,
             options -> {
               Duration ahead = Duration.ofHours(-clients.incrementAndGet());
-              return client(options, new ShiftedClock(() -> ahead));
+              LockOptions same = options.toBuilder().holder("the same label").build();
+              return client(same, new ShiftedClock(() -> ahead));
             });
     queue.first.close();
     queue.awaitEnds(0, 1, 2, 3);

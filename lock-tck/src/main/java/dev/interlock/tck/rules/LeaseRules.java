@@ -181,6 +181,22 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-03")
+  void validityDoesNotCountTheWait() throws Exception {
+    DistributedLock lock = client(passing()).lock(newName());
+    Lease held = acquireNow(client().lock(lock.name()));
+    CompletableFuture<Lease> waiter = lock.acquireAsync();
+    letPass(passing().ttl().multipliedBy(3).dividedBy(2));
+    held.release();
+    Lease lease = within(waiter, "a waiter was not served");
+    Duration remaining = lease.remainingValidity();
+    assertTrue(
+        remaining.compareTo(lease.effectiveTtl().dividedBy(4)) > 0,
+        () -> "after a wait for longer than the TTL the validity is " + text(remaining));
+    assertReleased(lease, "the store had freed the lock");
+  }
+
+  @Test
+  @Rule("LEASE-03")
   void validityNeverExceedsTheTtlAndOnlyARenewalExtendsIt() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
     long ttlEnd = System.nanoTime() + lease.effectiveTtl().toNanos();

@@ -195,7 +195,7 @@ public abstract class ReleaseRules extends RuleTest {
   @Rule("REL-03")
   @ResourceLock(MANY_NAMES)
   void attemptsReleasesAndQueriesAddNothingToTheStore() throws Exception {
-    int attempts = 600;
+    int attempts = 400;
     String name = newName();
     Lease held = acquireNow(client().lock(name));
     LockClient client = client();
@@ -211,23 +211,27 @@ public abstract class ReleaseRules extends RuleTest {
       assertRefused(client.lock(name), "a held lock was acquired");
       boolean unused = answer(() -> client.inspect(name)).isHeld();
       released = acquireAfter(released, free).release();
+      Lease lost = acquireAfter(released, free);
+      forceRelease(client, free.name(), "a held lock was reported as free");
+      lost.release();
     }
-    // Other tests use the store, too, but not for so many names.
+    assertFewMore(
+        before.getAsLong(),
+        attempts / 2,
+        attempts + " attempts on a held lock, queries, leases and lost leases");
+    held.release();
+  }
+
+  /** Other tests use the store, too, but not for so many names. */
+  private void assertFewMore(long before, long most, String what) throws Exception {
     long end = System.nanoTime() + bound().toNanos();
     long more;
     do {
       letPass(Duration.ofMillis(50));
-      more = kit().countEntries().orElse(0) - before.getAsLong();
-    } while (more >= attempts / 2 && System.nanoTime() - end < 0);
+      more = kit().countEntries().orElse(0) - before;
+    } while (more >= most && System.nanoTime() - end < 0);
     long left = more;
-    assertTrue(
-        left < attempts / 2,
-        () ->
-            attempts
-                + " attempts on a held lock, queries, and leases of another left "
-                + left
-                + " entries");
-    held.release();
+    assertTrue(left < most, () -> what + " left " + left + " entries on the store");
   }
 
   private void abandonAttempts(LockClient waiting, DistributedLock holding) throws Exception {
@@ -269,6 +273,22 @@ public abstract class ReleaseRules extends RuleTest {
       assertFalse(thread.isAlive(), "an interrupted thread did not return");
     }
     assertReleased(held, "waiters freed a held lock");
+  }
+
+  @Test
+  @Rule("REL-03")
+  void aWaiterThatWasKilledLeavesNothingOnTheStore() throws Exception {
+    StoreView view = view(kit().server());
+    String name = newName();
+    Lease held = acquireNow(client().lock(name));
+    OtherProcess waiter = process(passing());
+    var unused =
+        inThread(() -> waiter.call(lasting().ttl(), FairnessRules.WaitForTurn.class, name));
+    awaitQueued(client(), name, 1);
+    waiter.kill();
+    held.release();
+    letPass(passing().ttl()); // for which a dead waiter may be taken for alive
+    awaitNothing(view, name, "a waiter that was killed left something on the store");
   }
 
   private static StoreView view(Server server) {
@@ -423,6 +443,25 @@ public abstract class ReleaseRules extends RuleTest {
     eventually(
         () -> network.traffic().open() == 0,
         "a closed client keeps connections open: it had " + open);
+  }
+
+  @Test
+  @Rule("REL-05")
+  @ResourceLock(MANY_NAMES)
+  void closedClientsLeaveNothingOnTheStore() throws Exception {
+    int clients = 60;
+    String name = newName();
+    OptionalLong before = kit().countEntries();
+    if (before.isEmpty()) {
+      throw new NotTestedException("nothing counts the entries on the store");
+    }
+    ReleaseOutcome released = ReleaseOutcome.RELEASED;
+    for (int i = 0; i < clients; i++) {
+      try (LockClient client = client()) {
+        released = acquireAfter(released, client.lock(name)).release();
+      }
+    }
+    assertFewMore(before.getAsLong(), clients / 2, clients + " clients that were closed");
   }
 
   // --- REL-06 ---
