@@ -121,6 +121,18 @@ class RedisLocksTest {
   }
 
   @Test
+  void aJedisThatIsClosedLaterIsSaidToBeClosedAtOnce() throws Exception {
+    RedisClient jedis = client(new ConnectionPoolConfig(), 20_000);
+    try (LockClient locks = RedisLocks.using(jedis, RedisSettings.defaults(), PATIENT)) {
+      locks.lock("job").acquire().close();
+      jedis.close();
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> locks.lock("job").acquire());
+      assertTrue(e.getMessage().contains("was closed"), e::getMessage);
+    }
+  }
+
+  @Test
   void theUsersPoolIsNotWaitedForLongerThanTheDeadline() throws Exception {
     // As Jedis comes: eight connections, waited for without limit.
     try (RedisClient jedis = client(new ConnectionPoolConfig(), 60_000);

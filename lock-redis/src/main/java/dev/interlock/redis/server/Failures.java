@@ -94,11 +94,13 @@ public final class Failures {
    * @param e from Jedis
    */
   public LockException explainUnsent(RuntimeException e) {
-    if (e instanceof NotSentException || find(e, ConnectException.class).isPresent()) {
+    LockException explained = explain(e);
+    if (explained instanceof LockUnavailableException
+        && (e instanceof NotSentException || find(e, ConnectException.class).isPresent())) {
       String problem = e instanceof NotSentException ? String.valueOf(e.getMessage()) : REFUSED;
       return LockUnavailableException.notSent(backend, endpoint, problem, e);
     }
-    return explain(e);
+    return explained;
   }
 
   private LockException explain(RuntimeException e, String afterTimeout, String afterBreak) {
