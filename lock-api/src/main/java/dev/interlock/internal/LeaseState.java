@@ -347,11 +347,15 @@ final class LeaseState extends Timer.Event {
     return a - b < 0 ? a : b;
   }
 
-  /** The time until then, less what the machine has slept since the last confirmation. */
+  /**
+   * The time until then, less what the machine has slept since the last confirmation. A sleep does
+   * not end a lock that is kept for its minimum hold: no program relies on its validity, and the
+   * store says whether it is still there.
+   */
   long remainingNanos() {
     // Read the offset first, as it is written last: so no end meets the offset of a later one.
     long offset = clockOffset;
-    return engine.remaining(end(), offset);
+    return kept ? end() - engine.platform.nanoTime() : engine.remaining(end(), offset);
   }
 
   /** Whether it is valid at this moment. If its validity has ended, it is lost now. */
@@ -448,7 +452,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void reschedule(long now, long slept) {
     long at = now + slept; // by whichever clock has gone further
-    long next = end();
+    long next = kept ? end() + slept : end();
     if (renewalPlanned) {
       // A renewal that is due and has no outcome may have found no thread: ask again.
       next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
@@ -708,7 +712,7 @@ final class LeaseState extends Timer.Event {
     // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    long slept = DefaultLockClient.slept(wall, now, clockOffset);
+    long slept = kept ? 0 : DefaultLockClient.slept(wall, now, clockOffset);
     long at = now + slept; // by whichever clock has gone further
     if (phase != Phase.HELD || end() - at > 0) {
       return null;

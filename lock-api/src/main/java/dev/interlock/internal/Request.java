@@ -103,7 +103,8 @@ record Request(
 
   /** For a lock that the client keeps after a release until the minimum hold has passed. */
   Request kept() {
-    return copy(name, options.toBuilder().minHold(null).build(), null, false, false, acquisition);
+    LockOptions unlimited = options.toBuilder().minHold(null).maxHold(null).build();
+    return copy(name, unlimited, null, false, false, acquisition);
   }
 
   private Request copy(

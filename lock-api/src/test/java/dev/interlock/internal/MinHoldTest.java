@@ -159,6 +159,23 @@ class MinHoldTest extends EngineFixture {
   }
 
   @Test
+  void aWallClockThatIsSetForwardDoesNotFreeItEarly() throws Exception {
+    engine.lock("a", options -> options.minHold(MIN_HOLD).maxHold(MIN_HOLD)).acquire().close();
+    time.sleepMachine(TTL.multipliedBy(2)); // to the client it may also have slept
+    assertFreedOnlyWhenItHasPassed();
+    Waits.until("nothing is left of it", () -> engine.residue() == 0);
+  }
+
+  @Test
+  void afterASleepTheStoreSaysWhetherItIsStillThere() throws Exception {
+    engine.lock("a", MinHoldTest::kept).acquire().close();
+    store.delete("a");
+    time.sleepMachine(TTL.multipliedBy(2));
+    advanceUntil("the client knows", () -> engine.residue() == 0);
+    assertFalse(hasPassed());
+  }
+
+  @Test
   void aDrainWaitsForTheMinimum() throws Exception {
     engine.lock("a", MinHoldTest::kept).acquire().close();
     Lease other = engine.lock("b", MinHoldTest::kept).acquire();
