@@ -80,7 +80,10 @@ public final class LockUnavailableException extends LockException {
     return Optional.ofNullable(name);
   }
 
-  /** {@return whether the store may have executed the request; false if nothing of it was sent} */
+  /**
+   * {@return whether the store may have executed the request; false if nothing of it was sent} If a
+   * call has sent several, this is about the last; the client also undoes earlier ones in doubt.
+   */
   public boolean isInDoubt() {
     return inDoubt;
   }

@@ -15,7 +15,8 @@ public sealed interface Attempt {
   record Granted(Grant grant) implements Attempt {
 
     /**
-     * The lock was granted for the claim's TTL; the engine knows how long that is certain.
+     * The lock was granted for the claim's TTL; the engine knows how long that is certain. Not for
+     * a {@link QueueingBackend.Place}, whose claim may be older than its TTL by then.
      *
      * @param claim the attempt
      * @param token the store's fencing token, or 0 without {@link dev.interlock.Capability#FENCING}

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>{@link dev.interlock.LockUnavailableException} if the store did not answer in time or
- *       cannot serve at the moment; the request may or may not have taken effect;
+ *       cannot serve at the moment; the request may or may not have taken effect, unless it is
+ *       {@linkplain dev.interlock.LockUnavailableException#notSent not sent};
  *   <li>{@link dev.interlock.LockConfigurationException} if the request can never succeed with the
  *       present configuration: wrong password, no permission, a foreign entry under the lock's key;
  *   <li>{@link InterruptedException} if the thread is interrupted; the request may or may not have
@@ -38,7 +39,7 @@ public interface LockBackend extends AutoCloseable {
   /**
    * Tries once to acquire a lock, without waiting for its holder. If the answer is busy, nothing of
    * the attempt remains on the store. If the attempt fails, the engine calls {@link #release} for
-   * the claim until nothing remains for certain.
+   * the claim until nothing remains for certain, unless nothing was sent.
    *
    * <p>Unless this is a {@link QueueingBackend}, the engine repeats the release for a while after
    * that, because the request may arrive after its release, and does not release at all if the
