@@ -402,6 +402,7 @@ public abstract class ExclusionRules extends RuleTest {
         "a lease was renewed although the lock is held by a client with the same label");
     assertNotEquals(
         ReleaseOutcome.RELEASED, stale.release(), "the store confirmed a stale release");
+    first.close();
     assertUntouched(name, successor);
   }
 

@@ -88,6 +88,19 @@ public abstract class LossRules extends RuleTest {
   }
 
   @Test
+  @Rule("LOSS-01")
+  void theLossOfOneLeaseIsNoneOfTheOthers() throws Exception {
+    LockClient client = client();
+    Lease taken = acquireNow(client.lock(newName()));
+    Lease kept = acquireNow(client.lock(newName()));
+    takeAway(taken.name());
+    assertThrows(LeaseLostException.class, () -> renewNow(taken, bound()));
+    renewNow(kept, bound());
+    assertTrue(kept.isHeld(), "a lease was lost with another one of its client");
+    assertReleased(kept, "the store had freed the lock of a lease that was kept");
+  }
+
+  @Test
   @Rule("LOSS-02")
   void workUnderAnExpiringLeaseIsInterrupted() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
