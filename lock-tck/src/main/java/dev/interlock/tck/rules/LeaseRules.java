@@ -38,6 +38,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /** LEASE: TTLs, validity and renewal. */
@@ -237,10 +238,20 @@ public abstract class LeaseRules extends RuleTest {
 
   @Test
   @Rule("LEASE-03")
-  void aLeaseEndsOnTimeWithoutTheStore() throws Exception {
+  void aLeaseEndsOnTimeWhileTheStoreIsSilent() throws Exception {
+    assertEndsOnTime(Network::partition);
+  }
+
+  @Test
+  @Rule("LEASE-03")
+  void aLeaseEndsOnTimeWhileConnectionsAreRefused() throws Exception {
+    assertEndsOnTime(Network::cut);
+  }
+
+  private void assertEndsOnTime(Function<Network, Disturbance> fault) throws Exception {
     Network network = network();
     Lease lease = acquireNow(client(network, renewed()).lock(newName()));
-    Disturbance partition = network.partition();
+    Disturbance partition = fault.apply(network);
     // A renewal in flight when the network fell silent can still move the end once.
     eventually(untilEnd(lease), () -> !lease.isHeld(), "without the store the lease did not end");
     assertEquals(Duration.ZERO, lease.remainingValidity());
