@@ -43,11 +43,18 @@ final class BrokenRule extends AssertionFailedError {
     return thrown instanceof BrokenRule && cause != null ? cause : thrown;
   }
 
-  /** Turns what the test of a rule throws into a {@link BrokenRule}. */
+  /**
+   * Turns what the test of a rule throws into a {@link BrokenRule}, unless the lock lacks what the
+   * test called.
+   */
   static final class Explanation implements TestExecutionExceptionHandler {
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable thrown)
         throws Throwable {
+      Optional<NotOfferedException> notOffered = NotOfferedException.in(thrown);
+      if (notOffered.isPresent()) {
+        throw notOffered.get();
+      }
       List<String> rules = context.getTestMethod().map(TestResults::rulesOf).orElse(List.of());
       boolean broken = !(thrown instanceof TestAbortedException) && !rules.isEmpty();
       throw broken ? of(rules, thrown) : thrown;

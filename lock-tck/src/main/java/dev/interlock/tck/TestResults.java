@@ -88,14 +88,18 @@ final class TestResults {
       case SUCCESSFUL -> Status.PASSED;
       case FAILED -> Status.FAILED;
       case ABORTED ->
-          cause instanceof NotApplicableException ? Status.NOT_APPLICABLE : Status.NOT_TESTED;
+          cause instanceof NotApplicableException
+              ? Status.NOT_APPLICABLE
+              : cause instanceof NotOfferedException ? Status.NOT_OFFERED : Status.NOT_TESTED;
     };
   }
 
   static String reason(Throwable cause) {
     String message = cause.getMessage();
     boolean plain = cause instanceof AssertionError || cause instanceof NotTestedException;
-    if (plain || cause instanceof NotApplicableException) {
+    if (plain
+        || cause instanceof NotApplicableException
+        || cause instanceof NotOfferedException) {
       return message == null ? cause.toString() : message;
     }
     return cause.toString();

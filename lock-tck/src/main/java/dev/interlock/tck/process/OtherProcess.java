@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockOptions;
 import dev.interlock.tck.Harness;
+import dev.interlock.tck.NotOfferedException;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -216,6 +217,9 @@ public final class OtherProcess implements AutoCloseable {
       throw new IOException(this + " has died; its output: " + log());
     }
     List<String> answer = Message.decode(text);
+    if (answer.get(0).equals("not offered")) {
+      throw new NotOfferedException(answer.get(1));
+    }
     if (answer.get(0).equals("failed")) {
       throw new IOException("in " + this + ": " + answer.get(1));
     }

@@ -6,6 +6,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.Harness;
+import dev.interlock.tck.NotOfferedException;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -13,6 +14,7 @@ import java.lang.reflect.Constructor;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -108,6 +110,11 @@ public final class Worker {
         RemoteTask task = instance(order.get(0), RemoteTask.class);
         answer(answers, "done", task.run(worker, order.subList(1, order.size())));
       } catch (Throwable e) {
+        Optional<NotOfferedException> notOffered = NotOfferedException.in(e);
+        if (notOffered.isPresent()) {
+          answer(answers, "not offered", String.valueOf(notOffered.get().getMessage()));
+          continue;
+        }
         answer(answers, "failed", e.toString());
         e.printStackTrace();
       }

@@ -97,7 +97,9 @@ public record Report(
     if (counts.getOrDefault(Outcome.PASSED, 0) + partly == 0) {
       return Verdict.NOTHING_TESTED;
     }
-    return partly + counts.getOrDefault(Outcome.NOT_TESTED, 0) > 0
+    int untested =
+        counts.getOrDefault(Outcome.NOT_TESTED, 0) + counts.getOrDefault(Outcome.NOT_OFFERED, 0);
+    return partly + untested > 0
         ? Verdict.PARTIAL
         : Verdict.PASSED;
   }

@@ -3,6 +3,7 @@ package dev.interlock.tck.report;
 import dev.interlock.tck.ContractRule;
 import dev.interlock.tck.report.TestResult.Status;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -23,6 +24,8 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     PARTLY_TESTED("partly tested"),
     /** No test could run. */
     NOT_TESTED("not tested"),
+    /** The adapted lock does not have what the tests call. */
+    NOT_OFFERED("not offered"),
     /** The backend does not have the rule's subject. */
     NOT_APPLICABLE("does not apply");
 
@@ -44,7 +47,12 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
       return Outcome.FAILED;
     }
     if (any(Status.PASSED)) {
-      return any(Status.NOT_TESTED) ? Outcome.PARTLY_TESTED : Outcome.PASSED;
+      return any(Status.NOT_TESTED) || any(Status.NOT_OFFERED)
+          ? Outcome.PARTLY_TESTED
+          : Outcome.PASSED;
+    }
+    if (any(Status.NOT_OFFERED) && !any(Status.NOT_TESTED)) {
+      return Outcome.NOT_OFFERED;
     }
     return any(Status.NOT_APPLICABLE) && !any(Status.NOT_TESTED)
         ? Outcome.NOT_APPLICABLE
@@ -57,18 +65,19 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
 
   /** {@return why the rule did not simply pass, in one line; empty for a pass} */
   public String reason() {
-    Status status =
+    Set<Status> explained =
         switch (outcome()) {
-          case PASSED -> Status.PASSED;
-          case FAILED -> Status.FAILED;
-          case PARTLY_TESTED, NOT_TESTED -> Status.NOT_TESTED;
-          case NOT_APPLICABLE -> Status.NOT_APPLICABLE;
+          case PASSED -> Set.of(Status.PASSED);
+          case FAILED -> Set.of(Status.FAILED);
+          case PARTLY_TESTED, NOT_TESTED -> Set.of(Status.NOT_TESTED, Status.NOT_OFFERED);
+          case NOT_OFFERED -> Set.of(Status.NOT_OFFERED);
+          case NOT_APPLICABLE -> Set.of(Status.NOT_APPLICABLE);
         };
     if (tests.isEmpty()) {
       return "no test of it was run";
     }
     return tests.stream()
-        .filter(test -> test.status() == status && test.reason() != null)
+        .filter(test -> explained.contains(test.status()) && test.reason() != null)
         .map(test -> firstLine(test.reason()))
         .distinct()
         .collect(Collectors.joining("; "));

@@ -32,6 +32,8 @@ public record TestResult(
     FAILED,
     /** The test lacks something that it needs. */
     NOT_TESTED,
+    /** The test called an operation that the adapted lock does not have. */
+    NOT_OFFERED,
     /** The backend does not have the feature under test. */
     NOT_APPLICABLE
   }

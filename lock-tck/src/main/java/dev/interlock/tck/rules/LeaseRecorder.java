@@ -1,6 +1,7 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.Lease;
+import dev.interlock.tck.NotOfferedException;
 import dev.interlock.tck.history.Event;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -31,7 +32,7 @@ final class LeaseRecorder {
     /** Records the present validity. Call it now and then while the lease is used. */
     void extend(Lease lease) {
       long now = System.nanoTime();
-      recorder.sink.accept(new Event.Extended(id, now, now + lease.remainingValidity().toNanos()));
+      recorder.sink.accept(new Event.Extended(id, now, validUntil(lease, now)));
     }
   }
 
@@ -39,7 +40,6 @@ final class LeaseRecorder {
   Recorded granted(Lease lease, long requestedAt) {
     String id = process + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
-    long validUntil = now + lease.remainingValidity().toNanos();
     sink.accept(
         new Event.Granted(
             id,
@@ -48,7 +48,19 @@ final class LeaseRecorder {
             process + " " + Thread.currentThread().getName(),
             requestedAt,
             now,
-            validUntil));
+            validUntil(lease, now)));
     return new Recorded(this, id);
+  }
+
+  /**
+   * {@return when the validity is over, as the holder must see it} A lock that has no notion of
+   * validity tells its holder nothing but that it is held until it is released.
+   */
+  private static long validUntil(Lease lease, long now) {
+    try {
+      return now + lease.remainingValidity().toNanos();
+    } catch (NotOfferedException e) {
+      return Long.MAX_VALUE;
+    }
   }
 }

@@ -1,0 +1,261 @@
+package dev.interlock.peers;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LeaseInfo;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.MultiLock;
+import dev.interlock.Subscription;
+import dev.interlock.tck.NotOfferedException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
+
+/** A library's client as a {@link LockClient}. */
+final class AdaptedClient implements LockClient {
+  private final Peer peer;
+  private final BackendInfo info;
+  private final String endpoint;
+  private final LockOptions options;
+  private volatile boolean closed;
+
+  AdaptedClient(Peer peer, BackendInfo info, String endpoint, LockOptions options) {
+    this.peer = peer;
+    this.info = info;
+    this.endpoint = endpoint;
+    this.options = options;
+  }
+
+  /** {@return what Interlock's callers get for an exception of the library} */
+  RuntimeException translated(String name, Throwable thrown) {
+    Throwable cause =
+        (thrown instanceof ExecutionException || thrown instanceof CompletionException)
+                && thrown.getCause() != null
+            ? thrown.getCause()
+            : thrown;
+    if (cause instanceof Error error) {
+      throw error;
+    }
+    if (cause instanceof LockException || cause instanceof TestAbortedException) {
+      return (RuntimeException) cause;
+    }
+    if (closed) {
+      return new IllegalStateException("the client is closed", cause);
+    }
+    if (cause instanceof IllegalArgumentException || cause instanceof NullPointerException) {
+      return (RuntimeException) cause;
+    }
+    return new LockUnavailableException(
+        name, new LockUnavailableException(info.name(), endpoint, cause.toString(), cause));
+  }
+
+  private void checkOpen() {
+    if (closed) {
+      throw new IllegalStateException("the client is closed");
+    }
+  }
+
+  @Override
+  public LockOptions options() {
+    return options;
+  }
+
+  @Override
+  public DistributedLock lock(String name) {
+    return lock(name, unchanged -> {});
+  }
+
+  @Override
+  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+    checkOpen();
+    LockOptions.Builder changed = options.toBuilder();
+    change.accept(changed);
+    return new AdaptedLock(Objects.requireNonNull(name, "name"), Terms.of(changed.build()));
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names) {
+    throw new NotOfferedException("a lock on several names");
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    throw new NotOfferedException("a lock on several names");
+  }
+
+  @Override
+  public LockState inspect(String name) {
+    try {
+      return peer.inspect(name);
+    } catch (Exception e) {
+      throw translated(name, e);
+    }
+  }
+
+  @Override
+  public Stream<LockState> list(String prefix) {
+    throw new NotOfferedException("a listing of locks");
+  }
+
+  @Override
+  public boolean forceRelease(String name) {
+    try {
+      return peer.forceUnlock(name);
+    } catch (Exception e) {
+      throw translated(name, e);
+    }
+  }
+
+  @Override
+  public boolean revoke(String name) {
+    throw new NotOfferedException("a revocation");
+  }
+
+  @Override
+  public BackendInfo backend() {
+    return info;
+  }
+
+  @Override
+  public String endpoint() {
+    return endpoint;
+  }
+
+  @Override
+  public List<LeaseInfo> held() {
+    throw new NotOfferedException("a list of what the client holds");
+  }
+
+  @Override
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    throw new NotOfferedException("events of locks");
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      try {
+        peer.close();
+      } catch (Exception e) {
+        // the kit closes clients whose servers are gone, too
+      }
+    }
+  }
+
+  @Override
+  public void close(Duration drain) {
+    throw new NotOfferedException("a closing that waits for the holders");
+  }
+
+  @Override
+  public String toString() {
+    return info.name() + " at " + endpoint;
+  }
+
+  /** One lock. */
+  private final class AdaptedLock implements DistributedLock {
+    private final String name;
+    private final Terms terms;
+
+    AdaptedLock(String name, Terms terms) {
+      this.name = name;
+      this.terms = terms;
+    }
+
+    @Override
+    public String name() {
+      return name;
+    }
+
+    private @Nullable Hold ask(@Nullable Duration atMost) throws InterruptedException {
+      checkOpen();
+      try {
+        return peer.acquire(name, terms, atMost);
+      } catch (InterruptedException e) {
+        throw e;
+      } catch (Exception e) {
+        throw translated(name, e);
+      }
+    }
+
+    private Lease lease(Hold hold) {
+      return new AdaptedLease(AdaptedClient.this, name, hold);
+    }
+
+    private Optional<Lease> leaseIfAny(@Nullable Hold hold) {
+      return hold == null ? Optional.empty() : Optional.of(lease(hold));
+    }
+
+    @Override
+    public Lease acquire() throws InterruptedException {
+      Hold hold = ask(null);
+      if (hold == null) {
+        throw new IllegalStateException("an acquisition without a limit has ended without a lock");
+      }
+      return lease(hold);
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+      try {
+        return leaseIfAny(ask(Duration.ZERO));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return Optional.empty();
+      }
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
+      return leaseIfAny(ask(timeout));
+    }
+
+    private CompletableFuture<@Nullable Hold> askAsync(@Nullable Duration atMost) {
+      checkOpen();
+      return peer.acquireAsync(name, terms, atMost);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync() {
+      return new Answer<>(
+          askAsync(null), hold -> lease(Objects.requireNonNull(hold, "no lock")), this::failed);
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
+      return new Answer<>(askAsync(Duration.ZERO), this::leaseIfAny, this::failed);
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
+      return new Answer<>(askAsync(timeout), this::leaseIfAny, this::failed);
+    }
+
+    private RuntimeException failed(Throwable thrown) {
+      return translated(name, thrown);
+    }
+
+    @Override
+    public Lock asLock() {
+      checkOpen();
+      return peer.view(name, terms);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockState;
+import dev.interlock.tck.NotOfferedException;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.framework.state.ConnectionStateListener;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Curator's {@code InterProcessMutex}. A lock lives as long as its session, so the TTL is that of
+ * the session. A listener of the connection's state watches for SUSPENDED and LOST, as Curator's
+ * documentation recommends.
+ */
+final class CuratorPeer implements Peer {
+  static final String ROOT = "/locks";
+
+  private final CuratorFramework curator;
+
+  CuratorPeer(List<String> addresses, Terms terms) throws Exception {
+    if (!terms.renewed()) {
+      throw new NotOfferedException("a lock that ends although its session goes on");
+    }
+    this.curator =
+        CuratorFrameworkFactory.builder()
+            .connectString(String.join(",", addresses))
+            .sessionTimeoutMs(Math.toIntExact(terms.ttl().toMillis()))
+            .retryPolicy(new ExponentialBackoffRetry(1_000, 3))
+            .build();
+    curator.start();
+    if (!curator.blockUntilConnected(10, TimeUnit.SECONDS)) {
+      curator.close();
+      throw new IllegalStateException("no connection to " + addresses);
+    }
+  }
+
+  /** Encodes a name, since not every name is a path. */
+  static String path(String name) {
+    return ROOT + "/" + URLEncoder.encode(name, UTF_8).replace(".", "%2E");
+  }
+
+  static String name(String node) {
+    return URLDecoder.decode(node, UTF_8);
+  }
+
+  @Override
+  public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
+      throws Exception {
+    if (!terms.renewed()) {
+      throw new NotOfferedException("a lock that ends although its session goes on");
+    }
+    InterProcessMutex mutex = new InterProcessMutex(curator, path(name));
+    OwnerThread owner = new OwnerThread();
+    CompletableFuture<String> lost = new CompletableFuture<>();
+    ConnectionStateListener listener =
+        (client, state) -> {
+          if (state == ConnectionState.LOST) {
+            lost.complete("the connection's state is LOST");
+          }
+        };
+    curator.getConnectionStateListenable().addListener(listener);
+    boolean held = false;
+    try {
+      held =
+          owner.call(
+              () -> {
+                if (atMost == null) {
+                  mutex.acquire();
+                  return true;
+                }
+                return mutex.acquire(atMost.toMillis(), TimeUnit.MILLISECONDS);
+              });
+      Duration session =
+          Duration.ofMillis(curator.getZookeeperClient().getZooKeeper().getSessionTimeout());
+      return held ? new Held(curator, mutex, owner, listener, lost, session) : null;
+    } finally {
+      if (!held) {
+        curator.getConnectionStateListenable().removeListener(listener);
+        owner.close();
+      }
+    }
+  }
+
+  @Override
+  public LockState inspect(String name) throws Exception {
+    List<String> nodes =
+        List.copyOf(new InterProcessMutex(curator, path(name)).getParticipantNodes());
+    return nodes.isEmpty()
+        ? LockState.free(name)
+        : LockState.held(name, null, null, null, nodes.subList(1, nodes.size()));
+  }
+
+  @Override
+  public void close() {
+    curator.close();
+  }
+
+  /** A mutex that was acquired. */
+  private record Held(
+      CuratorFramework curator,
+      InterProcessMutex mutex,
+      OwnerThread owner,
+      ConnectionStateListener listener,
+      CompletableFuture<String> lost,
+      Duration ttl)
+      implements Hold {
+
+    @Override
+    public boolean isHeld() {
+      return mutex.isAcquiredInThisProcess()
+          && !lost.isDone()
+          && curator.getZookeeperClient().isConnected();
+    }
+
+    @Override
+    public boolean unlock() throws Exception {
+      curator.getConnectionStateListenable().removeListener(listener);
+      try {
+        owner.call(
+            () -> {
+              mutex.release();
+              return true;
+            });
+      } catch (IllegalMonitorStateException e) {
+        return false;
+      } finally {
+        owner.close();
+      }
+      return true;
+    }
+  }
+}

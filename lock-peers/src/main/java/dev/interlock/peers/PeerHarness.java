@@ -1,0 +1,118 @@
+package dev.interlock.peers;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.Fault;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.Timing;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Gives the kit one lock of one library, with a server of its own. */
+abstract class PeerHarness implements Harness {
+  private final String name;
+  private final Set<Capability> capabilities;
+  private final Duration granularity;
+  private final Duration minTtl;
+
+  PeerHarness(String name, Set<Capability> capabilities, Duration granularity, Duration minTtl) {
+    this.name = name;
+    this.capabilities = capabilities;
+    this.granularity = granularity;
+    this.minTtl = minTtl;
+  }
+
+  /** {@return the name of the lock} */
+  final String name() {
+    return name;
+  }
+
+  /** {@return a short name for files} */
+  final String key() {
+    return getClass().getSimpleName().replace("Harness", "");
+  }
+
+  /** {@return the version of the library and of its server, and how it is set up} */
+  abstract String setUp();
+
+  /**
+   * {@return the rules that ask for something that the library says it does not do, with what it
+   * says}
+   */
+  abstract Map<String, String> notOffered();
+
+  /**
+   * Opens the library's client.
+   *
+   * @param addresses host and port of each server
+   * @param terms the usual terms of its locks
+   * @param requestTimeout how long the driver may wait for an answer, where that can be set
+   */
+  abstract Peer connect(List<String> addresses, Terms terms, Duration requestTimeout)
+      throws Exception;
+
+  /**
+   * {@return what the kit may expect} Faults that the library promises nothing about are not
+   * injected.
+   */
+  final BackendInfo info() {
+    return new BackendInfo(
+        name,
+        setUp(),
+        capabilities,
+        granularity,
+        minTtl,
+        FailureModel.builder()
+            .under(
+                FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+            .build());
+  }
+
+  @Override
+  public boolean startsServers() {
+    return true;
+  }
+
+  @Override
+  public Timing timing(BackendInfo info) {
+    Timing usual = Timing.of(info, slack());
+    Duration bound = usual.bound().plus(patience()).minus(usual.requestTimeout());
+    return new Timing(
+        usual.ttl(),
+        usual.renewedTtl(),
+        Collections.max(List.of(usual.longTtl(), bound.multipliedBy(4))),
+        usual.requestTimeout(),
+        bound);
+  }
+
+  /** {@return how long a call of the library may take with its default settings, with retries} */
+  abstract Duration patience();
+
+  @Override
+  public LockClient open(String uri, LockOptions options) {
+    String at = uri.substring(uri.indexOf("://") + 3).replaceFirst("[/?].*", "");
+    List<String> addresses = Arrays.asList(at.split(",", -1));
+    try {
+      return new AdaptedClient(connect(addresses, Terms.of(options), options.requestTimeout()), info(), at, options);
+    } catch (NotOfferedException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new LockUnavailableException(name, at, e.toString(), e);
+    }
+  }
+
+  @Override
+  public LockClient open(String uri, LockOptions options, TimeSource time) {
+    throw new NotOfferedException("a client with another clock");
+  }
+}

@@ -1,0 +1,12 @@
+package dev.interlock.peers;
+
+import java.util.List;
+
+/** The locks under test, in the order of the page. */
+final class Peers {
+  private Peers() {}
+
+  static List<PeerHarness> all() {
+    return List.of(new RedissonHarness.RLockHarness(), new CuratorHarness());
+  }
+}

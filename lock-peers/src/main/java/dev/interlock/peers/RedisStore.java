@@ -1,0 +1,116 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.server.Servers;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/** Independent Redis servers, of which a library uses one or several. */
+final class RedisStore implements Server, StoreView {
+  private final List<RedisServer> servers;
+  private final String prefix;
+
+  private RedisStore(List<RedisServer> servers, String prefix) {
+    this.servers = servers;
+    this.prefix = prefix;
+  }
+
+  /**
+   * Starts servers.
+   *
+   * @param count how many
+   * @param prefix what the library puts before a lock's name to make its key
+   */
+  static RedisStore start(int count, String prefix) {
+    return new RedisStore(
+        IntStream.range(0, count).mapToObj(i -> Testbed.redis().forFaults().start()).toList(),
+        prefix);
+  }
+
+  List<String> addresses() {
+    return servers.stream().map(server -> server.host() + ":" + server.port()).toList();
+  }
+
+  @Override
+  public String uri() {
+    return "redis://" + Servers.addresses(servers);
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return servers.stream()
+        .filter(RedisServer::canBeHurt)
+        .<ServerNode>map(Node::new)
+        .toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws IOException {
+    boolean deleted = false;
+    for (RedisServer server : servers) {
+      deleted |= Long.valueOf(1).equals(server.call("DEL", prefix + name));
+    }
+    return deleted;
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    for (RedisServer server : servers) {
+      for (Map.Entry<String, Long> key : server.keys().entrySet()) {
+        Kind kind = key.getKey().contains("token") ? Kind.FENCE : Kind.HOLDER;
+        entries.add(new Entry(kind, "key " + key.getKey(), key.getValue() >= 0));
+      }
+      if (server.call("PUBSUB", "CHANNELS") instanceof List<?> channels) {
+        for (Object channel : channels) {
+          String text = channel instanceof byte[] bytes ? new String(bytes, UTF_8) : "" + channel;
+          entries.add(new Entry(Kind.WAITER, "subscription " + text, false));
+        }
+      }
+    }
+    return entries;
+  }
+
+  @Override
+  public void close() {
+    Servers.closeAll(servers);
+  }
+
+  /** One server. */
+  private record Node(RedisServer server) implements ServerNode {
+    @Override
+    public void pause() {
+      server.pause();
+    }
+
+    @Override
+    public void resume() {
+      server.resume();
+    }
+
+    @Override
+    public void kill() {
+      server.kill();
+    }
+
+    @Override
+    public void restart() {
+      server.restart();
+    }
+  }
+}

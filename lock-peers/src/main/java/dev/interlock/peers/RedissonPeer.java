@@ -1,0 +1,246 @@
+package dev.interlock.peers;
+
+import dev.interlock.LockState;
+import dev.interlock.tck.NotOfferedException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
+import org.jspecify.annotations.Nullable;
+import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
+import org.redisson.api.RFencedLock;
+import org.redisson.api.RFuture;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/** Redisson's locks. A renewed lock has no lease time, and the watchdog renews it. */
+final class RedissonPeer implements Peer {
+  private static final Duration FOR_EVER = Duration.ofDays(1);
+
+  /** Which of the locks. */
+  enum Kind {
+    LOCK,
+    FENCED,
+    RED
+  }
+
+  private final Kind kind;
+  private final List<RedissonClient> clients = new ArrayList<>();
+  private final Duration watchdog;
+
+  /** Owners of asynchronous locks, which are numbers of no thread. */
+  private final AtomicLong owners = new AtomicLong(Long.MIN_VALUE);
+
+  RedissonPeer(Kind kind, List<String> addresses, Terms terms, Duration requestTimeout) {
+    this.kind = kind;
+    Config defaults = new Config();
+    this.watchdog =
+        terms.renewed() ? terms.ttl() : Duration.ofMillis(defaults.getLockWatchdogTimeout());
+    try {
+      for (String address : addresses) {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(watchdog.toMillis());
+        config
+            .useSingleServer()
+            .setAddress("redis://" + address)
+            .setTimeout(Math.toIntExact(requestTimeout.toMillis()))
+            .setConnectionMinimumIdleSize(1); // of many clients that start at once
+        clients.add(Redisson.create(config));
+      }
+    } catch (RuntimeException e) {
+      close();
+      throw e;
+    }
+  }
+
+  @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+  private RLock lock(String name) {
+    return switch (kind) {
+      case LOCK -> clients.get(0).getLock(name);
+      case FENCED -> clients.get(0).getFencedLock(name);
+      case RED ->
+          new RedissonRedLock(
+              clients.stream().map(client -> client.getLock(name)).toArray(RLock[]::new));
+    };
+  }
+
+  @Override
+  public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
+      throws Exception {
+    RLock lock = lock(name);
+    OwnerThread owner = new OwnerThread();
+    boolean held = false;
+    try {
+      LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
+      Long token = owner.call(() -> acquire(lock, terms, atMost));
+      held = token != null;
+      return token == null ? null : new Held(lock, owner, owner.id(), terms, time, token);
+    } finally {
+      if (!held) {
+        owner.close();
+      }
+    }
+  }
+
+  /** {@return the token, 0 if the lock has none, or null if it was not acquired} */
+  private static @Nullable Long acquire(RLock lock, Terms terms, @Nullable Duration atMost)
+      throws InterruptedException {
+    TimeUnit unit = TimeUnit.MILLISECONDS;
+    long ttl = terms.ttl().toMillis();
+    if (lock instanceof RFencedLock fenced) {
+      if (atMost != null && atMost.isZero() && terms.renewed()) {
+        return fenced.tryLockAndGetToken();
+      }
+      long wait = (atMost == null ? FOR_EVER : atMost).toMillis();
+      return terms.renewed()
+          ? fenced.tryLockAndGetToken(wait, unit)
+          : fenced.tryLockAndGetToken(wait, ttl, unit);
+    }
+    boolean held = true;
+    if (atMost == null) {
+      if (terms.renewed()) {
+        lock.lockInterruptibly();
+      } else {
+        lock.lockInterruptibly(ttl, unit);
+      }
+    } else if (terms.renewed()) {
+      held = atMost.isZero() ? lock.tryLock() : lock.tryLock(atMost.toMillis(), unit);
+    } else {
+      held = lock.tryLock(atMost.toMillis(), ttl, unit);
+    }
+    return held ? 0L : null;
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Hold> acquireAsync(
+      String name, Terms terms, @Nullable Duration atMost) {
+    if (kind != Kind.LOCK) {
+      throw new NotOfferedException("an asynchronous acquisition for an owner that is no thread");
+    }
+    RLock lock = lock(name);
+    long owner = owners.getAndIncrement();
+    LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
+    long ttl = terms.renewed() ? -1 : terms.ttl().toMillis();
+    Hold hold = new Held(lock, null, owner, terms, time, 0);
+    if (atMost == null) {
+      RFuture<Void> asked = lock.lockAsync(ttl, TimeUnit.MILLISECONDS, owner);
+      return cancelling(asked, asked.toCompletableFuture().thenApply(nothing -> hold));
+    }
+    RFuture<Boolean> asked =
+        lock.tryLockAsync(atMost.toMillis(), ttl, TimeUnit.MILLISECONDS, owner);
+    return cancelling(
+        asked, asked.toCompletableFuture().<@Nullable Hold>thenApply(held -> held ? hold : null));
+  }
+
+  private static CompletableFuture<@Nullable Hold> cancelling(
+      RFuture<?> asked, CompletableFuture<? extends @Nullable Hold> answer) {
+    CompletableFuture<@Nullable Hold> result =
+        new CompletableFuture<>() {
+          @Override
+          public boolean cancel(boolean mayInterruptIfRunning) {
+            return asked.cancel(mayInterruptIfRunning) && super.cancel(mayInterruptIfRunning);
+          }
+        };
+    var unused =
+        answer.whenComplete(
+            (hold, thrown) -> {
+              if (thrown != null) {
+                result.completeExceptionally(thrown);
+              } else {
+                result.complete(hold);
+              }
+            });
+    return result;
+  }
+
+  @Override
+  public Lock view(String name, Terms terms) {
+    return lock(name);
+  }
+
+  @Override
+  public LockState inspect(String name) {
+    RLock lock = lock(name);
+    try {
+      return lock.isLocked()
+          ? LockState.held(
+              name, null, null, Duration.ofMillis(Math.max(0, lock.remainTimeToLive())), List.of())
+          : LockState.free(name);
+    } catch (UnsupportedOperationException e) {
+      throw new NotOfferedException("a query of a lock's state");
+    }
+  }
+
+  @Override
+  public boolean forceUnlock(String name) {
+    try {
+      return lock(name).forceUnlock();
+    } catch (UnsupportedOperationException e) {
+      throw new NotOfferedException("a forced release");
+    }
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(RedissonClient::shutdown);
+  }
+
+  /** A lock that is held by a thread of its own or, if it was acquired without, by a number. */
+  private record Held(
+      RLock lock,
+      @Nullable OwnerThread thread,
+      long owner,
+      Terms terms,
+      LeaseTime time,
+      long number)
+      implements Hold {
+
+    @Override
+    public Duration ttl() {
+      return time.whole();
+    }
+
+    @Override
+    public Duration validity() {
+      return terms.renewed() ? Hold.super.validity() : time.left();
+    }
+
+    @Override
+    public boolean isHeld() {
+      try {
+        return lock.isHeldByThread(owner);
+      } catch (UnsupportedOperationException e) {
+        throw new NotOfferedException("whether a lock is held");
+      }
+    }
+
+    @Override
+    public boolean unlock() throws Exception {
+      try {
+        if (thread == null) {
+          lock.unlockAsync(owner).toCompletableFuture().get();
+        } else {
+          thread.call(
+              () -> {
+                lock.unlock();
+                return true;
+              });
+          thread.close();
+        }
+        return true;
+      } catch (IllegalMonitorStateException e) {
+        return false;
+      }
+    }
+
+    @Override
+    public long token() {
+      return lock instanceof RFencedLock ? number : Hold.super.token();
+    }
+  }
+}

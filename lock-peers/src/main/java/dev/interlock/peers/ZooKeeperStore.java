@@ -1,0 +1,137 @@
+package dev.interlock.peers;
+
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import dev.interlock.testbed.zookeeper.ZooKeeperServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooKeeper;
+
+/** A ZooKeeper server. */
+final class ZooKeeperStore implements Server, StoreView {
+  /** Sessions last for 2 to 20 of these. */
+  static final Duration TICK = Duration.ofSeconds(1);
+
+  private final ZooKeeperEnsemble ensemble;
+  private final ZooKeeper observer;
+
+  private ZooKeeperStore(ZooKeeperEnsemble ensemble) throws IOException {
+    this.ensemble = ensemble;
+    this.observer = new ZooKeeper(ensemble.connectString(), 30_000, event -> {});
+  }
+
+  static ZooKeeperStore start() throws IOException {
+    return new ZooKeeperStore(Testbed.zookeeper().tick(TICK).start());
+  }
+
+  String connectString() {
+    return ensemble.connectString();
+  }
+
+  @Override
+  public String uri() {
+    return "zookeeper://" + ensemble.connectString();
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return ensemble.members().stream()
+        .filter(ZooKeeperServer::canBeHurt)
+        .<ServerNode>map(Node::new)
+        .toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws Exception {
+    String path = CuratorPeer.path(name);
+    List<String> holders = new ArrayList<>(children(path));
+    if (holders.isEmpty()) {
+      return false;
+    }
+    holders.sort((a, b) -> sequence(a).compareTo(sequence(b)));
+    observer.delete(path + "/" + holders.get(0), -1);
+    return true;
+  }
+
+  private static String sequence(String node) {
+    return node.substring(Math.max(0, node.length() - 10));
+  }
+
+  @Override
+  public List<Entry> entries() throws Exception {
+    List<Entry> entries = new ArrayList<>();
+    for (String lock : children(CuratorPeer.ROOT)) {
+      // a container, which the server removes some time after its last child
+      entries.add(new Entry(Kind.FENCE, "container " + CuratorPeer.name(lock), true));
+      for (String node : children(CuratorPeer.ROOT + "/" + lock)) {
+        entries.add(
+            new Entry(Kind.HOLDER, "node " + CuratorPeer.name(lock) + "/" + node, false));
+      }
+    }
+    return entries;
+  }
+
+  private List<String> children(String path) throws KeeperException, InterruptedException {
+    try {
+      return observer.getChildren(path, false);
+    } catch (KeeperException.NoNodeException e) {
+      return List.of();
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      observer.close();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      ensemble.close();
+    }
+  }
+
+  /** The server's process. */
+  private record Node(ZooKeeperServer server) implements ServerNode {
+    @Override
+    public void pause() {
+      server.pause();
+    }
+
+    @Override
+    public void resume() {
+      server.resume();
+    }
+
+    @Override
+    public void kill() {
+      server.kill();
+    }
+
+    @Override
+    public void restart() throws Exception {
+      server.restart();
+      Eventually.holds("the server serves", this::serves);
+    }
+
+    private boolean serves() {
+      try {
+        return server.ask("srvr").contains("Mode: ");
+      } catch (IOException e) {
+        return false;
+      }
+    }
+  }
+}
