@@ -66,11 +66,18 @@ final class AdaptedLease implements Lease {
     return new LeaseLostException(name, LossReason.TAKEN, detail, null);
   }
 
-  @Override
-  public void ensureHeld() {
-    if (released()) {
+  private synchronized void checkNotReleased() {
+    if (outcome == ReleaseOutcome.ALREADY_LOST) {
+      throw loss("the release said so");
+    }
+    if (outcome != null) {
       throw new IllegalStateException("the lease was released");
     }
+  }
+
+  @Override
+  public void ensureHeld() {
+    checkNotReleased();
     if (!isHeld()) {
       throw loss("the library says that it is not held");
     }
@@ -78,9 +85,7 @@ final class AdaptedLease implements Lease {
 
   @Override
   public void renew() throws InterruptedException {
-    if (released()) {
-      throw new IllegalStateException("the lease was released");
-    }
+    checkNotReleased();
     try {
       hold.renew();
     } catch (InterruptedException e) {
@@ -96,7 +101,7 @@ final class AdaptedLease implements Lease {
   public synchronized ReleaseOutcome release() {
     if (outcome == null) {
       try {
-        outcome = hold.unlock() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+        outcome = hold.unlock();
       } catch (NotOfferedException e) {
         throw e;
       } catch (InterruptedException e) {

@@ -16,7 +16,9 @@ final class Answer<T> extends CompletableFuture<T> {
     var unused =
         asked.whenComplete(
             (hold, thrown) -> {
-              if (thrown != null) {
+              if (asked.isCancelled()) {
+                boolean unusedToo = super.cancel(true);
+              } else if (thrown != null) {
                 completeExceptionally(failure.apply(thrown));
               } else {
                 complete(result.apply(hold));
@@ -28,6 +30,6 @@ final class Answer<T> extends CompletableFuture<T> {
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
     boolean unused = asked.cancel(mayInterruptIfRunning);
-    return asked.isCancelled() && (super.cancel(mayInterruptIfRunning) || isCancelled());
+    return asked.isCancelled();
   }
 }

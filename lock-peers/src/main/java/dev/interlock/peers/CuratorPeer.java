@@ -3,6 +3,7 @@ package dev.interlock.peers;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockState;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotOfferedException;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
@@ -124,7 +125,7 @@ final class CuratorPeer implements Peer {
     }
 
     @Override
-    public boolean unlock() throws Exception {
+    public ReleaseOutcome unlock() throws Exception {
       curator.getConnectionStateListenable().removeListener(listener);
       try {
         owner.call(
@@ -133,11 +134,11 @@ final class CuratorPeer implements Peer {
               return true;
             });
       } catch (IllegalMonitorStateException e) {
-        return false;
+        return ReleaseOutcome.ALREADY_LOST;
       } finally {
         owner.close();
       }
-      return true;
+      return ReleaseOutcome.UNKNOWN; // it returns in the same way if the node was gone
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.peers;
 
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotOfferedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -16,9 +17,10 @@ interface Hold {
   /**
    * Unlocks.
    *
-   * @return false if the library says that the lock was not held any more
+   * @return RELEASED or ALREADY_LOST if the library says whether the lock was still held, or
+   *     UNKNOWN
    */
-  boolean unlock() throws Exception;
+  ReleaseOutcome unlock() throws Exception;
 
   /** {@return how much longer it is certainly held} */
   default Duration validity() {

@@ -7,6 +7,13 @@ final class Peers {
   private Peers() {}
 
   static List<PeerHarness> all() {
-    return List.of(new RedissonHarness.RLockHarness(), new CuratorHarness());
+    return List.of(
+        new RedissonHarness.RLockHarness(),
+        new RedissonHarness.RFencedLockHarness(),
+        new RedissonHarness.RedLockHarness(),
+        new SpringRedisHarness(),
+        new SpringJdbcHarness(),
+        new CuratorHarness(),
+        new JetcdHarness());
   }
 }

@@ -1,6 +1,7 @@
 package dev.interlock.peers;
 
 import dev.interlock.LockState;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotOfferedException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -160,6 +161,9 @@ final class RedissonPeer implements Peer {
 
   @Override
   public Lock view(String name, Terms terms) {
+    if (!terms.renewed()) {
+      throw new NotOfferedException("a java.util.concurrent.locks.Lock with a lease time");
+    }
     return lock(name);
   }
 
@@ -220,7 +224,7 @@ final class RedissonPeer implements Peer {
     }
 
     @Override
-    public boolean unlock() throws Exception {
+    public ReleaseOutcome unlock() throws Exception {
       try {
         if (thread == null) {
           lock.unlockAsync(owner).toCompletableFuture().get();
@@ -232,9 +236,9 @@ final class RedissonPeer implements Peer {
               });
           thread.close();
         }
-        return true;
+        return ReleaseOutcome.RELEASED;
       } catch (IllegalMonitorStateException e) {
-        return false;
+        return ReleaseOutcome.ALREADY_LOST;
       }
     }
 

@@ -23,7 +23,7 @@ import org.tukaani.xz.XZInputStream;
  * <p>A shell starts the server, and stops it and removes its files when the pipe from this JVM
  * closes, however this JVM ends.
  */
-final class PostgresServer implements AutoCloseable {
+public final class PostgresServer implements AutoCloseable {
   private static final String SERVE =
       """
       trap '' INT HUP TERM PIPE
@@ -66,7 +66,7 @@ final class PostgresServer implements AutoCloseable {
    *
    * @param settings server settings, as {@code name=value}
    */
-  PostgresServer(String... settings) throws IOException {
+  public PostgresServer(String... settings) throws IOException {
     Path directory = Files.createTempDirectory("interlock-postgresql-");
     unpack(directory);
     try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -114,7 +114,8 @@ final class PostgresServer implements AutoCloseable {
     throw new IOException("PostgreSQL did not start:\n" + said);
   }
 
-  String uri(String database) {
+  /** {@return the URI of a database, for {@code postgresql:} clients} */
+  public String uri(String database) {
     return "postgresql://postgres:postgres@127.0.0.1:" + port + "/" + database;
   }
 

@@ -1,0 +1,116 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.etcd.EtcdServer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** One member of etcd. */
+final class EtcdStore implements Server, StoreView {
+  private static final Pattern KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
+
+  private final EtcdCluster etcd;
+
+  private EtcdStore(EtcdCluster etcd) {
+    this.etcd = etcd;
+  }
+
+  static EtcdStore start() {
+    return new EtcdStore(Testbed.etcd().forFaults().config("unsafe-no-fsync: true").start());
+  }
+
+  @Override
+  public String uri() {
+    return etcd.uri();
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return etcd.members().stream().<ServerNode>map(Node::new).toList();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  /** Deletes the holder's key, which is the oldest of those below the name. */
+  @Override
+  public boolean delete(String name) throws IOException {
+    Matcher first =
+        KEY.matcher(
+            etcd.leader()
+                .call(
+                    "/v3/kv/range",
+                    "{\"key\":\""
+                        + base64(name + "/")
+                        + "\",\"range_end\":\""
+                        + base64(name + "0")
+                        + "\",\"limit\":1,\"sort_order\":\"ASCEND\",\"sort_target\":\"CREATE\"}"));
+    if (!first.find()) {
+      return false;
+    }
+    String unused =
+        etcd.leader().call("/v3/kv/deleterange", "{\"key\":\"" + first.group(1) + "\"}");
+    return true;
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    Matcher keys =
+        KEY.matcher(
+            etcd.leader()
+                .call(
+                    "/v3/kv/range",
+                    "{\"key\":\"AA==\",\"range_end\":\"AA==\",\"keys_only\":true}"));
+    while (keys.find()) {
+      String key = new String(Base64.getDecoder().decode(keys.group(1)), UTF_8);
+      entries.add(new Entry(Kind.HOLDER, "key " + key, true));
+    }
+    return entries;
+  }
+
+  private static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
+  }
+
+  @Override
+  public void close() {
+    etcd.close();
+  }
+
+  /** The member's process. */
+  private record Node(EtcdServer server) implements ServerNode {
+    @Override
+    public void pause() {
+      server.pause();
+    }
+
+    @Override
+    public void resume() {
+      server.resume();
+    }
+
+    @Override
+    public void kill() {
+      server.kill();
+    }
+
+    @Override
+    public void restart() {
+      server.restart();
+    }
+  }
+}

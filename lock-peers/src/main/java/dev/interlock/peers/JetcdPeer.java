@@ -1,0 +1,164 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.NotOfferedException;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.lock.LockResponse;
+import io.etcd.jetcd.support.CloseableClient;
+import io.grpc.stub.StreamObserver;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * jetcd's {@code Lock}. Each acquisition has an etcd lease of its own: two acquisitions on one lease
+ * are one holder to etcd. A wait is given up by revoking the lease, since cancelling the future
+ * leaves the request in etcd's queue.
+ */
+final class JetcdPeer implements Peer {
+  /** An attempt has no counterpart: it is a wait that is given up after this time. */
+  private static final Duration ATTEMPT = Duration.ofSeconds(2);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final Client client;
+
+  JetcdPeer(List<String> addresses) {
+    this.client =
+        Client.builder()
+            .endpoints(addresses.stream().map(at -> URI.create("http://" + at)).toList())
+            .build();
+  }
+
+  private static <T> T await(CompletableFuture<T> answer) throws Exception {
+    return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  @Override
+  public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
+      throws Exception {
+    long seconds = Math.max(1, (terms.ttl().toMillis() + 999) / 1_000);
+    long askedAt = System.nanoTime();
+    LeaseGrantResponse lease = await(client.getLeaseClient().grant(seconds));
+    CompletableFuture<String> lost = new CompletableFuture<>();
+    @Nullable CloseableClient renewal =
+        terms.renewed() ? client.getLeaseClient().keepAlive(lease.getID(), new Renewals(lost)) : null;
+    CompletableFuture<LockResponse> asked =
+        client.getLockClient().lock(ByteSequence.from(name, UTF_8), lease.getID());
+    boolean held = false;
+    try {
+      LockResponse answer =
+          atMost == null
+              ? asked.get()
+              : asked.get(
+                  (atMost.isZero() ? ATTEMPT : atMost).toMillis(), TimeUnit.MILLISECONDS);
+      held = true;
+      return new Held(
+          client,
+          answer.getKey(),
+          lease.getID(),
+          new LeaseTime(Duration.ofSeconds(lease.getTTL()), askedAt),
+          renewal,
+          lost);
+    } catch (TimeoutException e) {
+      return null;
+    } finally {
+      if (!held) {
+        leave(client, lease.getID(), renewal);
+        boolean unused = asked.cancel(true);
+      }
+    }
+  }
+
+  private static void leave(Client client, long lease, @Nullable CloseableClient renewal) {
+    if (renewal != null) {
+      renewal.close();
+    }
+    var unused = client.getLeaseClient().revoke(lease);
+  }
+
+  @Override
+  public void close() {
+    client.close();
+  }
+
+  /** Learns from the stream of renewals that the lease is gone. */
+  private record Renewals(CompletableFuture<String> lost)
+      implements StreamObserver<LeaseKeepAliveResponse> {
+    @Override
+    public void onNext(LeaseKeepAliveResponse answer) {}
+
+    @Override
+    public void onError(Throwable thrown) {
+      lost.complete("the renewals have ended: " + thrown);
+    }
+
+    @Override
+    public void onCompleted() {
+      lost.complete("the renewals have ended");
+    }
+  }
+
+  /** A lock that is held as long as its key exists. */
+  private record Held(
+      Client client,
+      ByteSequence key,
+      long lease,
+      LeaseTime time,
+      @Nullable CloseableClient renewal,
+      CompletableFuture<String> lost)
+      implements Hold {
+
+    @Override
+    public Duration ttl() {
+      return time.whole();
+    }
+
+    @Override
+    public Duration validity() {
+      return renewal != null ? Hold.super.validity() : time.left();
+    }
+
+    @Override
+    public boolean isHeld() {
+      return renewal != null ? !lost.isDone() : !time.left().isZero();
+    }
+
+    @Override
+    public CompletableFuture<String> lost() {
+      return renewal != null ? lost : Hold.super.lost();
+    }
+
+    @Override
+    public void renew() throws Exception {
+      if (renewal == null) {
+        throw new NotOfferedException("renewal by the program that moves a fixed end");
+      }
+      try {
+        var unused = await(client.getLeaseClient().keepAliveOnce(lease));
+      } catch (ExecutionException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public ReleaseOutcome unlock() throws Exception {
+      try {
+        var unused = await(client.getLockClient().unlock(key));
+      } finally {
+        leave(client, lease, renewal);
+      }
+      return ReleaseOutcome.UNKNOWN; // it returns in the same way if the key was gone
+    }
+  }
+}
