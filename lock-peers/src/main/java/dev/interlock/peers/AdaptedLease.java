@@ -18,6 +18,7 @@ final class AdaptedLease implements Lease {
   private final AdaptedClient client;
   private final String name;
   private final Hold hold;
+  private volatile boolean lost;
   private @Nullable ReleaseOutcome outcome;
 
   AdaptedLease(AdaptedClient client, String name, Hold hold) {
@@ -42,7 +43,7 @@ final class AdaptedLease implements Lease {
 
   @Override
   public boolean isHeld() {
-    if (released()) {
+    if (lost || released()) {
       return false;
     }
     try {
@@ -91,6 +92,7 @@ final class AdaptedLease implements Lease {
     } catch (InterruptedException e) {
       throw e;
     } catch (IllegalStateException e) {
+      lost = true;
       throw loss("the library refuses the renewal: " + e);
     } catch (Exception e) {
       throw client.translated(name, e);

@@ -34,6 +34,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
@@ -249,6 +250,13 @@ public abstract class ExclusionRules extends RuleTest {
             base + "\u00c9",
             base + "\u212b",
             base + "\u00c5");
+    assertDifferentLocks(names);
+    List<String> backwards = new ArrayList<>(names);
+    Collections.reverse(backwards); // in case a name is in the way of shorter ones only
+    assertDifferentLocks(backwards);
+  }
+
+  private void assertDifferentLocks(List<String> names) {
     DistributedLock[] locks = locks(client(), names);
     DistributedLock[] others = locks(client(), names);
     List<Lease> leases = new ArrayList<>();

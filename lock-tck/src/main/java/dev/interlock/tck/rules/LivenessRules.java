@@ -100,9 +100,12 @@ public abstract class LivenessRules extends RuleTest {
             () -> {
               long start = System.nanoTime();
               try {
-                return attempt.ask();
-              } finally {
+                Optional<Lease> answer = attempt.ask();
                 assertInTime(patience, since(start));
+                return answer;
+              } catch (LockUnavailableException e) {
+                assertInTime(patience, since(start));
+                throw e;
               }
             });
     assertTrue(acquired.isEmpty(), "a held lock was acquired");
