@@ -21,9 +21,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * jetcd's {@code Lock}. Each acquisition has an etcd lease of its own: two acquisitions on one lease
- * are one holder to etcd. A wait is given up by revoking the lease, since cancelling the future
- * leaves the request in etcd's queue.
+ * jetcd's {@code Lock}. Each acquisition has an etcd lease of its own: two acquisitions on one
+ * lease are one holder to etcd. A wait is given up by revoking the lease, since cancelling the
+ * future leaves the request in etcd's queue.
  */
 final class JetcdPeer implements Peer {
   /** An attempt has no counterpart: it is a wait that is given up after this time. */
@@ -52,7 +52,9 @@ final class JetcdPeer implements Peer {
     LeaseGrantResponse lease = await(client.getLeaseClient().grant(seconds));
     CompletableFuture<String> lost = new CompletableFuture<>();
     @Nullable CloseableClient renewal =
-        terms.renewed() ? client.getLeaseClient().keepAlive(lease.getID(), new Renewals(lost)) : null;
+        terms.renewed()
+            ? client.getLeaseClient().keepAlive(lease.getID(), new Renewals(lost))
+            : null;
     CompletableFuture<LockResponse> asked =
         client.getLockClient().lock(ByteSequence.from(name, UTF_8), lease.getID());
     boolean held = false;
@@ -60,8 +62,7 @@ final class JetcdPeer implements Peer {
       LockResponse answer =
           atMost == null
               ? asked.get()
-              : asked.get(
-                  (atMost.isZero() ? ATTEMPT : atMost).toMillis(), TimeUnit.MILLISECONDS);
+              : asked.get((atMost.isZero() ? ATTEMPT : atMost).toMillis(), TimeUnit.MILLISECONDS);
       held = true;
       return new Held(
           client,

@@ -73,8 +73,7 @@ abstract class PeerHarness implements Harness {
         granularity,
         minTtl,
         FailureModel.builder()
-            .under(
-                FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+            .under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
             .build());
   }
 
@@ -103,7 +102,8 @@ abstract class PeerHarness implements Harness {
     String at = uri.substring(uri.indexOf("://") + 3).replaceFirst("[/?].*", "");
     List<String> addresses = Arrays.asList(at.split(",", -1));
     try {
-      return new AdaptedClient(connect(addresses, Terms.of(options), options.requestTimeout()), info(), at, options);
+      return new AdaptedClient(
+          connect(addresses, Terms.of(options), options.requestTimeout()), info(), at, options);
     } catch (NotOfferedException e) {
       throw e;
     } catch (Exception e) {

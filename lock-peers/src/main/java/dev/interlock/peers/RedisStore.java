@@ -48,10 +48,7 @@ final class RedisStore implements Server, StoreView {
 
   @Override
   public List<ServerNode> nodes() {
-    return servers.stream()
-        .filter(RedisServer::canBeHurt)
-        .<ServerNode>map(Node::new)
-        .toList();
+    return servers.stream().filter(RedisServer::canBeHurt).<ServerNode>map(Node::new).toList();
   }
 
   @Override

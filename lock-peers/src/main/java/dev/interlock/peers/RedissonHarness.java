@@ -12,8 +12,7 @@ abstract class RedissonHarness extends PeerHarness {
   private final RedissonPeer.Kind kind;
   private final int servers;
 
-  RedissonHarness(
-      String name, RedissonPeer.Kind kind, int servers, Set<Capability> capabilities) {
+  RedissonHarness(String name, RedissonPeer.Kind kind, int servers, Set<Capability> capabilities) {
     super(name, capabilities, Duration.ofMillis(100), Duration.ofMillis(20));
     this.kind = kind;
     this.servers = servers;

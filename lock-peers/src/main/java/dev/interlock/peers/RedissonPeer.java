@@ -94,9 +94,7 @@ final class RedissonPeer implements Peer {
     TimeUnit unit = TimeUnit.MILLISECONDS;
     long ttl = terms.ttl().toMillis();
     if (lock instanceof RFencedLock fenced) {
-      if (atMost != null && atMost.isZero() && terms.renewed()) {
-        return fenced.tryLockAndGetToken();
-      }
+      // An attempt is one with a time of zero: without a time it waits for the holder.
       long wait = (atMost == null ? FOR_EVER : atMost).toMillis();
       return terms.renewed()
           ? fenced.tryLockAndGetToken(wait, unit)
@@ -224,6 +222,7 @@ final class RedissonPeer implements Peer {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // as above
     public ReleaseOutcome unlock() throws Exception {
       try {
         if (thread == null) {
@@ -236,7 +235,8 @@ final class RedissonPeer implements Peer {
               });
           thread.close();
         }
-        return ReleaseOutcome.RELEASED;
+        // RedissonRedLock's returns in the same way if no server held the lock any more.
+        return lock instanceof RedissonRedLock ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.RELEASED;
       } catch (IllegalMonitorStateException e) {
         return ReleaseOutcome.ALREADY_LOST;
       }

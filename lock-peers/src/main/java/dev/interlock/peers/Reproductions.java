@@ -1,36 +1,43 @@
 package dev.interlock.peers;
 
 import dev.interlock.tck.Proxies;
+import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
-import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
-import dev.interlock.testbed.etcd.EtcdCluster;
-import dev.interlock.tck.Server;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.integration.jdbc.lock.DefaultLockRepository;
-import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
-import org.springframework.integration.redis.util.RedisLockRegistry;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import org.springframework.jdbc.support.JdbcTransactionManager;
-import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.jdbc.lock.DefaultLockRepository;
+import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /**
  * What the page calls broken, by the library's own API and nothing else. Each method is a program
@@ -45,6 +52,42 @@ final class Reproductions {
   interface Program {
     void run(PrintWriter out) throws Exception;
   }
+
+  /** Two programs, each with its clients of the same three servers. */
+  private static final class RedissonPrograms implements AutoCloseable {
+    final List<RedisServer> servers = new ArrayList<>();
+    final List<RedissonClient> one = new ArrayList<>();
+    final List<RedissonClient> other = new ArrayList<>();
+
+    RedissonPrograms() {
+      for (int i = 0; i < 3; i++) {
+        RedisServer server = Testbed.redis().forFaults().start();
+        servers.add(server);
+        one.add(redisson(address(server)));
+        other.add(redisson(address(server)));
+      }
+    }
+
+    @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+    static RLock lock(String kind, List<RedissonClient> clients) {
+      return switch (kind) {
+        case "RLock" -> clients.get(0).getLock("job");
+        case "RFencedLock" -> clients.get(0).getFencedLock("fenced job");
+        default ->
+            new RedissonRedLock(
+                clients.stream().map(client -> client.getLock("red job")).toArray(RLock[]::new));
+      };
+    }
+
+    @Override
+    public void close() {
+      one.forEach(RedissonClient::shutdown);
+      other.forEach(RedissonClient::shutdown);
+      servers.forEach(RedisServer::close);
+    }
+  }
+
+  private static final List<String> REDISSON = List.of("RLock", "RFencedLock", "RedissonRedLock");
 
   private static RedissonClient redisson(String address) {
     Config config = new Config();
@@ -61,143 +104,240 @@ final class Reproductions {
     return (System.nanoTime() - start) / 1_000_000_000 + " s";
   }
 
+  /** Starts a thread, and waits until it has ended. */
+  private static void inThread(Runnable work) throws InterruptedException {
+    Thread thread = new Thread(work);
+    thread.start();
+    thread.join();
+  }
+
   /** A thread that is interrupted before it asks for the lock holds it for ever. */
   static void redissonInterruptBeforeTheCall(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      RedissonClient one = redisson(address(server));
-      RedissonClient other = redisson(address(server));
-      one.getLock("warm-up").lockInterruptibly();
-      Thread thread =
-          new Thread(
-              () -> {
-                Thread.currentThread().interrupt();
-                try {
-                  one.getLock("job").lockInterruptibly();
-                  out.println("lockInterruptibly returned");
-                } catch (Exception e) {
-                  out.println("lockInterruptibly threw " + e);
-                }
-              });
-      thread.start();
-      thread.join();
-      out.println("the thread has ended; the watchdog's time-out is " + WATCHDOG_SECONDS + " s");
-      RLock job = other.getLock("job");
-      for (int i = 1; i <= 4; i++) {
-        TimeUnit.SECONDS.sleep(WATCHDOG_SECONDS);
-        out.println("after " + i * WATCHDOG_SECONDS + " s: locked: " + job.isLocked());
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      for (String kind : REDISSON) {
+        RLock lock = RedissonPrograms.lock(kind, programs.one);
+        inThread(
+            () -> {
+              Thread.currentThread().interrupt();
+              try {
+                lock.lockInterruptibly();
+                out.println(kind + ": lockInterruptibly returned");
+              } catch (Exception e) {
+                out.println(kind + ": lockInterruptibly threw " + e);
+              }
+            });
+        TimeUnit.SECONDS.sleep(4 * WATCHDOG_SECONDS);
+        boolean free =
+            RedissonPrograms.lock(kind, programs.other).tryLock(WATCHDOG_SECONDS, TimeUnit.SECONDS);
+        out.println(
+            "  the thread has ended; after five times the watchdog's time-out another client"
+                + (free ? " acquires the lock" : " cannot acquire the lock"));
       }
-      out.println("tryLock(5 s) of another client: " + job.tryLock(5, TimeUnit.SECONDS));
-      one.shutdown();
-      other.shutdown();
     }
   }
 
   /** What an interrupt does to threads that wait. */
   static void redissonInterruptWhileWaiting(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      RedissonClient one = redisson(address(server));
-      RedissonClient other = redisson(address(server));
-      RLock held = one.getLock("job");
-      held.lock();
-      CountDownLatch ended = new CountDownLatch(2);
-      Thread interruptible =
-          new Thread(
-              () -> {
-                try {
-                  other.getLock("job").lockInterruptibly();
-                  out.println("lockInterruptibly returned");
-                } catch (Exception e) {
-                  out.println("lockInterruptibly threw " + e);
-                }
-                ended.countDown();
-              });
-      Thread patient =
-          new Thread(
-              () -> {
-                try {
-                  other.getLock("job").lock();
-                  out.println(
-                      "lock returned; interrupt status: " + Thread.currentThread().isInterrupted());
-                } catch (Exception e) {
-                  out.println("lock threw " + e);
-                }
-                ended.countDown();
-              });
-      interruptible.start();
-      patient.start();
-      TimeUnit.SECONDS.sleep(2);
-      interruptible.interrupt();
-      patient.interrupt();
-      TimeUnit.SECONDS.sleep(1);
-      out.println("releasing");
-      held.unlock();
-      out.println("both ended within 15 s: " + ended.await(15, TimeUnit.SECONDS));
-      one.shutdown();
-      other.shutdown();
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      for (String kind : REDISSON) {
+        RLock held = RedissonPrograms.lock(kind, programs.one);
+        RLock waiting = RedissonPrograms.lock(kind, programs.other);
+        held.lock();
+        Thread interruptible =
+            new Thread(
+                () -> {
+                  try {
+                    waiting.lockInterruptibly();
+                    out.println(kind + ": lockInterruptibly returned");
+                  } catch (Exception e) {
+                    out.println(kind + ": lockInterruptibly threw " + e);
+                  }
+                });
+        interruptible.setDaemon(true);
+        interruptible.start();
+        TimeUnit.SECONDS.sleep(2);
+        interruptible.interrupt();
+        interruptible.join(5_000);
+        if (interruptible.isAlive()) {
+          out.println(kind + ": lockInterruptibly still waits 5 s after the interrupt");
+        } else {
+          Thread patient =
+              new Thread(
+                  () -> {
+                    waiting.lock();
+                    out.println(
+                        kind
+                            + ": lock() that was interrupted has returned; interrupt status: "
+                            + Thread.currentThread().isInterrupted());
+                    waiting.unlock();
+                  });
+          patient.setDaemon(true);
+          patient.start();
+          TimeUnit.SECONDS.sleep(2);
+          patient.interrupt();
+          TimeUnit.SECONDS.sleep(1);
+          held.unlock();
+          patient.join(20_000);
+        }
+      }
     }
   }
 
   /** A waiter sleeps until the TTL of a lock that was released long ago. */
   static void redissonLostNotification(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      RedissonClient one = redisson(address(server));
-      RedissonClient other = redisson(address(server));
-      RLock held = one.getLock("job");
-      held.lock(30, TimeUnit.SECONDS);
-      CountDownLatch acquired = new CountDownLatch(1);
-      new Thread(
-              () -> {
-                other.getLock("job").lock();
-                acquired.countDown();
-              })
-          .start();
-      TimeUnit.SECONDS.sleep(2);
-      out.println("CLIENT KILL TYPE pubsub: " + server.call("CLIENT", "KILL", "TYPE", "pubsub"));
-      held.unlock();
-      long released = System.nanoTime();
-      out.println("released; locked: " + held.isLocked());
-      boolean unused = acquired.await(60, TimeUnit.SECONDS);
-      out.println("the waiter acquired the free lock " + secondsSince(released) + " later");
-      one.shutdown();
-      other.shutdown();
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      for (String kind : List.of("RLock", "RFencedLock")) {
+        RLock held = RedissonPrograms.lock(kind, programs.one);
+        held.lock(20, TimeUnit.SECONDS);
+        Thread waiter = new Thread(() -> RedissonPrograms.lock(kind, programs.other).lock());
+        waiter.setDaemon(true);
+        waiter.start();
+        TimeUnit.SECONDS.sleep(2);
+        var killed = programs.servers.get(0).call("CLIENT", "KILL", "TYPE", "pubsub");
+        out.println(kind + ": CLIENT KILL TYPE pubsub has closed " + killed + " connection");
+        held.unlock();
+        long released = System.nanoTime();
+        out.println("  released; isLocked: " + held.isLocked());
+        waiter.join(60_000);
+        out.println("  the waiter acquired the free lock " + secondsSince(released) + " later");
+      }
     }
   }
 
   /** A lock that has expired before the answer arrives is reported as acquired. */
   static void redissonLateGrant(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start();
-        Network network = Proxies.network(server.uri(), 6379).orElseThrow()) {
-      String behind = network.uri().replaceFirst("^redis://", "");
-      RedissonClient slow = redisson(behind);
-      RedissonClient other = redisson(address(server));
-      RLock warm = slow.getLock("warm-up");
-      boolean unused = warm.tryLock(0, 60, TimeUnit.SECONDS);
-      RLock lock = slow.getLock("job");
-      try (Disturbance delay =
-          network.delay(Direction.SERVER_TO_CLIENT, java.time.Duration.ofSeconds(1))) {
-        boolean acquired = lock.tryLock(5_000, 500, TimeUnit.MILLISECONDS);
-        out.println("tryLock with a lease time of 500 ms, answers take 1 s: " + acquired);
-        out.println("locked at that moment: " + other.getLock("job").isLocked());
-        out.println("another client acquires it: " + other.getLock("job").tryLock());
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      List<Network> networks = new ArrayList<>();
+      List<RedissonClient> slow = new ArrayList<>();
+      for (RedisServer server : programs.servers) {
+        Network network = Proxies.network(server.uri(), 6379).orElseThrow();
+        networks.add(network);
+        slow.add(redisson(network.uri().replaceFirst("^redis://", "")));
       }
-      slow.shutdown();
-      other.shutdown();
+      for (RedissonClient client : slow) {
+        client.getLock("warm-up").lock(60, TimeUnit.SECONDS);
+      }
+      networks.forEach(network -> network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1)));
+      for (String kind : REDISSON) {
+        RLock lock = RedissonPrograms.lock(kind, slow);
+        boolean acquired = lock.tryLock(8_000, 500, TimeUnit.MILLISECONDS);
+        out.println(kind + ": tryLock with a lease time of 500 ms, answers take 1 s: " + acquired);
+        out.println(
+            "  tryLock of another client at that moment: "
+                + RedissonPrograms.lock(kind, programs.other).tryLock());
+      }
+      networks.forEach(Network::heal);
+      slow.forEach(RedissonClient::shutdown);
+      networks.forEach(Network::close);
     }
   }
 
   /** The watchdog renews the lock of a thread that has ended. */
   static void redissonThreadThatHasEnded(PrintWriter out) throws Exception {
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      for (String kind : REDISSON) {
+        inThread(() -> RedissonPrograms.lock(kind, programs.one).lock());
+        boolean free =
+            RedissonPrograms.lock(kind, programs.other)
+                .tryLock(4 * WATCHDOG_SECONDS, TimeUnit.SECONDS);
+        out.println(
+            kind
+                + ": the thread that locked has ended; another client waits for four times the"
+                + " watchdog's time-out: "
+                + free);
+      }
+    }
+  }
+
+  /** An unlock by a thread that does not hold the lock is not refused. */
+  static void redissonRedLockUnlockByAnother(PrintWriter out) throws Exception {
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      RLock lock = RedissonPrograms.lock("RedissonRedLock", programs.one);
+      try {
+        lock.unlock();
+        out.println("unlock of a lock that nobody holds returned");
+      } catch (Exception e) {
+        out.println("unlock of a lock that nobody holds threw " + e);
+      }
+      lock.lock();
+      inThread(
+          () -> {
+            try {
+              lock.unlock();
+              out.println("unlock by a thread that does not hold the lock returned");
+            } catch (Exception e) {
+              out.println("unlock by a thread that does not hold the lock threw " + e);
+            }
+          });
+      out.println(
+          "tryLock of another client: "
+              + RedissonPrograms.lock("RedissonRedLock", programs.other).tryLock());
+    }
+  }
+
+  /** An attempt without any server looks like one on a held lock. */
+  static void redissonRedLockWithoutServers(PrintWriter out) throws Exception {
+    try (RedissonPrograms programs = new RedissonPrograms()) {
+      RLock lock = RedissonPrograms.lock("RedissonRedLock", programs.one);
+      out.println("tryLock of a free lock: " + lock.tryLock());
+      lock.unlock();
+      programs.servers.forEach(RedisServer::kill);
+      out.println("all three servers are dead");
+      try {
+        out.println("tryLock: " + lock.tryLock());
+      } catch (Exception e) {
+        out.println("tryLock threw " + e.getClass().getName());
+      }
+    }
+  }
+
+  /** The keys of tokens have no expiry. */
+  static void redissonFencedTokens(PrintWriter out) throws Exception {
+    try (RedisServer server = Testbed.redis().start()) {
+      RedissonClient one = redisson(address(server));
+      for (int i = 0; i < 3; i++) {
+        one.getFencedLock("order " + i).lock();
+        one.getFencedLock("order " + i).unlock();
+      }
+      out.println("three locks were acquired and released; keys and their times to live:");
+      new TreeMap<>(server.keys()).forEach((key, left) -> out.println("  " + key + ": " + left));
+      one.shutdown();
+    }
+  }
+
+  /** An attempt that should not wait waits for the holder. */
+  static void redissonFencedAttempt(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       RedissonClient one = redisson(address(server));
       RedissonClient other = redisson(address(server));
-      Thread thread = new Thread(() -> one.getLock("job").lock());
-      thread.start();
-      thread.join();
-      RLock job = other.getLock("job");
-      out.println("the thread that locked has ended; the watchdog's time-out is 3 s");
-      out.println("tryLock(12 s) of another client: " + job.tryLock(12, TimeUnit.SECONDS));
+      one.getFencedLock("job").lock();
+      out.println("held by another client, and renewed");
+      attempt(out, "tryLock()", () -> other.getFencedLock("job").tryLock());
+      attempt(out, "tryLockAndGetToken()", () -> other.getFencedLock("job").tryLockAndGetToken());
+      attempt(
+          out,
+          "tryLockAndGetToken(0 s)",
+          () -> other.getFencedLock("job").tryLockAndGetToken(0, TimeUnit.SECONDS));
+      attempt(
+          out,
+          "tryLockAndGetToken(1 s)",
+          () -> other.getFencedLock("job").tryLockAndGetToken(1, TimeUnit.SECONDS));
       one.shutdown();
       other.shutdown();
+    }
+  }
+
+  private static void attempt(PrintWriter out, String what, Callable<?> call) throws Exception {
+    FutureTask<?> task = new FutureTask<>(call);
+    Thread thread = new Thread(task);
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      out.println(what + " returned " + task.get(10, TimeUnit.SECONDS));
+    } catch (TimeoutException e) {
+      out.println(what + " has not returned after 10 s");
+    } catch (ExecutionException e) {
+      out.println(what + " threw " + e.getCause());
     }
   }
 
@@ -225,26 +365,7 @@ final class Reproductions {
       try {
         out.println("acquire(1 s) returned " + mutex.acquire(1, TimeUnit.SECONDS));
       } catch (Exception e) {
-        out.println("acquire(1 s) threw " + e);
-      }
-      out.println("after " + secondsSince(start));
-      servers.members().get(0).resume();
-    }
-  }
-
-  /** A release waits for a server that does not answer. */
-  static void curatorReleaseOnASilentServer(PrintWriter out) throws Exception {
-    try (ZooKeeperEnsemble servers = Testbed.zookeeper().forFaults().start();
-        CuratorFramework curator = curator(servers.connectString())) {
-      InterProcessMutex mutex = new InterProcessMutex(curator, "/job");
-      mutex.acquire();
-      servers.members().get(0).pause();
-      long start = System.nanoTime();
-      try {
-        mutex.release();
-        out.println("release returned");
-      } catch (Exception e) {
-        out.println("release threw " + e);
+        out.println("acquire(1 s) threw " + e.getClass().getName());
       }
       out.println("after " + secondsSince(start));
       servers.members().get(0).resume();
@@ -269,46 +390,48 @@ final class Reproductions {
   }
 
   /** A timed attempt that is interrupted does not throw InterruptedException. */
-  static void springRedisInterruptWhileWaiting(PrintWriter out) throws Exception {
+  static void springInterruptWhileWaiting(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       LettuceConnectionFactory connections = connections(server);
-      RedisLockRegistry one = new RedisLockRegistry(connections, "registry");
-      RedisLockRegistry other = new RedisLockRegistry(connections, "registry");
-      interruptWhileWaiting(out, one.obtain("job"), other.obtain("job"));
+      interruptWhileWaiting(
+          out,
+          "RedisLockRegistry",
+          new RedisLockRegistry(connections, "registry").obtain("job"),
+          new RedisLockRegistry(connections, "registry").obtain("job"));
       connections.destroy();
     }
-  }
-
-  /** A timed attempt that is interrupted does not throw InterruptedException. */
-  static void springJdbcInterruptWhileWaiting(PrintWriter out) throws Exception {
-    SpringJdbcHarness harness = new SpringJdbcHarness();
-    try (Server server = harness.start()) {
-      String url = SpringJdbcHarness.jdbcUrl(server.uri().replaceFirst(".*//", "").replaceFirst("/.*", ""));
+    try (Server server = new SpringJdbcHarness().start()) {
+      Duration ttl = Duration.ofSeconds(60);
       interruptWhileWaiting(
-          out, jdbcRegistry(url).obtain("job"), jdbcRegistry(url).obtain("job"));
+          out,
+          "JdbcLockRegistry",
+          jdbcRegistry(server, ttl).obtain("job"),
+          jdbcRegistry(server, ttl).obtain("job"));
     }
   }
 
-  private static JdbcLockRegistry jdbcRegistry(String url) {
-    DriverManagerDataSource source = new DriverManagerDataSource(url);
+  private static JdbcLockRegistry jdbcRegistry(Server server, Duration ttl) {
+    DriverManagerDataSource source =
+        new DriverManagerDataSource(SpringJdbcHarness.jdbcUrl(server.uri()));
     DefaultLockRepository repository = new DefaultLockRepository(source);
     repository.setTransactionManager(new JdbcTransactionManager(source));
     repository.afterPropertiesSet();
     repository.afterSingletonsInstantiated();
     repository.start();
-    return new JdbcLockRegistry(repository);
+    return new JdbcLockRegistry(repository, ttl);
   }
 
-  private static void interruptWhileWaiting(PrintWriter out, Lock held, Lock waiting)
+  private static void interruptWhileWaiting(PrintWriter out, String kind, Lock held, Lock waiting)
       throws InterruptedException {
     held.lock();
     Thread timed =
         new Thread(
             () -> {
               try {
-                out.println("tryLock(60 s) returned " + waiting.tryLock(60, TimeUnit.SECONDS));
+                boolean acquired = waiting.tryLock(60, TimeUnit.SECONDS);
+                out.println(kind + ": tryLock(60 s) returned " + acquired);
               } catch (Exception e) {
-                out.println("tryLock(60 s) threw " + e);
+                out.println(kind + ": tryLock(60 s) threw " + e.getClass().getName());
                 out.println("  because of " + e.getCause());
                 out.println("  interrupt status: " + Thread.currentThread().isInterrupted());
               }
@@ -317,27 +440,7 @@ final class Reproductions {
     TimeUnit.SECONDS.sleep(2);
     timed.interrupt();
     timed.join();
-    CountDownLatch ended = new CountDownLatch(1);
-    Thread patient =
-        new Thread(
-            () -> {
-              try {
-                waiting.lock();
-                out.println(
-                    "lock() returned; interrupt status: " + Thread.currentThread().isInterrupted());
-              } catch (Exception e) {
-                out.println("lock() threw " + e);
-              }
-              ended.countDown();
-            });
-    patient.setDaemon(true);
-    patient.start();
-    TimeUnit.SECONDS.sleep(2);
-    patient.interrupt();
-    TimeUnit.SECONDS.sleep(1);
-    out.println("releasing, while a thread waits in lock() that was interrupted");
     held.unlock();
-    out.println("it ended within 20 s: " + ended.await(20, TimeUnit.SECONDS));
   }
 
   /** A lock of a thread that has ended is renewed. */
@@ -357,56 +460,54 @@ final class Reproductions {
   }
 
   /** A lock that has expired, and was not unlocked, stays locked in its own JVM. */
-  static void springRedisExpiredInItsOwnJvm(PrintWriter out) throws Exception {
+  static void springExpiredInItsOwnJvm(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       LettuceConnectionFactory connections = connections(server);
-      RedisLockRegistry one = new RedisLockRegistry(connections, "registry", 2_000);
-      Thread thread = new Thread(() -> one.obtain("job").lock());
-      thread.start();
-      thread.join();
-      TimeUnit.SECONDS.sleep(5);
-      out.println("the thread that locked has ended, and 5 s have passed; the TTL is 2 s");
-      out.println(
-          "tryLock(10 s) of the same registry: "
-              + one.obtain("job").tryLock(10, TimeUnit.SECONDS));
-      out.println(
-          "tryLock(10 s) of another registry: "
-              + new RedisLockRegistry(connections, "registry", 2_000)
-                  .obtain("job")
-                  .tryLock(10, TimeUnit.SECONDS));
+      expiredInItsOwnJvm(
+          out,
+          "RedisLockRegistry",
+          new RedisLockRegistry(connections, "registry", 2_000),
+          new RedisLockRegistry(connections, "registry", 2_000));
       connections.destroy();
+    }
+    try (Server server = new SpringJdbcHarness().start()) {
+      expiredInItsOwnJvm(
+          out,
+          "JdbcLockRegistry",
+          jdbcRegistry(server, Duration.ofSeconds(2)),
+          jdbcRegistry(server, Duration.ofSeconds(2)));
     }
   }
 
-  /** What a renewal of a lock does that has expired. */
-  static void springRedisRenewalOfAnExpiredLock(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(server);
-      RedisLockRegistry one = new RedisLockRegistry(connections, "registry", 1_000);
-      one.obtain("job").lock();
-      TimeUnit.SECONDS.sleep(3);
-      try {
-        one.renewLock("job");
-        out.println("renewLock returned, 2 s after the TTL");
-      } catch (Exception e) {
-        out.println("renewLock threw " + e);
-      }
-      out.println("keys: " + server.keys());
-      connections.destroy();
-    }
+  private static void expiredInItsOwnJvm(
+      PrintWriter out,
+      String kind,
+      LockRegistry<? extends Lock> one,
+      LockRegistry<? extends Lock> other)
+      throws InterruptedException {
+    inThread(() -> one.obtain("job").lock());
+    TimeUnit.SECONDS.sleep(5);
+    out.println(kind + ": the thread that locked has ended, 5 s have passed; the TTL is 2 s");
+    out.println(
+        "  tryLock(10 s) of the same registry: " + one.obtain("job").tryLock(10, TimeUnit.SECONDS));
+    out.println(
+        "  tryLock(10 s) of another registry: "
+            + other.obtain("job").tryLock(10, TimeUnit.SECONDS));
   }
 
   /** A lock is in the way of another one whose name begins in the same way. */
   static void jetcdNamesWithASlash(PrintWriter out) throws Exception {
     try (EtcdCluster server = Testbed.etcd().start();
-        Client client = Client.builder().endpoints(server.uri().replace("etcd:", "http:")).build()) {
+        Client client =
+            Client.builder().endpoints(server.uri().replace("etcd:", "http:")).build()) {
       for (String[] names : new String[][] {{"job/1", "job"}, {"job", "job/1"}}) {
         long first = client.getLeaseClient().grant(60).get().getID();
         long second = client.getLeaseClient().grant(60).get().getID();
         var unused = client.getLockClient().lock(bytes(names[0]), first).get();
         String outcome = "is acquired";
         try {
-          var answer = client.getLockClient().lock(bytes(names[1]), second).get(5, TimeUnit.SECONDS);
+          var answer =
+              client.getLockClient().lock(bytes(names[1]), second).get(5, TimeUnit.SECONDS);
           outcome += " as " + answer.getKey().toString().replaceAll("[0-9a-f]{12,}", "…");
         } catch (TimeoutException e) {
           outcome = "is not acquired within 5 s";

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the kit found in one run of one peer. It is kept in a file, since a run takes minutes and the
- * page is checked in every build.
+ * What the kit found in one run of one peer. It is kept in a file, since a run takes minutes and
+ * the page is checked in every build.
  *
  * @param setUp what was tested
  * @param rules the finding of each rule that was tested
@@ -55,8 +55,7 @@ record RunResult(String setUp, Map<String, Finding> rules) {
     Map<String, Finding> rules = new LinkedHashMap<>();
     for (String line : lines.subList(1, lines.size())) {
       String[] parts = line.split("\t", 3);
-      rules.put(
-          parts[0], new Finding(Outcome.valueOf(parts[1]), parts.length > 2 ? parts[2] : ""));
+      rules.put(parts[0], new Finding(Outcome.valueOf(parts[1]), parts.length > 2 ? parts[2] : ""));
     }
     return new RunResult(lines.get(0), rules);
   }

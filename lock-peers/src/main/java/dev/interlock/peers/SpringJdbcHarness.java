@@ -63,7 +63,13 @@ final class SpringJdbcHarness extends PeerHarness {
     return store;
   }
 
-  static String jdbcUrl(String address) {
+  /**
+   * {@return the URL for JDBC}
+   *
+   * @param uri the store's URI, or an address
+   */
+  static String jdbcUrl(String uri) {
+    String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
     return "jdbc:postgresql://" + address + "/postgres?user=postgres&password=postgres";
   }
 
@@ -71,7 +77,9 @@ final class SpringJdbcHarness extends PeerHarness {
   Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(
-        jdbcUrl(addresses.get(0)) + "&connectTimeout=2&socketTimeout=" + requestTimeout.toSeconds());
+        jdbcUrl(addresses.get(0))
+            + "&connectTimeout=2&socketTimeout="
+            + requestTimeout.toSeconds());
     config.setConnectionTimeout(requestTimeout.toMillis());
     config.setMinimumIdle(0);
     HikariDataSource pool = new HikariDataSource(config);
@@ -104,11 +112,7 @@ final class SpringJdbcHarness extends PeerHarness {
   private record Store(PostgresServer server) implements Server, StoreView {
 
     private Connection connect() throws SQLException {
-      return DriverManager.getConnection(jdbcUrl(address()));
-    }
-
-    private String address() {
-      return uri().replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
+      return DriverManager.getConnection(jdbcUrl(uri()));
     }
 
     @Override

@@ -16,8 +16,7 @@ final class Versions {
     Pattern jar = Pattern.compile("/" + Pattern.quote(artifact) + "-([0-9][^/!]*)\\.jar!");
     String inside = "META-INF/MANIFEST.MF";
     try {
-      List<URL> manifests =
-          Collections.list(Versions.class.getClassLoader().getResources(inside));
+      List<URL> manifests = Collections.list(Versions.class.getClassLoader().getResources(inside));
       for (URL manifest : manifests) {
         Matcher matcher = jar.matcher(manifest.toString());
         if (matcher.find()) {

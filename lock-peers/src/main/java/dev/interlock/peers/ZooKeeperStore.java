@@ -77,8 +77,7 @@ final class ZooKeeperStore implements Server, StoreView {
       // a container, which the server removes some time after its last child
       entries.add(new Entry(Kind.FENCE, "container " + CuratorPeer.name(lock), true));
       for (String node : children(CuratorPeer.ROOT + "/" + lock)) {
-        entries.add(
-            new Entry(Kind.HOLDER, "node " + CuratorPeer.name(lock) + "/" + node, false));
+        entries.add(new Entry(Kind.HOLDER, "node " + CuratorPeer.name(lock) + "/" + node, false));
       }
     }
     return entries;

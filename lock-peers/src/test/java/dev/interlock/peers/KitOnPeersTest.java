@@ -16,9 +16,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Runs the kit on the peers and keeps what it finds, one peer after the other. This takes most of an
- * hour, and happens only with {@code -Dinterlock.docs.write}; {@code -Dinterlock.peers.only=TEXT}
- * selects some of them, {@code -Dinterlock.peers.rules=EXCL-*} some rules, which are only printed.
+ * Runs the kit on the peers and keeps what it finds, one peer after the other. This takes most of
+ * an hour, and happens only with {@code -Dinterlock.docs.write}; {@code
+ * -Dinterlock.peers.only=TEXT} selects some of them, {@code -Dinterlock.peers.rules=EXCL-*} some
+ * rules, which are only printed.
  */
 @Tag("extended")
 class KitOnPeersTest {

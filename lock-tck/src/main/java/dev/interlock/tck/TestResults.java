@@ -97,9 +97,7 @@ final class TestResults {
   static String reason(Throwable cause) {
     String message = cause.getMessage();
     boolean plain = cause instanceof AssertionError || cause instanceof NotTestedException;
-    if (plain
-        || cause instanceof NotApplicableException
-        || cause instanceof NotOfferedException) {
+    if (plain || cause instanceof NotApplicableException || cause instanceof NotOfferedException) {
       return message == null ? cause.toString() : message;
     }
     return cause.toString();

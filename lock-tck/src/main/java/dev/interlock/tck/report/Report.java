@@ -99,9 +99,7 @@ public record Report(
     }
     int untested =
         counts.getOrDefault(Outcome.NOT_TESTED, 0) + counts.getOrDefault(Outcome.NOT_OFFERED, 0);
-    return partly + untested > 0
-        ? Verdict.PARTIAL
-        : Verdict.PASSED;
+    return partly + untested > 0 ? Verdict.PARTIAL : Verdict.PASSED;
   }
 
   /** {@return the verdict with its figures} */
