@@ -8,7 +8,8 @@ final class ThreadOwned {
       "the lock belongs to a thread and is reentrant, as documented; the adapter gives each lease a"
           + " thread of its own";
 
-  static final Map<String, String> RULES = Map.of("EXCL-06", THREADS, "EXCL-07", THREADS);
+  static final Map<String, String> RULES =
+      Map.of("EXCL-06", THREADS, "EXCL-07", THREADS, "LEASE-08", THREADS);
 
   private ThreadOwned() {}
 }

@@ -1,0 +1,152 @@
+package dev.interlock.peers;
+
+import dev.interlock.tck.report.RuleResult.Outcome;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What a result of the kit says about a library. */
+final class Verdicts {
+  private static final Map<String, String> OF_ALL =
+      Map.ofEntries(
+          Map.entry("FAIR-01", "the test reads the remaining validity, which is not offered"),
+          Map.entry(
+              "LEASE-03",
+              "no library keeps a validity by the local clock, which the rule is about"),
+          Map.entry(
+              "LEASE-04",
+              "the kit expects an exception that only Interlock has, or ends the validity by the"
+                  + " local clock while the store still keeps the lock"),
+          Map.entry("LEASE-08", "the threads are those of the adapter"),
+          Map.entry(
+              "REL-01",
+              "a release that did not reach the store throws, and leaves it to the program to try"
+                  + " again; outcomes of releases are Interlock's own"),
+          Map.entry(
+              "REL-02",
+              "a release that did not reach the store throws, and leaves it to the program to try"
+                  + " again; the lock then ends with its TTL or session"),
+          Map.entry("REL-05", "what closing a client does to its locks is Interlock's own"),
+          Map.entry("JUC-04", "the kit expects an exception that only Interlock has"),
+          Map.entry(
+              "WAIT-02",
+              "the libraries throw the failure of a single request; that it is repeated until the"
+                  + " time is over is Interlock's own"));
+
+  private static final String EXPIRED_IN_ITS_OWN_JVM =
+      "exclusion held; the test did not go on since an expired lock stays locked in its own JVM";
+  private static final String OWN_TIMEOUT =
+      "the request time-out of 2 s, which the adapter sets, ended the wait with an exception";
+
+  private static final Map<String, Map<String, String>> OF_ONE =
+      Map.of(
+          "RLock",
+          Map.of(
+              "EXCL-08", "a future of Redisson that was cancelled has failed in a way of its own",
+              "FAIR-02", "only the interrupts of the test failed, for which see JUC-03"),
+          "RFencedLock",
+          Map.of("FAIR-02", "only the interrupts of the test failed, for which see JUC-03"),
+          "RedLock",
+          Map.of(
+              "FAIR-02", "only the interrupts of the test failed, for which see JUC-03",
+              "WAIT-06", "there is no program yet that shows it by the library alone",
+              "WAIT-10", "the servers had too many connections at that moment",
+              "REL-04", "what remains in memory has not been examined"),
+          "SpringRedis",
+          Map.of(
+              "EXCL-01", EXPIRED_IN_ITS_OWN_JVM,
+              "EXCL-05", EXPIRED_IN_ITS_OWN_JVM,
+              "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
+              "WAIT-06", OWN_TIMEOUT,
+              "REL-04", OWN_TIMEOUT,
+              "JUC-01", "unlock() throws IllegalStateException, which the interface allows",
+              "JUC-02", "unlock() throws IllegalStateException, which the interface allows"),
+          "SpringJdbc",
+          Map.of(
+              "EXCL-01", EXPIRED_IN_ITS_OWN_JVM,
+              "EXCL-05", EXPIRED_IN_ITS_OWN_JVM,
+              "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
+              "WAIT-06", OWN_TIMEOUT,
+              "REL-04", "a cache of 100,000 locks, which setCacheCapacity changes"),
+          "Curator",
+          Map.of(
+              "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
+              "FAULT-02", "the time that a call may take is that of the retry policy"),
+          "Jetcd",
+          Map.of(
+              "EXCL-03",
+              "the kit renews the lease of etcd, which goes on when somebody deletes the lock's key",
+              "WAIT-06",
+              "gRPC notices a silent connection after 30 to 40 s, later than the bound",
+              "LEASE-09",
+              "the adapter keeps the lease; a view is not offered",
+              "REL-04",
+              "which threads these are has not been examined"));
+
+  private Verdicts() {}
+
+  /** What a cell of the page says. */
+  enum Cell {
+    KEPT("kept"),
+    PARTLY("kept in part"),
+    BROKEN("**broken**"),
+    NO_VERDICT("no verdict"),
+    NOT_OFFERED("not offered"),
+    NOT_TESTED("not tested"),
+    NOT_APPLICABLE("–");
+
+    private final String words;
+
+    Cell(String words) {
+      this.words = words;
+    }
+
+    String words() {
+      return words;
+    }
+  }
+
+  /**
+   * A verdict with its reason.
+   *
+   * @param cell the verdict
+   * @param reason why; empty if it goes without saying
+   */
+  record Verdict(Cell cell, String reason) {}
+
+  /** {@return the findings about a rule and a lock} */
+  static List<Finding> findings(PeerHarness peer, String rule) {
+    return Finding.all().stream()
+        .filter(found -> found.peers().contains(peer.key()) && found.rules().contains(rule))
+        .toList();
+  }
+
+  static Verdict of(PeerHarness peer, String rule, RunResult.Finding found) {
+    if (!findings(peer, rule).isEmpty()) {
+      return new Verdict(Cell.BROKEN, found.reason());
+    }
+    String notOffered = peer.notOffered().get(rule);
+    if (notOffered != null) {
+      return new Verdict(Cell.NOT_OFFERED, notOffered);
+    }
+    return switch (found.outcome()) {
+      case PASSED -> new Verdict(Cell.KEPT, "");
+      case PARTLY_TESTED -> new Verdict(Cell.PARTLY, found.reason());
+      case NOT_OFFERED -> new Verdict(Cell.NOT_OFFERED, found.reason());
+      case NOT_TESTED -> new Verdict(Cell.NOT_TESTED, found.reason());
+      case NOT_APPLICABLE -> new Verdict(Cell.NOT_APPLICABLE, found.reason());
+      case FAILED -> new Verdict(Cell.NO_VERDICT, why(peer, rule));
+    };
+  }
+
+  /** {@return what a rule without a result is} */
+  static RunResult.Finding none() {
+    return new RunResult.Finding(Outcome.NOT_TESTED, "newer than the last run");
+  }
+
+  private static String why(PeerHarness peer, String rule) {
+    return Optional.ofNullable(OF_ONE.getOrDefault(peer.key(), Map.of()).get(rule))
+        .or(() -> Optional.ofNullable(OF_ALL.get(rule)))
+        .orElse("not examined yet");
+  }
+}
