@@ -123,6 +123,15 @@ record Finding(
             List.of(REDISSON_LOCKS, "https://github.com/redisson/redisson/issues/6510"),
             "redissonFencedTokens"),
         new Finding(
+            "A thread that waits does not notice that its client is shut down",
+            REDISSON,
+            List.of("REL-05"),
+            "The shutdown of an application waits for its threads until the TTL of the lock that"
+                + " they wait for has passed. Those that wait for a `RedissonRedLock` never end.",
+            "Not mentioned in the documentation.",
+            List.of(REDISSON_LOCKS),
+            "redissonShutdownWhileWaiting"),
+        new Finding(
             "unlock() by a thread that does not hold the lock returns normally",
             List.of("RedLock"),
             List.of("JUC-01", "JUC-02"),

@@ -6,6 +6,7 @@ import dev.interlock.tck.NotOfferedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -142,14 +143,16 @@ final class RedissonPeer implements Peer {
         new CompletableFuture<>() {
           @Override
           public boolean cancel(boolean mayInterruptIfRunning) {
-            return asked.cancel(mayInterruptIfRunning) && super.cancel(mayInterruptIfRunning);
+            boolean unused = asked.cancel(mayInterruptIfRunning);
+            return isCancelled();
           }
         };
     var unused =
         answer.whenComplete(
             (hold, thrown) -> {
               if (thrown != null) {
-                result.completeExceptionally(thrown);
+                result.completeExceptionally(
+                    asked.isCancelled() ? new CancellationException() : thrown);
               } else {
                 result.complete(hold);
               }

@@ -249,6 +249,36 @@ final class Reproductions {
     }
   }
 
+  /** A thread that waits does not notice that its client is shut down. */
+  static void redissonShutdownWhileWaiting(PrintWriter out) throws Exception {
+    for (String kind : REDISSON) {
+      try (RedissonPrograms programs = new RedissonPrograms()) {
+        RedissonPrograms.lock(kind, programs.one).lock(40, TimeUnit.SECONDS);
+        Thread waiter =
+            new Thread(
+                () -> {
+                  try {
+                    RedissonPrograms.lock(kind, programs.other).lockInterruptibly();
+                  } catch (InterruptedException | RuntimeException e) {
+                    out.println("  lockInterruptibly threw " + e.getClass().getName());
+                  }
+                });
+        waiter.setDaemon(true);
+        waiter.start();
+        TimeUnit.SECONDS.sleep(2);
+        programs.other.forEach(RedissonClient::shutdown);
+        long shutdown = System.nanoTime();
+        out.println(kind + ": the client of a thread that waits in lockInterruptibly is shut down");
+        waiter.join(60_000);
+        out.println(
+            "  "
+                + secondsSince(shutdown)
+                + " later the thread "
+                + (waiter.isAlive() ? "still waits" : "has ended"));
+      }
+    }
+  }
+
   /** An unlock by a thread that does not hold the lock is not refused. */
   static void redissonRedLockUnlockByAnother(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {

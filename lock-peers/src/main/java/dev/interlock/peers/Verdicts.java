@@ -35,6 +35,13 @@ final class Verdicts {
 
   private static final String EXPIRED_IN_ITS_OWN_JVM =
       "exclusion held; the test did not go on since an expired lock stays locked in its own JVM";
+  private static final String CACHE =
+      "the registry keeps up to 100,000 locks by their names, as setCacheCapacity documents";
+  private static final String FAILED_REQUEST =
+      "nobody else's lock was touched: the library throws the failure of a single request, where the"
+          + " kit expects that it is repeated";
+  private static final String WAITS_AFTER_CLOSE =
+      "the waiter whose client was closed went on waiting, for which see REL-05";
   private static final String OWN_TIMEOUT =
       "the request time-out of 2 s, which the adapter sets, ended the wait with an exception";
 
@@ -42,15 +49,17 @@ final class Verdicts {
       Map.of(
           "RLock",
           Map.of(
-              "EXCL-08", "a future of Redisson that was cancelled has failed in a way of its own",
-              "FAIR-02", "only the interrupts of the test failed, for which see JUC-03"),
+              "EXCL-08", FAILED_REQUEST,
+              "WAIT-08", "there is no program yet that shows it by the library alone",
+              "FAIR-02", WAITS_AFTER_CLOSE),
           "RFencedLock",
-          Map.of("FAIR-02", "only the interrupts of the test failed, for which see JUC-03"),
+          Map.of("EXCL-08", FAILED_REQUEST, "FAIR-02", WAITS_AFTER_CLOSE),
           "RedLock",
           Map.of(
-              "FAIR-02", "only the interrupts of the test failed, for which see JUC-03",
+              "FAIR-02", "the waiter that was to leave ignored its interrupt, for which see JUC-03",
+              "WAIT-02", "an attempt that reaches no server returns false, for which see API-02",
               "WAIT-06", "there is no program yet that shows it by the library alone",
-              "WAIT-10", "the servers had too many connections at that moment",
+              "WAIT-10", "a client could not be opened at that moment",
               "REL-04", "what remains in memory has not been examined"),
           "SpringRedis",
           Map.of(
@@ -58,7 +67,7 @@ final class Verdicts {
               "EXCL-05", EXPIRED_IN_ITS_OWN_JVM,
               "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
               "WAIT-06", OWN_TIMEOUT,
-              "REL-04", OWN_TIMEOUT,
+              "REL-04", CACHE,
               "JUC-01", "unlock() throws IllegalStateException, which the interface allows",
               "JUC-02", "unlock() throws IllegalStateException, which the interface allows"),
           "SpringJdbc",
@@ -67,7 +76,7 @@ final class Verdicts {
               "EXCL-05", EXPIRED_IN_ITS_OWN_JVM,
               "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
               "WAIT-06", OWN_TIMEOUT,
-              "REL-04", "a cache of 100,000 locks, which setCacheCapacity changes"),
+              "REL-04", CACHE),
           "Curator",
           Map.of(
               "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
