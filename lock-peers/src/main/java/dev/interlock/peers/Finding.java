@@ -180,6 +180,17 @@ record Finding(
                 SPRING_API + "jdbc/lock/JdbcLockRegistry.html"),
             "springExpiredInItsOwnJvm"),
         new Finding(
+            "A renewal brings a lock back that has expired",
+            List.of("SpringJdbc"),
+            List.of("LEASE-04"),
+            "Nobody else can have held the lock in between, since the registry renews only the row"
+                + " that it wrote itself. But for some time anybody could have acquired it, and the"
+                + " holder is not told.",
+            "renewLock renews the time to live of a lock that the current thread holds; what it does"
+                + " after the TTL is not mentioned.",
+            List.of(SPRING_API + "support/locks/RenewableLockRegistry.html"),
+            "springJdbcRenewalOfAnExpiredLock"),
+        new Finding(
             "With a renewalTaskScheduler, the lock of a thread that has ended is renewed",
             List.of("SpringRedis"),
             List.of("LEASE-09"),

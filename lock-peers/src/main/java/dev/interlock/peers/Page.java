@@ -64,7 +64,7 @@ final class Page {
         ```console
         $ ./verify --only KitOnPeersTest -Dinterlock.docs.write      # the kit; -Dinterlock.peers.only=RLock for one lock
         $ ./verify --only ReproductionsTest -Dinterlock.docs.write   # the programs
-        $ ./verify --only PeersTest -Dinterlock.docs.write           # this page
+        $ ./verify --only PeersPageTest -Dinterlock.docs.write           # this page
         ```
 
         ## Locks

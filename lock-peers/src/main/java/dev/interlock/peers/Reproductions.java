@@ -525,6 +525,24 @@ final class Reproductions {
             + other.obtain("job").tryLock(10, TimeUnit.SECONDS));
   }
 
+  /** A lock that has expired comes back if nobody else has taken it since. */
+  static void springJdbcRenewalOfAnExpiredLock(PrintWriter out) throws Exception {
+    try (Server server = new SpringJdbcHarness().start()) {
+      JdbcLockRegistry one = jdbcRegistry(server, Duration.ofSeconds(2));
+      one.obtain("job").lock();
+      TimeUnit.SECONDS.sleep(5);
+      try {
+        one.renewLock("job", Duration.ofSeconds(60));
+        out.println("renewLock(60 s) returned, 3 s after the end of the TTL");
+      } catch (Exception e) {
+        out.println("renewLock(60 s) threw " + e.getClass().getName());
+      }
+      out.println(
+          "tryLock of another registry: "
+              + jdbcRegistry(server, Duration.ofSeconds(2)).obtain("job").tryLock());
+    }
+  }
+
   /** A lock is in the way of another one whose name begins in the same way. */
   static void jetcdNamesWithASlash(PrintWriter out) throws Exception {
     try (EtcdCluster server = Testbed.etcd().start();
