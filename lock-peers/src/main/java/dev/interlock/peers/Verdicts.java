@@ -85,8 +85,10 @@ final class Verdicts {
           Map.of(
               "EXCL-03",
               "the kit renews the lease of etcd, which goes on when somebody deletes the lock's key",
-              "WAIT-06", "a request took longer than the 10 s that the adapter allows",
-              "LEASE-05", "the kit expects an exception that only Interlock has",
+              "WAIT-06",
+              "a request took longer than the 10 s that the adapter allows",
+              "LEASE-05",
+              "the kit expects an exception that only Interlock has",
               "LEASE-09",
               "the adapter keeps the lease; a view is not offered",
               "REL-04",
