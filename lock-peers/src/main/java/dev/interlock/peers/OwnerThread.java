@@ -12,10 +12,9 @@ import org.jspecify.annotations.Nullable;
  * that lock, so that the lease can be used by any thread.
  */
 final class OwnerThread implements AutoCloseable {
-  private static final Runnable END = () -> {};
-
   private final BlockingQueue<Runnable> calls = new LinkedBlockingQueue<>();
   private final Thread thread = new Thread(this::work, "lock-owner");
+  private boolean ended; // of the thread alone
   private boolean busy;
   private boolean interrupt;
 
@@ -30,8 +29,8 @@ final class OwnerThread implements AutoCloseable {
 
   private void work() {
     try {
-      for (Runnable call = calls.take(); call != END; call = calls.take()) {
-        call.run();
+      while (!ended) {
+        calls.take().run();
       }
     } catch (InterruptedException e) {
       // nobody interrupts it between calls
@@ -104,6 +103,6 @@ final class OwnerThread implements AutoCloseable {
   /** Ends the thread after the calls that were begun. */
   @Override
   public void close() {
-    calls.add(END);
+    calls.add(() -> ended = true);
   }
 }

@@ -43,6 +43,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
  * What the page calls broken, by the library's own API and nothing else. Each method is a program
  * that prints what it sees; the page shows the lines.
  */
+@SuppressWarnings("LockNotBeforeTry") // each line is one step of what is shown
 final class Reproductions {
   private static final int WATCHDOG_SECONDS = 3;
 
@@ -561,8 +562,8 @@ final class Reproductions {
           outcome = "is not acquired within 5 s";
         }
         out.println("while " + names[0] + " is held, " + names[1] + " " + outcome);
-        var revoked = client.getLeaseClient().revoke(first).get();
-        var revokedToo = client.getLeaseClient().revoke(second).get();
+        var unusedToo = client.getLeaseClient().revoke(first).get();
+        var unusedEither = client.getLeaseClient().revoke(second).get();
       }
     }
   }

@@ -1,5 +1,6 @@
 package dev.interlock.peers;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import dev.interlock.tck.ContractRun;
@@ -9,9 +10,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * rules, which are only printed.
  */
 @Tag("extended")
+@EnabledIfSystemProperty(named = "interlock.docs.write", matches = ".*")
 class KitOnPeersTest {
   static final Path RESULTS = Path.of("results");
   private static final String RULES = System.getProperty("interlock.peers.rules", "*");
@@ -35,10 +37,9 @@ class KitOnPeersTest {
   @MethodSource("peers")
   @Timeout(value = 30, unit = TimeUnit.MINUTES)
   void theResultsAreKept(PeerHarness peer) throws Exception {
-    Assumptions.assumeTrue(
-        System.getProperty("interlock.docs.write") != null, "only with -Dinterlock.docs.write");
     ContractRun run =
-        ContractRun.of(peer, List.of(RULES.split(",", -1)), new PrintWriter(System.out, true));
+        ContractRun.of(
+            peer, List.of(RULES.split(",", -1)), new PrintWriter(System.out, true, UTF_8));
     assertFalse(run.tests().isEmpty());
     StringBuilder log = new StringBuilder();
     for (TestResult test : run.tests()) {

@@ -31,6 +31,13 @@ class BrokenRuleTest {
 
       @Test
       @Rule("EXCL-02")
+      void callsWhatIsNotOffered() {
+        throw new AssertionError(
+            "another exception than expected", new NotOfferedException("a fencing token"));
+      }
+
+      @Test
+      @Rule("EXCL-02")
       void isAborted() {
         Assumptions.abort("no second server");
       }
@@ -51,6 +58,13 @@ class BrokenRuleTest {
     TestExecutionResult result = ended.get(0).getRequiredPayload(TestExecutionResult.class);
     assertEquals(status, result.getStatus());
     return result.getThrowable().orElseThrow();
+  }
+
+  @Test
+  void whatIsNotOfferedIsNoFailure() {
+    Throwable thrown = thrownBy("callsWhatIsNotOffered", Status.ABORTED);
+    assertEquals(NotOfferedException.class, thrown.getClass());
+    assertEquals("a fencing token", thrown.getMessage());
   }
 
   @Test
