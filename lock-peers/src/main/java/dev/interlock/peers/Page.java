@@ -6,6 +6,7 @@ import dev.interlock.peers.Verdicts.Cell;
 import dev.interlock.peers.Verdicts.Verdict;
 import dev.interlock.tck.Contract;
 import dev.interlock.tck.ContractRule;
+import dev.interlock.tck.report.RuleResult.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +65,7 @@ final class Page {
         ```console
         $ ./verify --only KitOnPeersTest -Dinterlock.docs.write      # the kit; -Dinterlock.peers.only=RLock for one lock
         $ ./verify --only ReproductionsTest -Dinterlock.docs.write   # the programs
-        $ ./verify --only PeersPageTest -Dinterlock.docs.write           # this page
+        $ ./verify --only PeersPageTest -Dinterlock.docs.write       # this page
         ```
 
         ## Locks
@@ -108,7 +109,7 @@ final class Page {
         if (verdict.cell() == Cell.BROKEN) {
           for (Finding finding : Verdicts.findings(peer, rule.id())) {
             int number = Finding.all().indexOf(finding) + 1;
-            cell.append(" [" + number + "](#" + anchor(heading(finding)) + ")");
+            cell.append(" [" + number + "](#finding-" + number + ")");
           }
         }
         cells.add(cell.toString());
@@ -117,27 +118,17 @@ final class Page {
     }
   }
 
-  private static String heading(Finding finding) {
-    return Finding.all().indexOf(finding) + 1 + " " + finding.title();
-  }
-
-  private static String anchor(String heading) {
-    return heading
-        .toLowerCase(java.util.Locale.ROOT)
-        .replaceAll("[^\\p{L}\\p{N} _-]", "")
-        .replace(' ', '-');
-  }
-
   private void findings(StringBuilder text) throws IOException {
     text.append("\n## What is broken\n");
     for (Finding finding : Finding.all()) {
-      text.append("\n### ").append(heading(finding)).append("\n\n");
+      text.append("\n### Finding " + (Finding.all().indexOf(finding) + 1));
+      text.append("\n\n**" + finding.title() + "**\n\n");
       for (PeerHarness peer : runs.keySet()) {
         if (finding.peers().contains(peer.key())) {
           text.append("- ").append(peer.name()).append("\n");
           for (String rule : finding.rules()) {
             RunResult.Finding found = runs.get(peer).rules().getOrDefault(rule, Verdicts.none());
-            boolean seen = found.outcome() == dev.interlock.tck.report.RuleResult.Outcome.FAILED;
+            boolean seen = found.outcome() == Outcome.FAILED;
             text.append("  - ").append(rule).append(": ");
             text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not see it");
             text.append("\n");
