@@ -91,12 +91,12 @@ final class AdaptedClient implements LockClient {
 
   @Override
   public MultiLock lockAll(Collection<String> names) {
-    throw new NotOfferedException("a lock on several names");
+    throw peer.withoutSets();
   }
 
   @Override
   public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    throw new NotOfferedException("a lock on several names");
+    throw peer.withoutSets();
   }
 
   @Override

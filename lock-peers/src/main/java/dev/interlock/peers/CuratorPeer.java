@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.NotTestedException;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.time.Duration;
@@ -91,6 +92,11 @@ final class CuratorPeer implements Peer {
         owner.close();
       }
     }
+  }
+
+  @Override
+  public RuntimeException withoutSets() {
+    return new NotTestedException("InterProcessMultiLock, which is not adapted");
   }
 
   @Override

@@ -48,8 +48,8 @@ record Finding(
                 + " and the watchdog renews it as long as the client lives. The lock is blocked"
                 + " until that process ends. `RedissonRedLock` ignores the interrupt instead.",
             "`RLock` behaves according to the Java Lock specification, which wants"
-                + " `InterruptedException` and no lock. Users have reported it, and a correction is"
-                + " open.",
+                + " `InterruptedException` and no lock. Users have reported it, and a correction"
+                + " was proposed.",
             List.of(
                 REDISSON_LOCKS,
                 JDK_LOCK,
@@ -164,6 +164,19 @@ record Finding(
                 "https://docs.spring.io/spring-integration/reference/distributed-locks.html",
                 JDK_LOCK),
             "springInterruptWhileWaiting"),
+        new Finding(
+            "tryLock of a registry returns true for a lock that has already expired",
+            SPRING,
+            List.of("EXCL-04"),
+            "If the answer takes longer than the TTL, two programs believe that they hold the lock,"
+                + " and there is no query that would tell. With the default TTLs of 60 s and 10 s it"
+                + " takes a long stall.",
+            "Locks expire after their TTL; an `unlock()` of an expired one throws, which the"
+                + " documents of `RedisLockRegistry` call a critical error.",
+            List.of(
+                SPRING_API + "redis/util/RedisLockRegistry.html",
+                SPRING_API + "jdbc/lock/JdbcLockRegistry.html"),
+            "springLateGrant"),
         new Finding(
             "A lock that has expired stays locked in its own JVM",
             SPRING,

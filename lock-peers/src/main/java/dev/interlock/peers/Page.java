@@ -158,7 +158,8 @@ final class Page {
   private static String shortest(String reason) {
     String shortest = reason;
     for (String message : reason.split("; ")) {
-      if (message.length() < shortest.length() && message.length() > 10) {
+      boolean whole = message.length() > 10 && !message.contains("KEYS[");
+      if (whole && message.length() < shortest.length()) {
         shortest = message;
       }
     }

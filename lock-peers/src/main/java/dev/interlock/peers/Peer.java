@@ -34,6 +34,11 @@ interface Peer extends AutoCloseable {
     throw new NotOfferedException("java.util.concurrent.locks.Lock");
   }
 
+  /** {@return why locks on several names are not tested} */
+  default RuntimeException withoutSets() {
+    return new NotOfferedException("a lock on several names");
+  }
+
   default LockState inspect(String name) throws Exception {
     throw new NotOfferedException("a query of a lock's state");
   }

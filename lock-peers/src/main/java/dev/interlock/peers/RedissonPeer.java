@@ -3,6 +3,7 @@ package dev.interlock.peers;
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.NotTestedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -166,6 +167,11 @@ final class RedissonPeer implements Peer {
       throw new NotOfferedException("a java.util.concurrent.locks.Lock with a lease time");
     }
     return lock(name);
+  }
+
+  @Override
+  public RuntimeException withoutSets() {
+    return new NotTestedException("RedissonMultiLock, which is not adapted");
   }
 
   @Override

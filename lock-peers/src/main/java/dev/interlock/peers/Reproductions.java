@@ -3,6 +3,7 @@ package dev.interlock.peers;
 import dev.interlock.tck.Proxies;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -436,14 +437,13 @@ final class Reproductions {
       interruptWhileWaiting(
           out,
           "JdbcLockRegistry",
-          jdbcRegistry(server, ttl).obtain("job"),
-          jdbcRegistry(server, ttl).obtain("job"));
+          jdbcRegistry(server.uri(), ttl).obtain("job"),
+          jdbcRegistry(server.uri(), ttl).obtain("job"));
     }
   }
 
-  private static JdbcLockRegistry jdbcRegistry(Server server, Duration ttl) {
-    DriverManagerDataSource source =
-        new DriverManagerDataSource(SpringJdbcHarness.jdbcUrl(server.uri()));
+  private static JdbcLockRegistry jdbcRegistry(String uri, Duration ttl) {
+    DriverManagerDataSource source = new DriverManagerDataSource(SpringJdbcHarness.jdbcUrl(uri));
     DefaultLockRepository repository = new DefaultLockRepository(source);
     repository.setTransactionManager(new JdbcTransactionManager(source));
     repository.afterPropertiesSet();
@@ -472,6 +472,56 @@ final class Reproductions {
     timed.interrupt();
     timed.join();
     held.unlock();
+  }
+
+  /** A lock that has expired before the answer arrives is reported as acquired. */
+  static void springLateGrant(PrintWriter out) throws Exception {
+    try (RedisServer server = Testbed.redis().start();
+        Network network = Proxies.network(server.uri(), 6379).orElseThrow()) {
+      LettuceConnectionFactory direct = connections(server);
+      String[] proxy = network.uri().replaceFirst("^redis://", "").split(":", 2);
+      LettuceConnectionFactory slow =
+          new LettuceConnectionFactory(proxy[0], Integer.parseInt(proxy[1]));
+      slow.afterPropertiesSet();
+      slow.start();
+      RedisLockRegistry registry = new RedisLockRegistry(slow, "registry", 500);
+      Lock warm = registry.obtain("warm-up");
+      warm.lock();
+      warm.unlock();
+      lateGrant(
+          out,
+          "RedisLockRegistry",
+          network,
+          registry.obtain("job"),
+          new RedisLockRegistry(direct, "registry").obtain("job"));
+      slow.destroy();
+      direct.destroy();
+    }
+    try (Server server = new SpringJdbcHarness().start();
+        Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
+      JdbcLockRegistry registry = jdbcRegistry(network.uri(), Duration.ofMillis(500));
+      Lock warm = registry.obtain("warm-up");
+      warm.lock();
+      warm.unlock();
+      lateGrant(
+          out,
+          "JdbcLockRegistry",
+          network,
+          registry.obtain("job"),
+          jdbcRegistry(server.uri(), Duration.ofSeconds(60)).obtain("job"));
+    }
+  }
+
+  private static void lateGrant(
+      PrintWriter out, String kind, Network network, Lock slow, Lock other)
+      throws InterruptedException {
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1))) {
+      out.println(
+          kind
+              + ": tryLock(30 s) with a TTL of 500 ms, answers take 1 s: "
+              + slow.tryLock(30, TimeUnit.SECONDS));
+      out.println("  tryLock of another registry at that moment: " + other.tryLock());
+    }
   }
 
   /** A lock of a thread that has ended is renewed. */
@@ -505,8 +555,8 @@ final class Reproductions {
       expiredInItsOwnJvm(
           out,
           "JdbcLockRegistry",
-          jdbcRegistry(server, Duration.ofSeconds(2)),
-          jdbcRegistry(server, Duration.ofSeconds(2)));
+          jdbcRegistry(server.uri(), Duration.ofSeconds(2)),
+          jdbcRegistry(server.uri(), Duration.ofSeconds(2)));
     }
   }
 
@@ -529,7 +579,7 @@ final class Reproductions {
   /** A lock that has expired comes back if nobody else has taken it since. */
   static void springJdbcRenewalOfAnExpiredLock(PrintWriter out) throws Exception {
     try (Server server = new SpringJdbcHarness().start()) {
-      JdbcLockRegistry one = jdbcRegistry(server, Duration.ofSeconds(2));
+      JdbcLockRegistry one = jdbcRegistry(server.uri(), Duration.ofSeconds(2));
       one.obtain("job").lock();
       TimeUnit.SECONDS.sleep(5);
       try {
@@ -540,7 +590,7 @@ final class Reproductions {
       }
       out.println(
           "tryLock of another registry: "
-              + jdbcRegistry(server, Duration.ofSeconds(2)).obtain("job").tryLock());
+              + jdbcRegistry(server.uri(), Duration.ofSeconds(2)).obtain("job").tryLock());
     }
   }
 

@@ -42,17 +42,17 @@ final class SpringPeer implements Peer {
   @Override
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
-    if (terms.renewed() != renews) {
-      throw new NotOfferedException(
-          renews ? "locks with and without renewal in one registry" : "automatic renewal");
+    if (renews && !terms.renewed()) {
+      throw new NotOfferedException("locks with and without renewal in one registry");
     }
+    Terms granted = new Terms(terms.ttl(), renews);
     DistributedLock lock = registry.obtain(name);
     OwnerThread owner = new OwnerThread();
     boolean held = false;
     try {
       LeaseTime time = LeaseTime.startingNow(terms.ttl());
       held = owner.call(() -> acquire(lock, terms, atMost));
-      return held ? new Held(registry, lock, name, owner, new Time(time, terms)) : null;
+      return held ? new Held(registry, lock, name, owner, new Time(time, granted)) : null;
     } finally {
       if (!held) {
         owner.close();

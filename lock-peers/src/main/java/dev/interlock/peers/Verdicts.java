@@ -94,6 +94,20 @@ final class Verdicts {
               "REL-04",
               "which threads these are has not been examined"));
 
+  private static final Map<String, String> REDISSON_SETS =
+      sets("RedissonMultiLock, which is not adapted");
+
+  private static final Map<String, Map<String, String>> NOT_ADAPTED =
+      Map.of(
+          "RLock", REDISSON_SETS,
+          "RFencedLock", REDISSON_SETS,
+          "RedLock", REDISSON_SETS,
+          "Curator", sets("InterProcessMultiLock, which is not adapted"));
+
+  private static Map<String, String> sets(String lock) {
+    return Map.of("MULTI-01", lock, "MULTI-02", lock, "MULTI-03", lock, "API-01", lock);
+  }
+
   private Verdicts() {}
 
   /** What a cell of the page says. */
@@ -139,6 +153,10 @@ final class Verdicts {
     String notOffered = peer.notOffered().get(rule);
     if (notOffered != null) {
       return new Verdict(Cell.NOT_OFFERED, notOffered);
+    }
+    String notAdapted = NOT_ADAPTED.getOrDefault(peer.key(), Map.of()).get(rule);
+    if (notAdapted != null) {
+      return new Verdict(Cell.NOT_TESTED, notAdapted);
     }
     return switch (found.outcome()) {
       case PASSED -> new Verdict(Cell.KEPT, "");
