@@ -58,7 +58,7 @@ final class Page {
 
         "Broken" is about the rule, not about the library's promises, which are often less; each finding says what the library's documents promise.
 
-        The adapters are in `lock-peers`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. All else are the libraries' defaults. A lock that belongs to a thread gets a thread of its own for each lease.
+        The adapters are in `lock-peers`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. All else are the libraries' defaults, but for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
 
         To repeat all of it, which takes about half an hour:
 

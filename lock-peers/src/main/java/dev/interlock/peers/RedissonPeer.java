@@ -48,6 +48,7 @@ final class RedissonPeer implements Peer {
       for (String address : addresses) {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdog.toMillis());
+        config.setNettyThreads(4); // each needs open files, and the kit opens dozens of clients
         config
             .useSingleServer()
             .setAddress("redis://" + address)
