@@ -256,14 +256,14 @@ public abstract class ExclusionRules extends RuleTest {
     assertDifferentLocks(backwards);
   }
 
-  private void assertDifferentLocks(List<String> names) {
+  private void assertDifferentLocks(List<String> names) throws Exception {
     DistributedLock[] locks = locks(client(), names);
     DistributedLock[] others = locks(client(), names);
     List<Lease> leases = new ArrayList<>();
     leases.add(acquireNow(locks[0]));
     // Entries of a waiter are not in the way, either.
-    CompletableFuture<Lease> waiter = client().lock(base).acquireAsync();
-    awaitQueued(client(), base, 1);
+    CompletableFuture<Lease> waiter = client().lock(names.get(0)).acquireAsync();
+    awaitQueued(client(), names.get(0), 1);
     for (DistributedLock lock : List.of(locks).subList(1, locks.length)) {
       leases.add(acquireNow(lock, "\"" + lock.name() + "\" is taken for another name"));
     }
