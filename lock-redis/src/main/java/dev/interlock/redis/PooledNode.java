@@ -85,8 +85,9 @@ final class PooledNode {
    * Looks at some keys.
    *
    * @param cursor what the call before returned; null at first
-   * @throws NotSentException if all connections were given up since that call: the server may have
-   *     been restarted, and the cursors of another process would skip keys
+   * @throws NotSentException if the server has been restarted since that call, as the cursors of
+   *     another process would skip keys; if it does not say so, because all connections were given
+   *     up since
    */
   Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
       throws InterruptedException {
@@ -97,7 +98,8 @@ final class PooledNode {
             true,
             false,
             wire -> {
-              String now = Long.toString(generation);
+              String process = wire.process();
+              String now = process.isEmpty() ? Long.toString(generation) : process;
               if (cursor != null && !now.equals(parts[0])) {
                 return Optional.empty();
               }

@@ -13,6 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.BuilderFactory;
@@ -33,6 +35,8 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
  * and nothing is sent twice without our knowledge.
  */
 final class Wire {
+
+  private static final Pattern PROCESS = Pattern.compile("^run_id:(\\w+)", Pattern.MULTILINE);
 
   /** The bytes of a call's command, digest, and lengths of all parts. */
   private static final int FRAME = 150;
@@ -292,6 +296,16 @@ final class Wire {
   Map<String, Object> hello() {
     send(new CommandArguments(Command.HELLO));
     return BuilderFactory.ENCODED_OBJECT_MAP.build(next());
+  }
+
+  /** Returns the id of the server's process; empty if the server does not permit to ask for it. */
+  String process() {
+    send(new CommandArguments(Command.INFO).add("server"));
+    if (!(read() instanceof byte[] info)) {
+      return "";
+    }
+    Matcher process = PROCESS.matcher(text(info));
+    return process.find() ? process.group(1) : "";
   }
 
   /** Returns true if the server answers, and throws otherwise. */

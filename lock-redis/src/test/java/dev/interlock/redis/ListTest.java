@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.RedisClient;
 
 /** Listing goes through all keys of the namespace that look like the prefix, and no others. */
 class ListTest {
@@ -84,18 +85,39 @@ class ListTest {
   void aListingDoesNotGoOnAfterARestart() throws Exception {
     try (RedisServer redis = Testbed.redis().start();
         LockBackend backend = Backends.open(redis.uri())) {
-      for (int i = 0; i < 100; i++) {
-        take(backend, claim("job " + i));
-      }
-      LockPage first = backend.list("", null, 3, soon());
-      redis.kill();
-      redis.restart();
-      LockUnavailableException problem =
-          assertThrows(
-              LockUnavailableException.class, () -> backend.list("", first.next(), 3, soon()));
-      assertTrue(problem.getMessage().contains("begin it again"), problem::getMessage);
+      assertDoesNotGoOnAfterARestart(redis, backend, () -> {});
       assertEquals(100, list(backend, "").size());
     }
+  }
+
+  /** A pool drops connections that have rested for long, and so notices no restart. */
+  @Test
+  void norDoesOneThatWasNotContinuedForLong() throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        RedisClient jedis =
+            RedisClient.builder()
+                .hostAndPort(redis.host(), redis.port())
+                .clientConfig(Backends.jedisConfig())
+                .build();
+        LockBackend backend =
+            JedisClients.backend(jedis, RedisSettings.defaults(), Backends.context())) {
+      assertDoesNotGoOnAfterARestart(redis, backend, jedis.getPool()::clear);
+    }
+  }
+
+  private static void assertDoesNotGoOnAfterARestart(
+      RedisServer redis, LockBackend backend, Runnable meanwhile) throws Exception {
+    for (int i = 0; i < 100; i++) {
+      take(backend, claim("job " + i));
+    }
+    LockPage first = backend.list("", null, 3, soon());
+    redis.kill();
+    redis.restart();
+    meanwhile.run();
+    LockUnavailableException problem =
+        assertThrows(
+            LockUnavailableException.class, () -> backend.list("", first.next(), 3, soon()));
+    assertTrue(problem.getMessage().contains("begin it again"), problem::getMessage);
   }
 
   /** It may lack locks that its primary has granted. */
