@@ -201,7 +201,7 @@ public final class Failures {
         "does not permit the user what locks need: "
             + message
             + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PTTL, TIME, TYPE, PUBLISH,"
-            + " SUBSCRIBE, for Redlock also HDEL, HMGET, HSET, INFO, and the namespace's keys and"
+            + " SUBSCRIBE, INFO, for Redlock also HDEL, HMGET, HSET, and the namespace's keys and"
             + " channels)",
         e);
   }

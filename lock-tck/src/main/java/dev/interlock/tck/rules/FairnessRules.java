@@ -337,7 +337,8 @@ public abstract class FairnessRules extends RuleTest {
     Lease first = acquireNow(observer.lock(name));
     OtherProcess process = process(renewed());
     Duration limit = timing().longTtl();
-    Future<String> waiter = inThread(() -> process.call(limit, WaitForTurn.class, name));
+    Future<String> waiter =
+        inThread(() -> process.call(limit.multipliedBy(2), WaitForTurn.class, name));
     eventually(() -> waiters(observer, name) == 1, "the waiter is not in the queue");
     process.stop();
     try {
