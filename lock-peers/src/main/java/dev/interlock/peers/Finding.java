@@ -46,7 +46,7 @@ record Finding(
             "A thread pool that is shut down interrupts its threads. If one of them is just asking"
                 + " for a lock, the server grants it to a thread that has already stopped waiting,"
                 + " and the watchdog renews it as long as the client lives. The lock is blocked"
-                + " until that process ends. `RedissonRedLock` ignores the interrupt instead.",
+                + " until that process ends. `RedissonRedLock` ignores the interrupt, and returns with the lock.",
             "`RLock` behaves according to the Java Lock specification, which wants"
                 + " `InterruptedException` and no lock. Users have reported it, and a correction"
                 + " was proposed.",
