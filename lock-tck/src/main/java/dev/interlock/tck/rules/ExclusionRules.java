@@ -262,7 +262,8 @@ public abstract class ExclusionRules extends RuleTest {
     List<Lease> leases = new ArrayList<>();
     leases.add(acquireNow(locks[0]));
     // Entries of a waiter are not in the way, either.
-    CompletableFuture<Lease> waiter = client().lock(names.get(0)).acquireAsync();
+    DistributedLock waiting = client().lock(names.get(0));
+    Future<Lease> waiter = inThread(waiting::acquire);
     awaitQueued(client(), names.get(0), 1);
     for (DistributedLock lock : List.of(locks).subList(1, locks.length)) {
       leases.add(acquireNow(lock, "\"" + lock.name() + "\" is taken for another name"));
