@@ -295,9 +295,11 @@ final class CustomFaults {
             "An attempt on a held lock draws a token, too, and writes it to the lock.",
             replacing(
                 TAKEN,
-                "if redis.call('EXISTS', KEYS[1]) == 1 then\n"
-                    + "redis.call('HSET', KEYS[1], 'token', redis.call('INCR', KEYS[2]))\n"
-                    + "return 0 end",
+                """
+                if redis.call('EXISTS', KEYS[1]) == 1 then
+                  redis.call('HSET', KEYS[1], 'token', redis.call('INCR', KEYS[2]))
+                  return 0
+                end""",
                 Op.ACQUIRE)),
         new Wrong(
             "another token kept than returned",
@@ -1007,9 +1009,12 @@ final class CustomFaults {
             "An attempt that does not wait gets in line, until its place expires.",
             replacing(
                 TAKEN,
-                "if redis.call('EXISTS', KEYS[1]) == 1 then\n"
-                    + "redis.call('ZADD', KEYS[3], 'NX', redis.call('INCR', KEYS[2]), waiter)\n"
-                    + "stay()\nreturn 0\nend",
+                """
+                if redis.call('EXISTS', KEYS[1]) == 1 then
+                  redis.call('ZADD', KEYS[3], 'NX', redis.call('INCR', KEYS[2]), waiter)
+                  stay()
+                  return 0
+                end""",
                 Op.ACQUIRE)),
         new Wrong(
             "every claim remembered",
@@ -1086,9 +1091,11 @@ final class CustomFaults {
             "A waiter that leaves removes the first in line.",
             replacing(
                 "leave()\nif redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1]",
-                "if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1] then\n"
-                    + "redis.call('ZPOPMIN', KEYS[3])\nend\n"
-                    + "if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1]",
+                """
+                if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1] then
+                  redis.call('ZPOPMIN', KEYS[3])
+                end
+                if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1]""",
                 Op.RELEASE)),
         new Wrong(
             "line that never expires",
