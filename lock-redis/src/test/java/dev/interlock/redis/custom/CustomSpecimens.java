@@ -76,7 +76,7 @@ final class CustomSpecimens {
       both | force always false | ADMIN-02 | a held lock was reported as free
       both | force by prefix | ADMIN-02 | the forced release of
       both | force that leaves a mark | ADMIN-02 | not free after the forced release
-      queue | force that empties the queue | FAIR-01 | not served in the order of arrival
+      queue | force that empties the queue | FAIR-01 | waiters served before an attempt that did not wait
       both | names trimmed | EXCL-02 | is taken for another name
       both | names in lower case | EXCL-02 | is taken for another name
       both | names in ASCII | EXCL-02 | is taken for another name
