@@ -13,5 +13,9 @@ public enum Capability {
   /** {@link LockClient#revoke(String)} works: a forced release that keeps exclusion. */
   REVOKE,
   /** {@link LockClient#list(String)} works. */
-  LIST
+  LIST,
+  /** {@link LockClient#readWriteLock(String)} works. */
+  READ_WRITE,
+  /** {@link LockClient#semaphore(String, int)} works. */
+  SEMAPHORE
 }

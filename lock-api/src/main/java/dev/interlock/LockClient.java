@@ -136,6 +136,84 @@ public interface LockClient extends AutoCloseable {
   MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change);
 
   /**
+   * Returns the read-write lock of the given name, with the {@linkplain #options() client's
+   * options}. Does not contact the store.
+   *
+   * @param name as for {@link #lock(String)}; a name is of one {@linkplain LockKind kind} at a time
+   * @return the lock
+   * @throws IllegalArgumentException if {@link #lock(String)} refuses the name
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#READ_WRITE}
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedReadWriteLock readWriteLock(String name);
+
+  /**
+   * Returns the read-write lock of the given name, with some options changed. Does not contact the
+   * store.
+   *
+   * @param name as for {@link #lock(String)}
+   * @param change changes the client's options, as in {@link #lock(String, Consumer)}
+   * @return the lock
+   * @throws IllegalArgumentException if {@link #lock(String, Consumer)} refuses the name or change
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#READ_WRITE}
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedReadWriteLock readWriteLock(
+      String name, Consumer<? super LockOptions.Builder> change);
+
+  /**
+   * Returns the semaphore of the given name, with the {@linkplain #options() client's options}. Does
+   * not contact the store.
+   *
+   * @param name as for {@link #lock(String)}; a name is of one {@linkplain LockKind kind} at a time
+   * @param limit how many permits there are, from 1 to {@link Integer#MAX_VALUE}; the same for all
+   *     clients
+   * @return the semaphore
+   * @throws IllegalArgumentException if the limit is not positive, or {@link #lock(String)} refuses
+   *     the name
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#SEMAPHORE}
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedSemaphore semaphore(String name, int limit);
+
+  /**
+   * Returns the semaphore of the given name, with some options changed. Does not contact the store.
+   *
+   * @param name as for {@link #lock(String)}
+   * @param limit how many permits there are, as above
+   * @param change changes the client's options, as in {@link #lock(String, Consumer)}
+   * @return the semaphore
+   * @throws IllegalArgumentException if the limit is not positive, or {@link #lock(String,
+   *     Consumer)} refuses the name or change
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#SEMAPHORE}
+   * @throws IllegalStateException if the client is closed
+   */
+  DistributedSemaphore semaphore(
+      String name, int limit, Consumer<? super LockOptions.Builder> change);
+
+  /**
+   * Returns the election of the given name, with the {@linkplain #options() client's options}. Does
+   * not contact the store. Every backend has elections.
+   *
+   * @param name as for {@link #lock(String)}, whose lock the leader holds
+   * @return the election
+   * @throws IllegalArgumentException if {@link #lock(String)} refuses the name
+   * @throws IllegalStateException if the client is closed
+   */
+  Election election(String name);
+
+  /**
+   * Returns the election of the given name, with some options changed. Does not contact the store.
+   *
+   * @param name as for {@link #lock(String)}
+   * @param change changes the client's options, as in {@link #lock(String, Consumer)}
+   * @return the election
+   * @throws IllegalArgumentException if {@link #lock(String, Consumer)} refuses the name or change
+   * @throws IllegalStateException if the client is closed
+   */
+  Election election(String name, Consumer<? super LockOptions.Builder> change);
+
+  /**
    * Returns who holds a lock, according to the store. Blocks for at most the request time-out.
    *
    * @param name the lock's name

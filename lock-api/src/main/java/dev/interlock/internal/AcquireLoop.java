@@ -71,6 +71,9 @@ final class AcquireLoop extends Timer.Event {
 
   private volatile QueueingBackend.@Nullable Place place;
 
+  /** Whether the server has answered that it has to wait. */
+  private volatile boolean waiting;
+
   /** Taken before the first request; the validity may count from here. */
   private long begunAt;
 
@@ -102,6 +105,7 @@ final class AcquireLoop extends Timer.Event {
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
     failure = null;
+    waiting = false;
     boolean leaves = false;
     try {
       LeaseState lease =
@@ -120,6 +124,7 @@ final class AcquireLoop extends Timer.Event {
           endAttempt();
         }
       } finally {
+        waiting = false;
         leftAt = engine.platform.nanoTime();
         turn.set(Turn.LEFT);
       }
@@ -157,6 +162,11 @@ final class AcquireLoop extends Timer.Event {
 
   String name() {
     return name;
+  }
+
+  /** Whether the server has answered that it has to wait. */
+  boolean isWaiting() {
+    return waiting;
   }
 
   /** Undoes the attempt, because no other head continues it. */
@@ -230,6 +240,7 @@ final class AcquireLoop extends Timer.Event {
         if (request.deadline().hasPassed()) {
           return giveUp();
         }
+        waiting = true;
         engine.waits(request);
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
@@ -282,7 +293,8 @@ final class AcquireLoop extends Timer.Event {
         }
         engine.ensureOpen();
         trouble = null;
-        if (engine.notifier.hasListeners() && current.hasPredecessor()) {
+        waiting = current.hasPredecessor();
+        if (waiting) {
           engine.waits(request);
         }
         Attempt attempt = current.await(request.deadline());
@@ -334,6 +346,7 @@ final class AcquireLoop extends Timer.Event {
     Claim present = claim;
     return held != null
         && present != null
+        && present.share().equals(request.share())
         && present.ttl().equals(request.options().ttl())
         && present.autoRenew() == request.options().autoRenew();
   }
@@ -364,10 +377,22 @@ final class AcquireLoop extends Timer.Event {
     begunAt = engine.platform.nanoTime();
     clockOffset = DefaultLockClient.clockOffset(wall, begunAt);
     String id = engine.claimIds.next(wall, begunAt);
-    Claim next = new Claim(name, id, options.ttl(), options.autoRenew(), request.holder(), begunAt);
+    Claim next =
+        new Claim(
+            name,
+            id,
+            options.ttl(),
+            options.autoRenew(),
+            request.holder(),
+            begunAt,
+            request.share(),
+            reservation(request));
     synchronized (this) {
       claim = next;
       earlyLoss = null;
+    }
+    if (!next.share().isWhole()) {
+      engine.shared.begin(next, this);
     }
     grant = null;
     engine.timer.start();
@@ -378,6 +403,17 @@ final class AcquireLoop extends Timer.Event {
     return next;
   }
 
+  /** Until after the next attempt, unless the caller gives up before. */
+  private Duration reservation(Request request) {
+    if (request.share().isExclusive() || engine.store instanceof QueueingBackend) {
+      return Duration.ZERO;
+    }
+    return request
+        .deadline()
+        .orIn(request.options().pollInterval().plus(engine.requestTimeout()))
+        .remaining();
+  }
+
   /** Ends the current attempt, and undoes what may be left of it on the store. */
   private void endAttempt() {
     Claim present = claim;
@@ -386,6 +422,7 @@ final class AcquireLoop extends Timer.Event {
       return;
     }
     settle();
+    endShared(present);
     if (granted == null) {
       engine.cleanup.undo(present);
     } else {
@@ -399,10 +436,18 @@ final class AcquireLoop extends Timer.Event {
     place = null;
   }
 
+  /** Until its lease has begun, a loss is reported to this loop. */
+  private void endShared(Claim ended) {
+    if (!ended.share().isWhole()) {
+      engine.shared.end(ended);
+    }
+  }
+
   private void settleWithNothingLeft() {
     settle();
     Claim present = claim;
     if (present != null) {
+      endShared(present);
       engine.cleanup.forget(present);
     }
   }
@@ -436,6 +481,7 @@ final class AcquireLoop extends Timer.Event {
     }
     try {
       engine.signalEnd();
+      endShared(granted.claim());
       EarlyLoss early;
       synchronized (this) {
         early = earlyLoss;

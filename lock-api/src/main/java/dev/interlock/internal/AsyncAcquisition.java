@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -31,7 +32,18 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void enter() {
-    if (engine.line.enter(request.name(), this)) {
+    if (request.asksOnce()) {
+      var unused = execute(engine.threads.loops);
+      return;
+    }
+    boolean isHead;
+    try {
+      isHead = engine.line.enter(request.name(), this);
+    } catch (LockConfigurationException e) {
+      fail(e);
+      return;
+    }
+    if (isHead) {
       if (!onHead()) {
         passOn();
       }
@@ -65,7 +77,9 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void passOn() {
-    engine.pass(request.name());
+    if (!request.asksOnce()) {
+      engine.pass(request.name());
+    }
   }
 
   @Override
@@ -91,7 +105,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   @Nullable LeaseState work() throws InterruptedException {
-    return engine.contend(request);
+    return request.asksOnce() ? engine.contendBeside(request) : engine.contend(request);
   }
 
   @Override

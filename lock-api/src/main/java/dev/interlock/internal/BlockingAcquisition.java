@@ -1,6 +1,8 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockKind;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -65,10 +67,17 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
       throws InterruptedException {
     try {
       engine.ensureOpen();
-      LeaseState lease =
-          engine.line.tryEnter(request.name())
-              ? engine.contend(request)
-              : new BlockingAcquisition(engine, request).awaitTurn();
+      LeaseState lease = null;
+      if (request.asksOnce()) {
+        lease = engine.contendBeside(request);
+      } else if (engine.line.tryEnter(request.name(), request.share())) {
+        lease = engine.contend(request);
+      } else {
+        lease = isWorthAsking(engine, request) ? askOnce(engine, request) : null;
+        if (lease == null) {
+          lease = new BlockingAcquisition(engine, request).awaitTurn();
+        }
+      }
       if (lease == null) {
         engine.gaveUp(request, null, Reason.TIMED_OUT);
       }
@@ -76,6 +85,24 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     } catch (InterruptedException | RuntimeException | Error e) {
       engine.failed(request, e);
       throw e;
+    }
+  }
+
+  /** Whether there may be a permit, as the head of the queue has not been told to wait. */
+  private static boolean isWorthAsking(DefaultLockClient engine, Request request) {
+    return request.share().kind() == LockKind.SEMAPHORE
+        && !request.share().isWhole()
+        && !engine.line.isWaitedFor(request.name());
+  }
+
+  private static @Nullable LeaseState askOnce(DefaultLockClient engine, Request request)
+      throws InterruptedException {
+    try {
+      return engine.contendBeside(request.once());
+    } catch (LockUnavailableException e) {
+      // The queue repeats it as the request asks.
+      DefaultLockClient.log.debug("{} could not be asked for at once", request.name(), e);
+      return null;
     }
   }
 

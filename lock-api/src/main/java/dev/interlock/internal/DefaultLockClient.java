@@ -7,6 +7,9 @@ import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Election;
 import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
@@ -26,6 +29,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -69,6 +73,7 @@ final class DefaultLockClient implements LockClient {
   final Notifier notifier;
   final LeaseLog leaseLog;
   final LocalQueue line = new LocalQueue();
+  final SharedGrants shared = new SharedGrants();
   final ThreadHolds threadHolds = new ThreadHolds();
   final ClaimIds claimIds;
   final CallSites callSites;
@@ -184,11 +189,11 @@ final class DefaultLockClient implements LockClient {
     @Override
     void fire(long now) {
       long wall = platform.wallMillis();
-      line.leases()
+      leases()
           .filter(lease -> lease.mayBeOverdue(wall, now))
           .forEach(lease -> timer.schedule(lease, now));
       on.set(false);
-      if (line.size() != 0) {
+      if (line.size() != 0 || !shared.isEmpty()) {
         start();
       }
     }
@@ -319,6 +324,8 @@ final class DefaultLockClient implements LockClient {
     } finally {
       if (lease == null) {
         pass(request.name());
+      } else if (lease.isShared()) {
+        passBeside(lease);
       }
     }
     if (lease != null && isClosed()) {
@@ -327,6 +334,39 @@ final class DefaultLockClient implements LockClient {
       throw closed();
     }
     return lease == null ? timedOut(request) : lease;
+  }
+
+  /**
+   * Others may hold the name together with the head's lease: first those that waited behind it and
+   * can use its grant, then whoever has to ask the store.
+   */
+  private void passBeside(LeaseState lease) {
+    LocalQueue.Waiter unserved = null;
+    try {
+      unserved = lease.admitWaiters();
+    } catch (RuntimeException | Error e) {
+      Timer.failed("the admission of readers", e);
+    } finally {
+      if (unserved == null || !unserved.onHead()) {
+        pass(lease.name());
+      }
+    }
+  }
+
+  /** Asks the store once, beside other threads of this client; null if the name is held. */
+  @Nullable LeaseState contendBeside(Request request) throws InterruptedException {
+    ensureOpen();
+    LeaseState lease;
+    try {
+      lease = new AcquireLoop(this, request.name()).run(request);
+    } catch (LockUnavailableException e) {
+      throw of(request.name(), e);
+    }
+    if (lease != null && isClosed()) {
+      lease.giveUp(null);
+      throw closed();
+    }
+    return lease;
   }
 
   /** The outcome of an acquisition that timed out behind another thread of this client. */
@@ -349,12 +389,17 @@ final class DefaultLockClient implements LockClient {
     return null;
   }
 
-  /** Whether another thread of this client holds the lock, or asks the server for it now. */
-  boolean isBusy(String name, LockOptions wanted, @Nullable Thread owner) {
+  /**
+   * Whether another thread of this client holds the lock, or asks the server for it now. What does
+   * not exclude others is never busy here.
+   *
+   * @throws LockConfigurationException if the name is in use as something else
+   */
+  boolean isBusy(String name, Share share, LockOptions wanted, @Nullable Thread owner) {
     ensureOpen();
-    boolean busy = line.isBusy(name);
+    boolean busy = line.isBusy(name, share) && share.isWhole();
     if (busy && notifier.hasListeners()) {
-      gaveUp(Request.upTo(this, name, wanted, owner, Duration.ZERO), null, Reason.TIMED_OUT);
+      gaveUp(Request.upTo(this, name, share, wanted, owner, Duration.ZERO), null, Reason.TIMED_OUT);
     }
     return busy;
   }
@@ -394,14 +439,24 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  void add(LeaseState lease) {
-    line.begin(lease);
+  /** All leases of this client that have not ended. */
+  private Stream<LeaseState> leases() {
+    return Stream.concat(line.leases(), shared.leases());
+  }
+
+  /** All attempts under way. */
+  private Stream<AcquireLoop> loops() {
+    return Stream.concat(line.loops(), shared.loops());
+  }
+
+  /** Watches over the leases that have begun. */
+  void watchSleep() {
     sleepWatch.start();
   }
 
-  void remove(LeaseState lease) {
+  /** A lease has ended. */
+  void ended(LeaseState lease) {
     timer.cancel(lease);
-    line.end(lease);
     signalEnd();
   }
 
@@ -426,6 +481,7 @@ final class DefaultLockClient implements LockClient {
       // the loss.
       loop.lost(claim, reason, detail);
     }
+    shared.lost(claim, reason, detail);
     LeaseState lease = line.lease(claim.name());
     if (lease != null && lease.grant().claim().id().equals(claim.id())) {
       lease.lose(reason, detail);
@@ -434,7 +490,7 @@ final class DefaultLockClient implements LockClient {
 
   /** Returns how many names and clean-ups the client keeps state for; 0 when it is unused. */
   int residue() {
-    return line.size() + cleanup.pending();
+    return line.size() + shared.size() + cleanup.pending();
   }
 
   // --- leases' own requests, off their callers' threads -----------------------------------------
@@ -532,13 +588,60 @@ final class DefaultLockClient implements LockClient {
   @Override
   public DistributedLock lock(String name) {
     ensureOpen();
-    return new LockHandle(this, Names.checked(name), options);
+    return new LockHandle(this, Names.checked(name), Share.EXCLUSIVE, options);
   }
 
   @Override
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
     ensureOpen();
-    return new LockHandle(this, Names.checked(name), changed(change));
+    return new LockHandle(this, Names.checked(name), Share.EXCLUSIVE, changed(change));
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(String name) {
+    ensureOpen();
+    require(Capability.READ_WRITE, "read-write locks");
+    return new ReadWriteLockHandle(this, Names.checked(name), options);
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(
+      String name, Consumer<? super LockOptions.Builder> change) {
+    ensureOpen();
+    require(Capability.READ_WRITE, "read-write locks");
+    return new ReadWriteLockHandle(this, Names.checked(name), changed(change));
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(String name, int limit) {
+    ensureOpen();
+    require(Capability.SEMAPHORE, "semaphores");
+    return new SemaphoreHandle(this, Names.checked(name), limit, options);
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(
+      String name, int limit, Consumer<? super LockOptions.Builder> change) {
+    ensureOpen();
+    require(Capability.SEMAPHORE, "semaphores");
+    return new SemaphoreHandle(this, Names.checked(name), limit, changed(change));
+  }
+
+  private void require(Capability capability, String what) {
+    if (!info.has(capability)) {
+      throw new UnsupportedOperationException(
+          "the backend " + info.name() + " has no " + what + "; see LockClient.capabilities()");
+    }
+  }
+
+  @Override
+  public Election election(String name) {
+    return new ElectionHandle(this, lock(name), options);
+  }
+
+  @Override
+  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+    return new ElectionHandle(this, lock(name, change), changed(change));
   }
 
   @Override
@@ -575,9 +678,12 @@ final class DefaultLockClient implements LockClient {
 
   /** The store's token is the grant's; the lease's is what users see. */
   static LockState withLeaseToken(LockState state) {
-    return state.fencingToken().isEmpty()
-        ? state
-        : state.withFencingToken(state.fencingToken().getAsLong() * Grant.LEASES_PER_GRANT);
+    return state.withHolders(
+        holder ->
+            holder.fencingToken().isEmpty()
+                ? holder
+                : holder.withFencingToken(
+                    holder.fencingToken().getAsLong() * Grant.LEASES_PER_GRANT));
   }
 
   @Override
@@ -618,7 +724,7 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public List<LeaseInfo> held() {
-    return line.leases()
+    return leases()
         .map(LeaseState::info)
         .filter(Objects::nonNull)
         .sorted(Comparator.comparing(LeaseInfo::name))
@@ -675,17 +781,17 @@ final class DefaultLockClient implements LockClient {
       Deadline drained = in(drain);
       Deadline loopsEnded = requestDeadline();
       line.drain().forEach(LocalQueue.Waiter::onClose);
-      line.loops().forEach(AcquireLoop::stop);
-      while (isInterruptedWhileEnding(line::loops, loopsEnded)) {
+      loops().forEach(AcquireLoop::stop);
+      while (isInterruptedWhileEnding(this::loops, loopsEnded)) {
         interrupted = true;
       }
       Duration left = requestTimeout().plus(loopsEnded.remaining());
-      interrupted = interrupted || isInterruptedWhileEnding(line::leases, drained);
+      interrupted = interrupted || isInterruptedWhileEnding(this::leases, drained);
       Deadline deadline = in(left);
       endsLeases = true;
       endLeases(deadline);
-      interrupted |= isInterruptedWhileEnding(line::leases, deadline);
-      if (line.leases().findAny().isPresent() || deadline.hasPassed()) {
+      interrupted |= isInterruptedWhileEnding(this::leases, deadline);
+      if (leases().findAny().isPresent() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their TTLs");
       }
       cleanup.finish(deadline);
@@ -725,7 +831,7 @@ final class DefaultLockClient implements LockClient {
   /** Reports the loss to all holders first, and then releases their locks. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
-    line.leases().filter(LeaseState::loseToClose).forEach(lease -> open.add(lease.grant()));
+    leases().filter(LeaseState::loseToClose).forEach(lease -> open.add(lease.grant()));
     List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {

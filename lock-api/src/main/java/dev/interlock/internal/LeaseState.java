@@ -6,6 +6,7 @@ import dev.interlock.LeaseInfo;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
@@ -13,6 +14,7 @@ import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.time.Instant;
@@ -66,7 +68,10 @@ final class LeaseState extends Timer.Event {
   private final Request request;
   private final Grant grant;
 
-  /** How many leases of programs had the grant before. */
+  /** Its grant as it is shared, if others may hold the name at the same time; otherwise null. */
+  private final SharedGrants.@Nullable SharedGrant shared;
+
+  /** How many leases of programs had the grant before, or have it as well. */
   private final int handoffs;
 
   /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
@@ -140,6 +145,9 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private boolean abandoned;
 
+  /** Whether the grant has ended with it, once it is lost. */
+  private volatile boolean endsGrant;
+
   @GuardedBy("this")
   private @Nullable LeaseLostException loss;
 
@@ -171,7 +179,8 @@ final class LeaseState extends Timer.Event {
     this.engine = engine;
     this.request = request;
     this.grant = grant;
-    this.handoffs = 0;
+    this.shared = request.share().isWhole() ? null : new SharedGrants.SharedGrant();
+    this.handoffs = shared == null ? 0 : shared.open();
     this.kept = false;
     this.grantedAt = now;
     this.begunAt = now;
@@ -183,18 +192,24 @@ final class LeaseState extends Timer.Event {
     reschedule(now, slept);
   }
 
-  /** The lease that another is handed off to, or kept in. Called under the other's monitor. */
-  private LeaseState(LeaseState had, Request next, boolean kept) {
+  /**
+   * The lease that another is handed off to, shared with, or kept in. Called under the other's
+   * monitor.
+   */
+  @SuppressWarnings("GuardedBy") // the other's monitor
+  private LeaseState(LeaseState had, Request next, int handoffs, boolean kept) {
     this.engine = had.engine;
     this.request = next;
     this.grant = had.grant;
-    this.handoffs = had.handoffs + (kept ? 0 : 1);
+    this.shared = had.shared;
+    this.handoffs = handoffs;
     this.kept = kept;
     this.grantedAt = had.grantedAt;
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
     this.renewAt = had.renewAt;
-    this.round = had.round;
+    // A renewal in flight is reported to the successor, but not to another that shares the grant.
+    this.round = shared == null || kept ? had.round : null;
     this.backoff = had.backoff;
     this.problem = had.problem;
     long wall = engine.platform.wallMillis();
@@ -235,14 +250,95 @@ final class LeaseState extends Timer.Event {
     return new LeaseState(engine, request, grant, clockOffset, wall, now, slept);
   }
 
-  /** From here on it may be lost. The caller is the head of the name's local queue. */
+  /**
+   * From here on it may be lost. Unless the grant is shared, the caller is the head of the name's
+   * local queue.
+   */
   void begin() {
     noteAcquired();
     try {
-      engine.add(this);
+      enroll();
+      engine.watchSleep();
     } finally {
       publish();
     }
+  }
+
+  private void enroll() {
+    if (shared == null) {
+      engine.line.begin(this);
+    } else {
+      engine.shared.add(shared, this);
+    }
+  }
+
+  private void remove() {
+    if (shared == null) {
+      engine.line.end(this);
+    } else {
+      engine.shared.remove(shared, this);
+    }
+    engine.ended(this);
+  }
+
+  /** Whether others may hold the name at the same time. */
+  boolean isShared() {
+    return shared != null;
+  }
+
+  Share share() {
+    return request.share();
+  }
+
+  /**
+   * Admits those who waited in the local queue when this was granted, and can use the same grant,
+   * as readers can. Called by the head of the queue, once.
+   *
+   * @return a waiter that was taken from the queue and has to become the head; null if there is none
+   */
+  LocalQueue.@Nullable Waiter admitWaiters() {
+    if (request.share().kind() != LockKind.READ_WRITE || !engine.line.mayBeWaitedFor(name())) {
+      return null;
+    }
+    LocalQueue.Waiter next;
+    while ((next =
+            engine.line.takeNext(
+                name(),
+                waiter ->
+                    waiter.request().sharesGrantWith(request)
+                        && waiter.enteredAt() - grantedAt <= 0))
+        != null) {
+      LeaseState admitted = null;
+      try {
+        admitted = admit(next.request());
+      } catch (RuntimeException | Error e) {
+        Timer.failed("the admission of a reader", e);
+      }
+      if (admitted == null) {
+        return next;
+      }
+      if (engine.isClosed()) {
+        admitted.giveUp(null);
+        next.onClose();
+      } else {
+        next.onHandoff(admitted);
+      }
+    }
+    return null;
+  }
+
+  /** Null if it has ended, or its grant is used up. */
+  private @Nullable LeaseState admit(Request next) {
+    LeaseState admitted;
+    synchronized (this) {
+      int before = shared == null || phase != Phase.HELD ? -1 : shared.open();
+      if (before < 0) {
+        return null;
+      }
+      admitted = new LeaseState(this, next, before, false);
+    }
+    admitted.begin();
+    return admitted;
   }
 
   private void noteAcquired() {
@@ -693,14 +789,19 @@ final class LeaseState extends Timer.Event {
     return lose(() -> phase == Phase.HELD ? lossOf(reason, detail) : null);
   }
 
-  /** The same for the lease that has its grant by now, because the client is closed. */
+  /**
+   * The same for the lease that has its grant by now, because the client is closed.
+   *
+   * @return whether the caller has to release the grant
+   */
   boolean loseToClose() {
-    boolean lost = false;
-    for (LeaseState had = this; had != null && !lost; had = had.successor) {
+    for (LeaseState had = this; had != null; had = had.successor) {
       String detail = had.kept ? "before its minimum hold had passed" : "while it was held";
-      lost = had.loseHeld(LossReason.CLOSED, "its client was closed " + detail);
+      if (had.loseHeld(LossReason.CLOSED, "its client was closed " + detail)) {
+        return had.endsGrant;
+      }
     }
-    return lost;
+    return false;
   }
 
   private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
@@ -756,13 +857,16 @@ final class LeaseState extends Timer.Event {
         return false;
       }
       // A release in progress passes the head of the queue on.
-      passes = phase == Phase.HELD;
+      passes = phase == Phase.HELD && shared == null;
       lost(found);
     }
     try {
-      engine.remove(this);
+      endsGrant = shared == null || shared.close();
+      remove();
       engine.notifier.flush();
-      tidyServer(found.reason());
+      if (endsGrant) {
+        tidyServer(found.reason());
+      }
       runOnLoss(found);
     } finally {
       if (passes) {
@@ -906,6 +1010,9 @@ final class LeaseState extends Timer.Event {
     if (isKeptOn()) {
       return ReleaseOutcome.DEFERRED;
     }
+    if (shared != null) {
+      return leave(shared, latest);
+    }
     LocalQueue.Waiter next = null;
     try {
       next = next();
@@ -955,6 +1062,27 @@ final class LeaseState extends Timer.Event {
     }
   }
 
+  /** Leaves a shared grant to the others that have it, or releases it on the server. */
+  private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
+    CompletableFuture<Boolean> underWay;
+    synchronized (this) {
+      underWay = round;
+      if (phase == Phase.LOST) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      phase = Phase.RELEASING;
+    }
+    if (left.close()) {
+      return releaseOnServer(underWay, latest);
+    }
+    synchronized (this) {
+      released(ReleaseOutcome.HANDED_OFF);
+    }
+    remove();
+    engine.notifier.flush();
+    return ReleaseOutcome.HANDED_OFF;
+  }
+
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
   private boolean isKeptOn() {
     LeaseState keeper;
@@ -966,14 +1094,22 @@ final class LeaseState extends Timer.Event {
         return false;
       }
       try {
-        keeper = new LeaseState(this, request.kept(), true);
+        keeper = new LeaseState(this, request.kept(), handoffs, true);
       } catch (RuntimeException | Error e) {
         Timer.failed("a minimum hold", e);
         return false;
       }
+      if (shared != null) {
+        shared.reopen();
+      }
       released(ReleaseOutcome.DEFERRED);
-      engine.line.begin(keeper);
+      keeper.enroll();
       successor = keeper;
+    }
+    if (shared != null) {
+      // Not the last, as the keeper is open.
+      var unused = shared.close();
+      remove();
     }
     engine.timer.cancel(this);
     keeper.publish();
@@ -984,7 +1120,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
-      return new LeaseState(this, next.request(), false);
+      return new LeaseState(this, next.request(), handoffs + 1, false);
     } catch (RuntimeException | Error e) {
       Timer.failed("a handoff", e);
       return null;
@@ -1036,7 +1172,7 @@ final class LeaseState extends Timer.Event {
           lost(found);
         }
       }
-      engine.remove(this);
+      remove();
       engine.notifier.flush();
       if (found != null) {
         runOnLoss(found);

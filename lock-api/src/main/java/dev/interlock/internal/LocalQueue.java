@@ -1,5 +1,7 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -47,6 +49,13 @@ final class LocalQueue {
 
     /** The lease of the head. */
     volatile @Nullable LeaseState lease;
+
+    /** What the name is used as, by all in the queue. */
+    private final Share share;
+
+    Queue(Share share) {
+      this.share = share;
+    }
 
     /** Marks a queue that has ended. */
     private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
@@ -103,20 +112,33 @@ final class LocalQueue {
 
   private final ConcurrentHashMap<String, Queue> queues = new ConcurrentHashMap<>();
 
-  /** Becomes the head if there is none, and does nothing otherwise. */
-  boolean tryEnter(String name) {
-    return queues.putIfAbsent(name, new Queue()) == null;
+  /**
+   * Becomes the head if there is none, and does nothing otherwise.
+   *
+   * @throws LockConfigurationException if the name is in use as something else
+   */
+  boolean tryEnter(String name, Share share) {
+    return agreeing(queues.putIfAbsent(name, new Queue(share)), name, share) == null;
+  }
+
+  private static @Nullable Queue agreeing(@Nullable Queue queue, String name, Share share) {
+    if (queue != null && !queue.share.agreesWith(share)) {
+      throw share.disagreement(name, queue.share);
+    }
+    return queue;
   }
 
   /**
    * Enters the queue.
    *
    * @return true if the waiter is the head at once; it is then not called
+   * @throws LockConfigurationException if the name is in use as something else
    */
   boolean enter(String name, Waiter waiter) {
-    Queue fresh = new Queue();
+    Share share = waiter.request().share();
+    Queue fresh = new Queue(share);
     while (true) {
-      Queue queue = queues.putIfAbsent(name, fresh);
+      Queue queue = agreeing(queues.putIfAbsent(name, fresh), name, share);
       if (queue == null) {
         return true;
       }
@@ -243,9 +265,13 @@ final class LocalQueue {
     return drained;
   }
 
-  /** Whether the head holds the lock, or contends for it without a failure. */
-  boolean isBusy(String name) {
-    Queue queue = queues.get(name);
+  /**
+   * Whether the head holds the lock, or contends for it without a failure.
+   *
+   * @throws LockConfigurationException if the name is in use as something else
+   */
+  boolean isBusy(String name, Share share) {
+    Queue queue = agreeing(queues.get(name), name, share);
     AcquireLoop loop = queue == null ? null : queue.loop;
     return queue != null && (loop == null || loop.trouble() == null);
   }
@@ -254,6 +280,13 @@ final class LocalQueue {
   boolean mayBeWaitedFor(String name) {
     Queue queue = queues.get(name);
     return queue != null && queue.waiters != null;
+  }
+
+  /** Whether somebody has been seen to wait for the lock in this client. */
+  boolean isWaitedFor(String name) {
+    Queue queue = queues.get(name);
+    AcquireLoop loop = queue == null ? null : queue.loop;
+    return queue != null && (queue.waiters != null || (loop != null && loop.isWaiting()));
   }
 
   /** Returns for how many names there is a head. */

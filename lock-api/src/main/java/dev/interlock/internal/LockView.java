@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockOptions;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -11,26 +12,28 @@ final class LockView implements Lock {
 
   private final DefaultLockClient engine;
   private final String name;
+  private final Share share;
   private final LockOptions options;
 
-  LockView(DefaultLockClient engine, String name, LockOptions options) {
+  LockView(DefaultLockClient engine, String name, Share share, LockOptions options) {
     this.engine = engine;
     this.name = name;
+    this.share = share;
     this.options = options;
   }
 
   private Request untilHad() {
-    return Request.untilHad(engine, name, options, Thread.currentThread());
+    return Request.untilHad(engine, name, share, options, Thread.currentThread());
   }
 
   private Request upTo(Duration timeout) {
-    return Request.upTo(engine, name, options, Thread.currentThread(), timeout);
+    return Request.upTo(engine, name, share, options, Thread.currentThread(), timeout);
   }
 
   /** Returns whether the thread already held the lock, and adds a hold if so. */
   private boolean reentered() {
     engine.ensureOpen();
-    ThreadHolds.Hold hold = engine.threadHolds.current(name);
+    ThreadHolds.Hold hold = engine.threadHolds.current(name, share);
     if (hold == null) {
       return false;
     }
@@ -80,7 +83,7 @@ final class LockView implements Lock {
   @Override
   public boolean tryLock() {
     return reentered()
-        || (!engine.isBusy(name, options, Thread.currentThread())
+        || (!engine.isBusy(name, share, options, Thread.currentThread())
             && engine.uninterrupted(() -> tries(Duration.ZERO)));
   }
 
@@ -103,7 +106,7 @@ final class LockView implements Lock {
 
   @Override
   public void unlock() {
-    engine.threadHolds.leave(name);
+    engine.threadHolds.leave(name, share);
   }
 
   @Override

@@ -9,6 +9,7 @@ import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,12 +41,17 @@ final class MultiLockHandle implements MultiLock {
   }
 
   private Request untilHad() {
-    return Request.untilHad(engine, String.join(", ", names), options, null);
+    return Request.untilHad(engine, String.join(", ", names), Share.EXCLUSIVE, options, null);
   }
 
   private Request upTo(Duration timeout) {
     return Request.upTo(
-        engine, String.join(", ", names), options, null, DefaultLockClient.checkedTimeout(timeout));
+        engine,
+        String.join(", ", names),
+        Share.EXCLUSIVE,
+        options,
+        null,
+        DefaultLockClient.checkedTimeout(timeout));
   }
 
   /**

@@ -110,7 +110,8 @@ final class Renewer {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
     List<LeaseState> leases = new ArrayList<>(wanted.size());
     List<Renewal> outcomes = new ArrayList<>(wanted.size());
-    LockException problem = engine.unavailable("the renewal was broken off", null);
+    LockException brokenOff = engine.unavailable("the renewal was broken off", null);
+    LockException problem = brokenOff;
     long sentAt = engine.platform.nanoTime();
     long offset = engine.clockOffset();
     try {
@@ -124,11 +125,15 @@ final class Renewer {
       if (!leases.isEmpty()) {
         sentAt = engine.platform.nanoTime();
         offset = engine.clockOffset();
-        List<Grant> grants = leases.stream().map(LeaseState::grant).toList();
-        List<Renewal> answers = engine.store.renewAll(grants, deadline);
-        for (int i = 0; i < answers.size(); i++) {
-          outcomes.add(counted(answers.get(i), grants.get(i), sentAt));
+        // Readers may share a grant, which is renewed once for all of them.
+        Map<Grant, Renewal> answers = new LinkedHashMap<>();
+        leases.forEach(lease -> answers.put(lease.grant(), new Renewal.Failed(brokenOff)));
+        List<Grant> grants = List.copyOf(answers.keySet());
+        List<Renewal> renewals = engine.store.renewAll(grants, deadline);
+        for (int i = 0; i < renewals.size(); i++) {
+          answers.put(grants.get(i), counted(renewals.get(i), grants.get(i), sentAt));
         }
+        leases.forEach(lease -> outcomes.add(answers.get(lease.grant())));
       }
     } catch (LockException e) {
       problem = e;

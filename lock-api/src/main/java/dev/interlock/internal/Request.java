@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param time the clock that it waits by
  * @param name the lock's name, or those of a set
+ * @param share how much of the name it asks for
  * @param options how to acquire and keep it
  * @param holder the label for {@code inspect}
  * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
@@ -26,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 record Request(
     TimeSource time,
     String name,
+    Share share,
     LockOptions options,
     String holder,
     @Nullable Thread owner,
@@ -44,10 +47,15 @@ record Request(
 
   /** For {@code acquire()}. */
   static Request untilHad(
-      DefaultLockClient engine, String name, LockOptions options, @Nullable Thread owner) {
+      DefaultLockClient engine,
+      String name,
+      Share share,
+      LockOptions options,
+      @Nullable Thread owner) {
     TimeSource time = engine.platform;
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
-    return of(time, name, options, owner, wait, options.outageTimeout(), true, LEAST_PER_REQUEST);
+    Duration withoutStore = options.outageTimeout();
+    return of(time, name, share, options, owner, wait, withoutStore, true, LEAST_PER_REQUEST);
   }
 
   /**
@@ -57,16 +65,18 @@ record Request(
   static Request upTo(
       DefaultLockClient engine,
       String name,
+      Share share,
       LockOptions options,
       @Nullable Thread owner,
       Duration timeout) {
     Duration least = timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST;
-    return of(engine.platform, name, options, owner, timeout, FOR_EVER, false, least);
+    return of(engine.platform, name, share, options, owner, timeout, FOR_EVER, false, least);
   }
 
   private static Request of(
       TimeSource time,
       String name,
+      Share share,
       LockOptions options,
       @Nullable Thread owner,
       Duration wait,
@@ -79,6 +89,7 @@ record Request(
     return new Request(
         time,
         name,
+        share,
         options,
         holder,
         owner,
@@ -94,6 +105,25 @@ record Request(
   /** For another try, which is reported to listeners as another acquisition. */
   Request again() {
     return copy(name, options, owner, ofSet, timeoutIsFailure, new Acquisition(null));
+  }
+
+  /** For an attempt that does not wait, of an acquisition that does. */
+  Request once() {
+    long now = time.nanoTime();
+    return new Request(
+        time,
+        name,
+        share,
+        options,
+        holder,
+        owner,
+        ofSet,
+        since,
+        now,
+        withoutStore,
+        false,
+        leastPerRequest,
+        acquisition);
   }
 
   /** For the next member of a set, which has the set's time. */
@@ -117,6 +147,7 @@ record Request(
     return new Request(
         time,
         otherName,
+        share,
         otherOptions,
         holder,
         otherOwner,
@@ -158,9 +189,18 @@ record Request(
     return Math.min(Math.max(least, until - now), until + least - now);
   }
 
-  /** Whether a lease of the other request can be handed off to this one. */
+  /**
+   * Whether it does not wait, and does not exclude others of this client that may ask the store at
+   * the same time. So it stays out of the local queue.
+   */
+  boolean asksOnce() {
+    return !share.isWhole() && until == since;
+  }
+
+  /** Whether a lease of the other request can be handed off to this one, or shared with it. */
   boolean sharesGrantWith(Request other) {
-    return options.autoRenew()
+    return share.equals(other.share)
+        && options.autoRenew()
         && other.options.autoRenew()
         && options.ttl().equals(other.options.ttl());
   }

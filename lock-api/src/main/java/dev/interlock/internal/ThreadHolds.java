@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LeaseLostException;
+import dev.interlock.spi.Share;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -34,9 +35,23 @@ final class ThreadHolds {
   /** Holds whose lease was lost, and whose thread will learn of it by its unlock. */
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
 
-  /** The current thread's hold, or null. */
-  @Nullable Hold current(String name) {
-    return holds.get(new Key(name, Thread.currentThread()));
+  /**
+   * The current thread's hold, or null.
+   *
+   * @throws IllegalStateException if it holds the other side of a read-write lock, for which it
+   *     would wait for ever
+   */
+  @Nullable Hold current(String name, Share share) {
+    Hold hold = holds.get(new Key(name, Thread.currentThread()));
+    if (hold != null && !hold.lease.share().equals(share)) {
+      throw new IllegalStateException(
+          "thread "
+              + Thread.currentThread().getName()
+              + " holds \""
+              + name
+              + "\" in another mode, which cannot be changed; unlock that first");
+    }
+    return hold;
   }
 
   void begin(LeaseState lease) {
@@ -70,11 +85,11 @@ final class ThreadHolds {
    * @throws IllegalMonitorStateException if it holds nothing
    * @throws LeaseLostException if the lease was lost
    */
-  void leave(String name) {
+  void leave(String name, Share share) {
     StackRoom.require();
     Key key = new Key(name, Thread.currentThread());
     Hold hold = holds.get(key);
-    if (hold == null) {
+    if (hold == null || !hold.lease.share().equals(share)) {
       throw new IllegalMonitorStateException(
           "thread " + key.thread().getName() + " does not hold the lock \"" + name + "\"");
     }

@@ -16,6 +16,8 @@ public final class Claim {
   private final boolean autoRenew;
   private final String holder;
   private final long issuedAt;
+  private final Share share;
+  private final Duration reservation;
   private volatile @Nullable Object attachment;
 
   /**
@@ -31,12 +33,38 @@ public final class Claim {
    */
   public Claim(
       String name, String id, Duration ttl, boolean autoRenew, String holder, long issuedAt) {
+    this(name, id, ttl, autoRenew, holder, issuedAt, Share.EXCLUSIVE, Duration.ZERO);
+  }
+
+  /**
+   * Makes a claim of any share.
+   *
+   * @param name the lock's name
+   * @param id the attempt's identity, as above
+   * @param ttl how long the store has to keep the lock without renewal
+   * @param autoRenew whether the lease will be renewed until released
+   * @param holder the label that {@code inspect} shows, without control characters
+   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
+   * @param share how much of the name it takes
+   * @param reservation see {@link #reservation()}
+   */
+  public Claim(
+      String name,
+      String id,
+      Duration ttl,
+      boolean autoRenew,
+      String holder,
+      long issuedAt,
+      Share share,
+      Duration reservation) {
     this.name = name;
     this.id = id;
     this.ttl = ttl;
     this.autoRenew = autoRenew;
     this.holder = holder;
     this.issuedAt = issuedAt;
+    this.share = share;
+    this.reservation = reservation;
   }
 
   /** {@return the lock's name, 1 to 255 code points of well-formed Unicode} */
@@ -70,6 +98,24 @@ public final class Claim {
    */
   public long issuedAt() {
     return issuedAt;
+  }
+
+  /**
+   * {@return how much of the name it takes} {@link Share#EXCLUSIVE} unless the backend has {@link
+   * dev.interlock.Capability#READ_WRITE} or {@link dev.interlock.Capability#SEMAPHORE}.
+   */
+  public Share share() {
+    return share;
+  }
+
+  /**
+   * {@return for how long a store without a queue has to remember, if it answers busy, that a claim
+   * of this weight waits} Until then it grants nothing to lighter claims that would keep this one
+   * waiting. Zero if the caller does not wait, or if the store has a queue. The next attempt of the
+   * same waiter comes before the time has passed, with another identity.
+   */
+  public Duration reservation() {
+    return reservation;
   }
 
   /**

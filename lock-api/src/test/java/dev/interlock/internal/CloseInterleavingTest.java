@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Share;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -188,7 +189,7 @@ class CloseInterleavingTest extends EngineFixture {
                 return true;
               });
       Waits.until("the client to be closing", engine::isClosed);
-      return Request.untilHad(engine, "a", RENEWED, null);
+      return Request.untilHad(engine, "a", Share.EXCLUSIVE, RENEWED, null);
     }
 
     @Override

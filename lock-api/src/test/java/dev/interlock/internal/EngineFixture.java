@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +59,7 @@ abstract class EngineFixture {
   }
 
   Request untilHad(LockOptions options) {
-    return Request.untilHad(engine, "a", options, null);
+    return Request.untilHad(engine, "a", Share.EXCLUSIVE, options, null);
   }
 
   Lease acquire(LockOptions options) throws InterruptedException {

@@ -6,6 +6,7 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -46,7 +47,7 @@ class LeaseLincheckTest {
     /** Acquires the lease. */
     public OneLease() {
       String name = UUID.randomUUID().toString();
-      Request request = Request.upTo(ENGINE, name, OPTIONS, null, Duration.ZERO);
+      Request request = Request.upTo(ENGINE, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
       lease = ENGINE.uninterrupted(() -> ENGINE.tryAcquire(request, held -> held)).orElseThrow();
       claim = Objects.requireNonNull(STORE.lastClaim());
     }

@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.interlock.spi.Share;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -78,7 +79,7 @@ class LocalQueueLincheckTest {
 
     @Operation
     public boolean tryEnter() {
-      boolean entered = line.tryEnter(NAME);
+      boolean entered = line.tryEnter(NAME, Share.EXCLUSIVE);
       if (entered) {
         becomeHead();
       }
@@ -96,7 +97,7 @@ class LocalQueueLincheckTest {
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // Whoever has just become the head in the line is about to say so.
-      while (line.isBusy(NAME) && !headTold.get()) {
+      while (line.isBusy(NAME, Share.EXCLUSIVE) && !headTold.get()) {
         Thread.onSpinWait();
       }
       if (headTold.getAndSet(false)) {

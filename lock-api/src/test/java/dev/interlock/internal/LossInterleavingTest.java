@@ -8,6 +8,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -131,7 +132,7 @@ class LossInterleavingTest {
     public Request request() {
       asked = true;
       action.run();
-      return Request.untilHad(engine, "a", EngineFixture.FIXED, null);
+      return Request.untilHad(engine, "a", Share.EXCLUSIVE, EngineFixture.FIXED, null);
     }
 
     @Override

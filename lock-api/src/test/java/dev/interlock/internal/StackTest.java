@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
+import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -87,7 +88,7 @@ class StackTest extends EngineFixture {
   private long held(int tries) {
     int held = 0;
     for (int i = 1; i <= tries; i++) {
-      held += store.holds("n" + i) || engine.line.isBusy("n" + i) ? 1 : 0;
+      held += store.holds("n" + i) || engine.line.isBusy("n" + i, Share.EXCLUSIVE) ? 1 : 0;
     }
     return held;
   }

@@ -2,6 +2,9 @@ package dev.interlock.peers;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
@@ -87,6 +90,42 @@ final class AdaptedClient implements LockClient {
     LockOptions.Builder changed = options.toBuilder();
     change.accept(changed);
     return new AdaptedLock(Objects.requireNonNull(name, "name"), Terms.of(changed.build()));
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(String name) {
+    throw notAdapted("read-write locks");
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(
+      String name, Consumer<? super LockOptions.Builder> change) {
+    throw notAdapted("read-write locks");
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(String name, int limit) {
+    throw notAdapted("semaphores");
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(
+      String name, int limit, Consumer<? super LockOptions.Builder> change) {
+    throw notAdapted("semaphores");
+  }
+
+  @Override
+  public Election election(String name) {
+    throw notAdapted("elections");
+  }
+
+  @Override
+  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+    throw notAdapted("elections");
+  }
+
+  private static UnsupportedOperationException notAdapted(String what) {
+    return new UnsupportedOperationException("only locks are adapted, not " + what);
   }
 
   @Override

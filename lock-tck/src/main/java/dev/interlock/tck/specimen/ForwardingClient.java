@@ -2,6 +2,9 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Election;
 import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
@@ -51,6 +54,38 @@ public abstract class ForwardingClient implements LockClient {
   @Override
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
     return altered(right.lock(name, change));
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(String name) {
+    return right.readWriteLock(name);
+  }
+
+  @Override
+  public DistributedReadWriteLock readWriteLock(
+      String name, Consumer<? super LockOptions.Builder> change) {
+    return right.readWriteLock(name, change);
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(String name, int limit) {
+    return right.semaphore(name, limit);
+  }
+
+  @Override
+  public DistributedSemaphore semaphore(
+      String name, int limit, Consumer<? super LockOptions.Builder> change) {
+    return right.semaphore(name, limit, change);
+  }
+
+  @Override
+  public Election election(String name) {
+    return right.election(name);
+  }
+
+  @Override
+  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+    return right.election(name, change);
   }
 
   @Override

@@ -1,0 +1,133 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Grant;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * The grants of one client that do not take the whole of their names: readers and permits. Several
+ * grants of a name may be held at once, so their leases do not occupy the head of the {@link
+ * LocalQueue}.
+ */
+final class SharedGrants {
+
+  /**
+   * A grant and its leases: one for a permit; for readers also those that waited behind the first
+   * and were admitted with it. The grant is released with the last of them.
+   */
+  static final class SharedGrant {
+
+    /** Those that have not ended, and those whose end the store has not confirmed. */
+    @GuardedBy("this")
+    private final Set<LeaseState> leases = new LinkedHashSet<>();
+
+    /** How many leases have not ended. */
+    @GuardedBy("this")
+    private int open;
+
+    /** How many leases it has had. */
+    @GuardedBy("this")
+    private int issued;
+
+    /**
+     * Counts another lease.
+     *
+     * @return how many there were before, or -1 if the grant has ended or is used up
+     */
+    synchronized int open() {
+      if ((issued > 0 && open == 0) || issued == Grant.LEASES_PER_GRANT) {
+        return -1;
+      }
+      open++;
+      return issued++;
+    }
+
+    /** Counts a lease that replaces another of this grant, which ends next. */
+    synchronized void reopen() {
+      open++;
+    }
+
+    /**
+     * A lease ends. Called once for each.
+     *
+     * @return whether it was the last, so that the grant ends
+     */
+    synchronized boolean close() {
+      open--;
+      return open == 0;
+    }
+
+    private synchronized void add(LeaseState lease) {
+      leases.add(lease);
+    }
+
+    private synchronized boolean remove(LeaseState lease) {
+      leases.remove(lease);
+      return leases.isEmpty() && open == 0;
+    }
+
+    private synchronized List<LeaseState> leases() {
+      return new ArrayList<>(leases);
+    }
+  }
+
+  /** By the claims' identities. */
+  private final ConcurrentHashMap<String, SharedGrant> grants = new ConcurrentHashMap<>();
+
+  /** The attempts under way, for losses that the store reports before the lease has begun. */
+  private final ConcurrentHashMap<String, AcquireLoop> attempts = new ConcurrentHashMap<>();
+
+  void begin(Claim claim, AcquireLoop loop) {
+    attempts.put(claim.id(), loop);
+  }
+
+  void end(Claim claim) {
+    attempts.remove(claim.id());
+  }
+
+  void add(SharedGrant grant, LeaseState lease) {
+    grant.add(lease);
+    grants.put(lease.grant().claim().id(), grant);
+  }
+
+  void remove(SharedGrant grant, LeaseState lease) {
+    if (grant.remove(lease)) {
+      grants.remove(lease.grant().claim().id(), grant);
+    }
+  }
+
+  /** The store reports that a grant is gone. */
+  void lost(Claim claim, LossReason reason, String detail) {
+    AcquireLoop loop = attempts.get(claim.id());
+    if (loop != null) {
+      loop.lost(claim, reason, detail);
+    }
+    SharedGrant grant = grants.get(claim.id());
+    if (grant != null) {
+      grant.leases().forEach(lease -> lease.lose(reason, detail));
+    }
+  }
+
+  Stream<AcquireLoop> loops() {
+    return attempts.values().stream();
+  }
+
+  Stream<LeaseState> leases() {
+    return grants.values().stream().flatMap(grant -> grant.leases().stream());
+  }
+
+  int size() {
+    return grants.size() + attempts.size();
+  }
+
+  boolean isEmpty() {
+    return grants.isEmpty() && attempts.isEmpty();
+  }
+}
