@@ -34,7 +34,9 @@ final class MemoryBackend implements QueueingBackend {
               Capability.FIFO,
               Capability.SINGLE_WAKEUP,
               Capability.REVOKE,
-              Capability.LIST),
+              Capability.LIST,
+              Capability.READ_WRITE,
+              Capability.SEMAPHORE),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder()

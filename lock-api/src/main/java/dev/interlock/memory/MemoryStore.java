@@ -1,10 +1,12 @@
 package dev.interlock.memory;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -20,8 +22,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of one {@code memory:} name: for each lock the holder and a queue of waiters. Nothing
- * happens at the moment of expiry, but every later request finds the lock free.
+ * The locks of one {@code memory:} name: for each lock the holders and a queue of waiters. Nothing
+ * happens at the moment of expiry, but every later request finds the hold ended.
  */
 final class MemoryStore {
 
@@ -40,6 +42,8 @@ final class MemoryStore {
     private volatile @Nullable WakeUp wakeUp;
 
     private volatile boolean granted;
+    private boolean revoked;
+    private long expiresAt;
     private long token;
     private long grantedAt;
     private long grantedAtWallMillis;
@@ -81,12 +85,47 @@ final class MemoryStore {
     }
   }
 
+  /** Who holds a name, and who waits for it. */
   private static final class Entry {
-    @Nullable Place holder;
-    long expiresAt;
-    boolean revoked;
 
-    Map<String, Place> line = Map.of();
+    /** In the order of their grants; most names never have a second one. */
+    private final List<Place> holders = new ArrayList<>(1);
+
+    private Map<String, Place> line = Map.of();
+
+    /**
+     * Checks that a claim uses the name as those do that are here.
+     *
+     * @throws dev.interlock.LockConfigurationException if not
+     */
+    void ensureAgreement(Claim claim) {
+      Share present = holders.get(0).claim.share();
+      if (!claim.share().agreesWith(present)) {
+        throw claim.share().disagreement(claim.name(), present);
+      }
+    }
+
+    /** Whether nobody waits, and there is room beside the holders. */
+    boolean admits(Claim claim) {
+      return line.isEmpty() && hasRoomFor(claim);
+    }
+
+    private boolean hasRoomFor(Claim claim) {
+      long weight = claim.share().weight();
+      for (Place holder : holders) {
+        weight += holder.claim.share().weight();
+      }
+      return weight <= claim.share().capacity();
+    }
+
+    void grant(Place place, long now) {
+      holders.add(place);
+      place.expiresAt = now + place.claim.ttl().toNanos();
+      place.token = TOKENS.incrementAndGet();
+      place.grantedAt = now;
+      place.grantedAtWallMillis = place.time.wallMillis();
+      place.granted = true; // last: a thread that reads it sees the other fields
+    }
 
     void join(Place place) {
       if (line.isEmpty()) {
@@ -100,6 +139,45 @@ final class MemoryStore {
       if (!line.isEmpty()) {
         line.remove(claim.id());
       }
+    }
+
+    @Nullable Place holder(Claim claim) {
+      for (Place holder : holders) {
+        if (holder.claim.id().equals(claim.id())) {
+          return holder;
+        }
+      }
+      return null;
+    }
+
+    /** Ends the holds whose TTL is over. */
+    void expire(long now) {
+      holders.removeIf(holder -> holder.expiresAt - now <= 0);
+    }
+
+    /** Grants to the first waiters, as far as there is room; nobody overtakes one who needs more. */
+    void serve(long now) {
+      Iterator<Place> waiters = line.values().iterator();
+      while (waiters.hasNext()) {
+        Place next = waiters.next();
+        if (!hasRoomFor(next.claim)) {
+          return;
+        }
+        waiters.remove();
+        grant(next, now);
+        next.signal();
+      }
+    }
+
+    /** When the first of the holds ends. */
+    long firstEnd() {
+      long first = holders.get(0).expiresAt;
+      for (Place holder : holders) {
+        if (holder.expiresAt - first < 0) {
+          first = holder.expiresAt;
+        }
+      }
+      return first;
     }
   }
 
@@ -140,8 +218,18 @@ final class MemoryStore {
     }
   }
 
-  /** Grants the lock if it is free and has no waiters. */
+  /** Grants the lock if there is room and nobody waits. */
   Place tryAcquire(Place place, long now) {
+    return enter(place, now, false);
+  }
+
+  /** Grants the lock if there is room and nobody waits; enters the queue otherwise. */
+  void join(Place place, long now) {
+    enter(place, now, true);
+  }
+
+  @CanIgnoreReturnValue
+  private Place enter(Place place, long now, boolean waits) {
     forgetExpired(now);
     entries.compute(
         place.claim.name(),
@@ -149,31 +237,20 @@ final class MemoryStore {
           Entry current = settled(entry, now);
           if (current == null) {
             current = new Entry();
-            grant(current, place, now);
+          } else {
+            current.ensureAgreement(place.claim);
+          }
+          if (current.admits(place.claim)) {
+            current.grant(place, now);
+          } else if (waits) {
+            current.join(place);
           }
           return current;
         });
     return place;
   }
 
-  /** Grants the lock if it is free and has no waiters; enters the queue otherwise. */
-  void join(Place place, long now) {
-    forgetExpired(now);
-    entries.compute(
-        place.claim.name(),
-        (name, entry) -> {
-          Entry current = settled(entry, now);
-          if (current == null) {
-            current = new Entry();
-            grant(current, place, now);
-          } else {
-            current.join(place);
-          }
-          return current;
-        });
-  }
-
-  /** Serves the next waiter if the holder's TTL is over; returns when the new holder's TTL ends. */
+  /** Serves the next waiters if TTLs are over; returns when the next TTL ends. */
   long settle(String name, long now) {
     long[] end = {now};
     entries.compute(
@@ -181,7 +258,7 @@ final class MemoryStore {
         (n, entry) -> {
           Entry current = settled(entry, now);
           if (current != null) {
-            end[0] = current.expiresAt;
+            end[0] = current.firstEnd();
           }
           return current;
         });
@@ -194,8 +271,9 @@ final class MemoryStore {
         claim.name(),
         (name, entry) -> {
           Entry current = settled(entry, now);
-          if (current != null && holds(current, claim) && !current.revoked) {
-            current.expiresAt = now + claim.ttl().toNanos();
+          Place holder = current == null ? null : current.holder(claim);
+          if (holder != null && !holder.revoked) {
+            holder.expiresAt = now + claim.ttl().toNanos();
             renewed[0] = true;
           }
           return current;
@@ -213,11 +291,13 @@ final class MemoryStore {
             return null;
           }
           current.leave(claim);
-          if (!holds(current, claim)) {
-            return current;
+          Place holder = current.holder(claim);
+          if (holder != null) {
+            held[0] = true;
+            current.holders.remove(holder);
           }
-          held[0] = true;
-          return moveOn(current, now);
+          // Also one who only waited may have kept others from being served.
+          return settled(current, now);
         });
     return held[0];
   }
@@ -228,19 +308,28 @@ final class MemoryStore {
         name,
         (n, entry) -> {
           Entry current = settled(entry, now);
-          if (current != null && current.holder != null) {
+          if (current != null) {
+            Share share = current.holders.get(0).claim.share();
             state[0] =
                 LockState.held(
-                        name,
-                        current.holder.claim.holder(),
-                        current.holder.token(),
-                        Duration.ofNanos(current.expiresAt - now),
-                        current.line.values().stream().map(place -> place.claim.holder()).toList())
-                    .withHeldSince(Instant.ofEpochMilli(current.holder.grantedAtWallMillis));
+                    name,
+                    share.kind(),
+                    share.capacity(),
+                    current.holders.stream().map(holder -> shown(holder, now)).toList(),
+                    current.line.values().stream().map(place -> place.claim.holder()).toList());
           }
           return current;
         });
     return state[0];
+  }
+
+  private static LockState.Holder shown(Place holder, long now) {
+    return new LockState.Holder(
+        holder.claim.holder(),
+        holder.claim.share().weight(),
+        holder.token,
+        Duration.ofNanos(holder.expiresAt - now),
+        Instant.ofEpochMilli(holder.grantedAtWallMillis));
   }
 
   /** One page of the held locks, by name; the cursor is the last name of the previous page. */
@@ -262,7 +351,7 @@ final class MemoryStore {
   }
 
   boolean forceRelease(String name, long now) {
-    Place[] holder = new Place[1];
+    List<Place> ended = new ArrayList<>();
     entries.compute(
         name,
         (n, entry) -> {
@@ -270,14 +359,14 @@ final class MemoryStore {
           if (current == null) {
             return null;
           }
-          holder[0] = current.holder;
-          return moveOn(current, now);
+          ended.addAll(current.holders);
+          current.holders.clear();
+          return settled(current, now);
         });
-    if (holder[0] == null) {
-      return false;
-    }
-    holder[0].lossListener.lost(holder[0].claim, LossReason.TAKEN, "its release was forced");
-    return true;
+    ended.forEach(
+        holder ->
+            holder.lossListener.lost(holder.claim, LossReason.TAKEN, "its release was forced"));
+    return !ended.isEmpty();
   }
 
   boolean revoke(String name, long now) {
@@ -287,7 +376,7 @@ final class MemoryStore {
         (n, entry) -> {
           Entry current = settled(entry, now);
           if (current != null) {
-            current.revoked = true;
+            current.holders.forEach(holder -> holder.revoked = true);
             held[0] = true;
           }
           return current;
@@ -323,39 +412,16 @@ final class MemoryStore {
     return entries.size();
   }
 
-  private static boolean holds(Entry entry, Claim claim) {
-    return entry.holder != null && entry.holder.claim.id().equals(claim.id());
-  }
-
-  /** {@return the entry at the given time, null if the lock is free and has no waiters} */
+  /**
+   * {@return the entry at the given time, null if the lock is free and has no waiters} An entry that
+   * is not null has a holder.
+   */
   private static @Nullable Entry settled(@Nullable Entry entry, long now) {
-    Entry current = entry;
-    while (current != null && current.expiresAt - now <= 0) {
-      current = moveOn(current, now);
-    }
-    return current;
-  }
-
-  /** Ends the current hold, and grants the lock to the next waiter if there is one. */
-  private static @Nullable Entry moveOn(Entry entry, long now) {
-    if (entry.line.isEmpty()) {
+    if (entry == null) {
       return null;
     }
-    Iterator<Place> line = entry.line.values().iterator();
-    Place next = line.next();
-    line.remove();
-    grant(entry, next, now);
-    next.signal();
-    return entry;
-  }
-
-  private static void grant(Entry entry, Place place, long now) {
-    entry.holder = place;
-    entry.expiresAt = now + place.claim.ttl().toNanos();
-    entry.revoked = false;
-    place.token = TOKENS.incrementAndGet();
-    place.grantedAt = now;
-    place.grantedAtWallMillis = place.time.wallMillis();
-    place.granted = true; // last: a thread that reads it sees the other fields
+    entry.expire(now);
+    entry.serve(now);
+    return entry.holders.isEmpty() ? null : entry;
   }
 }
