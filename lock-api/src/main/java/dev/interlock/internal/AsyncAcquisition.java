@@ -38,7 +38,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     }
     boolean isHead;
     try {
-      isHead = engine.line.enter(request.name(), this);
+      isHead = engine.line.enter(request.name(), request.share(), this);
     } catch (LockConfigurationException e) {
       fail(e);
       return;

@@ -131,7 +131,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     if (deadline.hasPassed()) {
       return engine.timedOutInLine(request);
     }
-    if (engine.line.enter(request.name(), this)) {
+    if (engine.line.enter(request.name(), request.share(), this)) {
       return engine.contend(request);
     }
     engine.waits(request);

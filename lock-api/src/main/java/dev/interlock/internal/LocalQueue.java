@@ -134,8 +134,7 @@ final class LocalQueue {
    * @return true if the waiter is the head at once; it is then not called
    * @throws LockConfigurationException if the name is in use as something else
    */
-  boolean enter(String name, Waiter waiter) {
-    Share share = waiter.request().share();
+  boolean enter(String name, Share share, Waiter waiter) {
     Queue fresh = new Queue(share);
     while (true) {
       Queue queue = agreeing(queues.putIfAbsent(name, fresh), name, share);

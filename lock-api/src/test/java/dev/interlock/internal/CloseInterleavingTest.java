@@ -59,7 +59,7 @@ class CloseInterleavingTest extends EngineFixture {
   void aReleaseThatHandsOverMeanwhileEndsOnTheServer() throws Exception {
     Lease lease = acquire(RENEWED);
     Waiting waiter = new Waiting();
-    engine.line.enter("a", waiter);
+    engine.line.enter("a", Share.EXCLUSIVE, waiter);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     waiter.closing.get();
     assertFalse(store.holds("a"));

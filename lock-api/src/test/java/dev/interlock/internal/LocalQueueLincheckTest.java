@@ -70,7 +70,7 @@ class LocalQueueLincheckTest {
     public String enter(@Param(name = "thread") int thread) {
       Waiter waiter = new Waiter();
       waiters[thread] = waiter;
-      if (line.enter(NAME, waiter)) {
+      if (line.enter(NAME, Share.EXCLUSIVE, waiter)) {
         becomeHead();
         return "head";
       }

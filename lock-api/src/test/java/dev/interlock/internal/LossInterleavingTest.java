@@ -101,7 +101,7 @@ class LossInterleavingTest {
     Lease lease = acquire(BRIEF);
     CompletableFuture<?> lost = lease.lost();
     Bystander bystander = new Bystander(() -> time.advance(MAX_HOLD));
-    engine.line.enter("a", bystander);
+    engine.line.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertTrue(bystander.asked);
     assertFalse(store.holds("a"));
@@ -113,7 +113,7 @@ class LossInterleavingTest {
   void aLossWhileTheLeaseIsBeingReleasedIsToldWithItsOwnReason() throws Exception {
     Lease lease = acquire(BRIEF);
     Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
-    engine.line.enter("a", bystander);
+    engine.line.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.lost()).reason());
     assertEquals(0, engine.line.size());

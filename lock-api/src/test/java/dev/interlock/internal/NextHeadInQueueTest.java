@@ -89,7 +89,7 @@ class NextHeadInQueueTest {
         inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "add",
+                  "watchSleep",
                   () -> {
                     second.complete(inBackground(() -> engine.lock("a").acquire()));
                     time.awaitAsleep(second.join().thread);

@@ -85,7 +85,7 @@ class NextHeadTest {
         acquiresAndReleases(
             () ->
                 intercepted.whenCalledHere(
-                    "add",
+                    "watchSleep",
                     () -> {
                       store.next(FakeStore.Op.ACQUIRE, stop);
                       store.tellLoss("a", LossReason.TAKEN);

@@ -77,7 +77,7 @@ class ShortOfMemoryTest {
 
   @Test
   void aLeaseWhoseBeginningFailsReachesItsUser() throws Exception {
-    intercepted.whenCalledHere("add", ShortOfMemoryTest::fail);
+    intercepted.whenCalledHere("watchSleep", ShortOfMemoryTest::fail);
     Lease lease = engine.lock("a").acquire();
     assertTrue(intercepted.steppedIn());
     time.advance(TTL.dividedBy(3));
