@@ -18,8 +18,8 @@ package dev.interlock;
  * ({@link Capability#FIFO}), readers and writers are served in the order in which their requests
  * reached it. Elsewhere a writer that waits keeps out readers that come after it, and the readers
  * that wait when a writer leaves come before the next writer. So neither side starves. The wait of
- * a writer is bounded by how long the readers before it hold the lock; {@link LockOptions#maxHold()}
- * limits that.
+ * a writer is bounded by how long the readers before it hold the lock; {@link
+ * LockOptions#maxHold()} limits that.
  *
  * <p>A lease of one side cannot be turned into one of the other. A thread that holds a lease of one
  * side and waits for the other waits for itself; the {@linkplain DistributedLock#asLock() views}

@@ -16,18 +16,18 @@ import com.google.errorprone.annotations.CheckReturnValue;
  * }
  * }</pre>
  *
- * <p>Every acquisition has a lease of its own: with a TTL and a loss signal like that of a lock, and
- * renewed in the background. So the permits of a process that dies come back after its TTL, and a
- * permit can be released once only, by its lease.
+ * <p>Every acquisition has a lease of its own: with a TTL and a loss signal like that of a lock,
+ * and renewed in the background. So the permits of a process that dies come back after its TTL, and
+ * a permit can be released once only, by its lease.
  *
  * <p>All clients have to agree on the limit while anybody holds a permit or waits for one; an
  * acquisition with another limit fails with {@link LockConfigurationException}. To change it, let
  * all permits be released first.
  *
  * <p>Where the store keeps a queue ({@link Capability#FIFO}), permits are granted in the order in
- * which the requests reached it: a request for one permit does not overtake one for three. Elsewhere
- * a request for several permits that waits keeps out smaller ones that come after it, until it has
- * been served.
+ * which the requests reached it: a request for one permit does not overtake one for three.
+ * Elsewhere a request for several permits that waits keeps out smaller ones that come after it,
+ * until it has been served.
  *
  * <p>A lease's fencing token is higher than those of all leases granted before it, which makes it a
  * unique number. Since several leases are valid together, a store cannot use it to refuse a late

@@ -27,8 +27,8 @@ import java.util.function.Consumer;
  * <p>Leadership is a {@link Lease} of the exclusive lock of the election's name: it has a fencing
  * token, a validity that the leader can check without the network, and a signal when it is lost, at
  * the end of its validity at the latest. A leader resigns by releasing it. So at most one leader is
- * valid at a time, within the failure model of the backend, and {@link LockClient#inspect},
- * {@link LockClient#forceRelease} and {@link LockClient#revoke} apply to the leader.
+ * valid at a time, within the failure model of the backend, and {@link LockClient#inspect}, {@link
+ * LockClient#forceRelease} and {@link LockClient#revoke} apply to the leader.
  */
 @CheckReturnValue
 public interface Election {
@@ -65,14 +65,14 @@ public interface Election {
   CompletableFuture<Lease> campaignAsync();
 
   /**
-   * Campaigns on a thread of the client again and again, and calls the work on that thread with each
-   * leadership. When the work returns or throws, the client resigns, and campaigns again after a
-   * pause if the work threw. When the leadership is lost, the thread of the work is interrupted; the
-   * next campaign begins only after the work has ended. A campaign that fails is repeated with
+   * Campaigns on a thread of the client again and again, and calls the work on that thread with
+   * each leadership. When the work returns or throws, the client resigns, and campaigns again after
+   * a pause if the work threw. When the leadership is lost, the thread of the work is interrupted;
+   * the next campaign begins only after the work has ended. A campaign that fails is repeated with
    * growing pauses, and shown by {@link Candidacy#problem()}.
    *
-   * @param work what a leader does; it should end soon after {@link Lease#isHeld()} has become false
-   *     or its thread was interrupted
+   * @param work what a leader does; it should end soon after {@link Lease#isHeld()} has become
+   *     false or its thread was interrupted
    * @return the candidacy, which goes on until it or the client is closed
    */
   Candidacy run(LeaderWork work);

@@ -158,12 +158,11 @@ public interface LockClient extends AutoCloseable {
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#READ_WRITE}
    * @throws IllegalStateException if the client is closed
    */
-  DistributedReadWriteLock readWriteLock(
-      String name, Consumer<? super LockOptions.Builder> change);
+  DistributedReadWriteLock readWriteLock(String name, Consumer<? super LockOptions.Builder> change);
 
   /**
-   * Returns the semaphore of the given name, with the {@linkplain #options() client's options}. Does
-   * not contact the store.
+   * Returns the semaphore of the given name, with the {@linkplain #options() client's options}.
+   * Does not contact the store.
    *
    * @param name as for {@link #lock(String)}; a name is of one {@linkplain LockKind kind} at a time
    * @param limit how many permits there are, from 1 to {@link Integer#MAX_VALUE}; the same for all

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * diagnostics: never use it to decide whether you hold a lock.
  *
  * <p>An exclusive lock has at most one {@linkplain #holders() holder}. Where several hold a name
- * together, {@link #holder()}, {@link #fencingToken()}, {@link #remaining()} and {@link #heldSince()}
- * are those of the first in the list.
+ * together, {@link #holder()}, {@link #fencingToken()}, {@link #remaining()} and {@link
+ * #heldSince()} are those of the first in the list.
  */
 @CheckReturnValue
 public final class LockState {

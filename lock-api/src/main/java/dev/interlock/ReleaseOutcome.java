@@ -13,6 +13,9 @@ public enum ReleaseOutcome {
    * and within a third of a TTL after acquiring it from the store. So the store's last confirmation
    * is at most a third of the validity old. The next renewal or release detects what has happened
    * to the lock on the store since then.
+   *
+   * <p>For a reader also: other readers of the same client have the same grant, and the last of
+   * them releases it.
    */
   HANDED_OFF,
   /**

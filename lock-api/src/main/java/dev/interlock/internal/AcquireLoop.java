@@ -391,13 +391,18 @@ final class AcquireLoop extends Timer.Event {
       claim = next;
       earlyLoss = null;
     }
+    grant = null;
     if (!next.share().isWhole()) {
       engine.shared.begin(next, this);
     }
-    grant = null;
-    engine.timer.start();
-    // A closing thread has either seen this acquire loop, or is seen here.
-    engine.ensureOpen();
+    try {
+      engine.timer.start();
+      // A closing thread has either seen this acquire loop, or is seen here.
+      engine.ensureOpen();
+    } catch (RuntimeException | Error e) {
+      endShared(next);
+      throw e;
+    }
     // From here on a request may be in flight.
     settled = false;
     return next;

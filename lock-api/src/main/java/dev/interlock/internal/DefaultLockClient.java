@@ -361,6 +361,8 @@ final class DefaultLockClient implements LockClient {
       lease = new AcquireLoop(this, request.name()).run(request);
     } catch (LockUnavailableException e) {
       throw of(request.name(), e);
+    } finally {
+      signalEnd();
     }
     if (lease != null && isClosed()) {
       lease.giveUp(null);

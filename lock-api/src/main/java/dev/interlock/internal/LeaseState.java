@@ -294,7 +294,8 @@ final class LeaseState extends Timer.Event {
    * Admits those who waited in the local queue when this was granted, and can use the same grant,
    * as readers can. Called by the head of the queue, once.
    *
-   * @return a waiter that was taken from the queue and has to become the head; null if there is none
+   * @return a waiter that was taken from the queue and has to become the head; null if there is
+   *     none
    */
   LocalQueue.@Nullable Waiter admitWaiters() {
     if (request.share().kind() != LockKind.READ_WRITE || !engine.line.mayBeWaitedFor(name())) {
@@ -308,12 +309,7 @@ final class LeaseState extends Timer.Event {
                     waiter.request().sharesGrantWith(request)
                         && waiter.enteredAt() - grantedAt <= 0))
         != null) {
-      LeaseState admitted = null;
-      try {
-        admitted = admit(next.request());
-      } catch (RuntimeException | Error e) {
-        Timer.failed("the admission of a reader", e);
-      }
+      LeaseState admitted = admit(next.request());
       if (admitted == null) {
         return next;
       }
@@ -327,17 +323,29 @@ final class LeaseState extends Timer.Event {
     return null;
   }
 
-  /** Null if it has ended, or its grant is used up. */
+  /** Null if this has ended, if its grant is used up, or if no lease can be made. */
   private @Nullable LeaseState admit(Request next) {
-    LeaseState admitted;
+    LeaseState admitted = null;
     synchronized (this) {
       int before = shared == null || phase != Phase.HELD ? -1 : shared.open();
-      if (before < 0) {
+      if (shared == null || before < 0) {
         return null;
       }
-      admitted = new LeaseState(this, next, before, false);
+      try {
+        admitted = new LeaseState(this, next, before, false);
+      } catch (RuntimeException | Error e) {
+        Timer.failed("the admission of a reader", e);
+      } finally {
+        if (admitted == null) {
+          // Not the last, as this is open.
+          var unused = shared.close();
+        }
+      }
     }
-    admitted.begin();
+    if (admitted != null) {
+      // From here on only its waiter can release it, so it has to get there.
+      Timer.survive("the beginning of a lease", admitted::begin);
+    }
     return admitted;
   }
 

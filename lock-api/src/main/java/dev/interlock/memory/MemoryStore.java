@@ -155,7 +155,9 @@ final class MemoryStore {
       holders.removeIf(holder -> holder.expiresAt - now <= 0);
     }
 
-    /** Grants to the first waiters, as far as there is room; nobody overtakes one who needs more. */
+    /**
+     * Grants to the first waiters, as far as there is room; nobody overtakes one who needs more.
+     */
     void serve(long now) {
       Iterator<Place> waiters = line.values().iterator();
       while (waiters.hasNext()) {
@@ -413,8 +415,8 @@ final class MemoryStore {
   }
 
   /**
-   * {@return the entry at the given time, null if the lock is free and has no waiters} An entry that
-   * is not null has a holder.
+   * {@return the entry at the given time, null if the lock is free and has no waiters} An entry
+   * that is not null has a holder.
    */
   private static @Nullable Entry settled(@Nullable Entry entry, long now) {
     if (entry == null) {

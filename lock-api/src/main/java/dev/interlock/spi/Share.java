@@ -9,9 +9,9 @@ import dev.interlock.LockKind;
  * How much of a name a {@link Claim} takes. A name has a capacity, each claim a weight, and the
  * store grants a claim while the weights of all that hold the name stay within the capacity.
  *
- * <p>An exclusive lock is 1 of 1, a semaphore k of N, a reader 1 of {@link #UNLIMITED}, and a writer
- * all of that. All claims of a name have to {@linkplain #agreesWith agree} on its kind and capacity
- * while any of them is held or waits.
+ * <p>An exclusive lock is 1 of 1, a semaphore k of N, a reader 1 of {@link #UNLIMITED}, and a
+ * writer all of that. All claims of a name have to {@linkplain #agreesWith agree} on its kind and
+ * capacity while any of them is held or waits.
  *
  * @param kind what the name is used as
  * @param weight how much the claim takes, from 1 to the capacity

@@ -14,6 +14,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -75,10 +76,14 @@ final class FakeStore {
     }
   }
 
-  private record Hold(String id, long until, long token, String label) {}
+  private record Hold(String id, Share share, long until, long token, String label) {
+    Hold until(long later) {
+      return new Hold(id, share, later, token, label);
+    }
+  }
 
   private final ManualTime time;
-  private final Map<String, Hold> holds = new HashMap<>();
+  private final Map<String, List<Hold>> holds = new HashMap<>();
   private final Map<String, List<WakeUp>> watchers = new HashMap<>();
   private final Map<String, Consumer<LossReason>> holders = new HashMap<>();
   private final Map<Op, Fate> next = new EnumMap<>(Op.class);
@@ -243,8 +248,39 @@ final class FakeStore {
   }
 
   synchronized boolean holds(String name) {
-    Hold hold = holds.get(name);
-    return hold != null && hold.until() - time.nanoTime() > 0;
+    return !live(name).isEmpty();
+  }
+
+  /** How many hold the name together. */
+  synchronized int holders(String name) {
+    return live(name).size();
+  }
+
+  private List<Hold> live(String name) {
+    long now = time.nanoTime();
+    return holds.getOrDefault(name, List.of()).stream()
+        .filter(hold -> hold.until() - now > 0)
+        .toList();
+  }
+
+  private @Nullable Hold hold(Claim claim) {
+    return live(claim.name()).stream()
+        .filter(hold -> hold.id().equals(claim.id()))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private void put(String name, Hold hold) {
+    List<Hold> all = new ArrayList<>(live(name));
+    all.removeIf(other -> other.id().equals(hold.id()));
+    all.add(hold);
+    holds.put(name, all);
+  }
+
+  private void remove(Claim claim) {
+    List<Hold> all = new ArrayList<>(live(claim.name()));
+    all.removeIf(other -> other.id().equals(claim.id()));
+    holds.put(claim.name(), all);
   }
 
   /** Somebody deletes the lock behind the holder's back. */
@@ -264,13 +300,19 @@ final class FakeStore {
 
   /** Somebody else holds the lock. */
   synchronized void occupy(String name, Duration ttl) {
-    holds.put(name, new Hold("somebody", time.nanoTime() + ttl.toNanos(), ++tokens, "somebody"));
+    occupy(name, Share.EXCLUSIVE, ttl);
+  }
+
+  /** Somebody else holds a share of the name. */
+  synchronized void occupy(String name, Share share, Duration ttl) {
+    long until = time.nanoTime() + ttl.toNanos();
+    put(name, new Hold("somebody", share, until, ++tokens, "somebody"));
   }
 
   /** A request to acquire arrives that was held up on its way, and given up by its sender. */
   synchronized void arrive(Claim heldUp) {
     long until = time.nanoTime() + heldUp.ttl().toNanos();
-    holds.put(heldUp.name(), new Hold(heldUp.id(), until, ++tokens, heldUp.holder()));
+    put(heldUp.name(), new Hold(heldUp.id(), heldUp.share(), until, ++tokens, heldUp.holder()));
   }
 
   synchronized void free(String name) {
@@ -327,7 +369,7 @@ final class FakeStore {
       return new BackendInfo(
           "fake",
           "for tests",
-          Set.of(Capability.FENCING),
+          Set.of(Capability.FENCING, Capability.READ_WRITE, Capability.SEMAPHORE),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder().build());
@@ -349,12 +391,20 @@ final class FakeStore {
       Attempt attempt;
       synchronized (FakeStore.this) {
         long now = time.nanoTime();
-        Hold hold = holds.get(claim.name());
-        if (hold != null && hold.until() - now > 0) {
-          attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(hold.until() - now) : hint);
+        List<Hold> live = live(claim.name());
+        long weight = claim.share().weight();
+        for (Hold hold : live) {
+          if (!claim.share().agreesWith(hold.share())) {
+            throw claim.share().disagreement(claim.name(), hold.share());
+          }
+          weight += hold.share().weight();
+        }
+        if (weight > claim.share().capacity()) {
+          long left = live.get(0).until() - now;
+          attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(left) : hint);
         } else {
           long until = now + claim.ttl().toNanos();
-          holds.put(claim.name(), new Hold(claim.id(), until, ++tokens, claim.holder()));
+          put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.holder()));
           holders.put(claim.name(), reason -> context.lost(claim, reason, "told by the server"));
           // Counted from here, which is too late: the engine must put it right.
           attempt =
@@ -389,12 +439,12 @@ final class FakeStore {
           long now = time.nanoTime();
           for (Grant grant : grants) {
             Claim claim = grant.claim();
-            Hold hold = holds.get(claim.name());
-            if (hold == null || !hold.id().equals(claim.id()) || hold.until() - now <= 0) {
+            Hold hold = hold(claim);
+            if (hold == null) {
               outcomes.add(new Renewal.Gone(LossReason.TAKEN, "not there"));
             } else {
               long until = now + claim.ttl().toNanos();
-              holds.put(claim.name(), new Hold(hold.id(), until, hold.token(), hold.label()));
+              put(claim.name(), hold.until(until));
               outcomes.add(new Renewal.Renewed(now + validityPerConfirmation(claim).toNanos()));
             }
           }
@@ -411,10 +461,10 @@ final class FakeStore {
       Fate fate = arriveOpen(Op.RELEASE);
       boolean held;
       synchronized (FakeStore.this) {
-        Hold hold = holds.get(claim.name());
-        held = hold != null && hold.id().equals(claim.id()) && hold.until() - time.nanoTime() > 0;
+        held = hold(claim) != null;
         if (held) {
-          free(claim.name());
+          remove(claim);
+          watchers.getOrDefault(claim.name(), List.of()).forEach(WakeUp::signal);
         }
       }
       fate.after();
@@ -443,17 +493,29 @@ final class FakeStore {
     @Override
     public LockState inspect(String name, Deadline deadline) {
       synchronized (FakeStore.this) {
-        Hold hold = holds.get(name);
-        return hold == null
-            ? LockState.free(name)
-            : LockState.held(name, hold.label(), hold.token(), null, List.of());
+        List<Hold> live = holds.getOrDefault(name, List.of());
+        if (live.isEmpty()) {
+          return LockState.free(name);
+        }
+        Share share = live.get(0).share();
+        return LockState.held(
+            name,
+            share.kind(),
+            share.capacity(),
+            live.stream()
+                .map(
+                    hold ->
+                        new LockState.Holder(
+                            hold.label(), hold.share().weight(), hold.token(), null, null))
+                .toList(),
+            List.of());
       }
     }
 
     @Override
     public boolean forceRelease(String name, Deadline deadline) {
       synchronized (FakeStore.this) {
-        boolean held = holds.containsKey(name);
+        boolean held = !holds.getOrDefault(name, List.of()).isEmpty();
         free(name);
         return held;
       }
@@ -465,7 +527,7 @@ final class FakeStore {
       synchronized (FakeStore.this) {
         failIfTold();
         endedSessions.add(claim);
-        holds.remove(claim.name());
+        remove(claim);
         return false;
       }
     }
