@@ -15,6 +15,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +74,14 @@ final class AcquireLoop extends Timer.Event {
 
   /** Whether the server has answered that it has to wait. */
   private volatile boolean waiting;
+
+  /** What the head pauses for, and can be offered meanwhile; null if it does not pause. */
+  @GuardedBy("this")
+  private @Nullable Request pausing;
+
+  /** A permit that another thread of this client has left to the head during its pause. */
+  @GuardedBy("this")
+  private @Nullable LeaseState offered;
 
   /** Taken before the first request; the validity may count from here. */
   private long begunAt;
@@ -202,10 +211,7 @@ final class AcquireLoop extends Timer.Event {
 
   /** Ends the waiting, because the client is being closed. Called from another thread. */
   void stop() {
-    WakeUp paused = wakeUp;
-    if (paused != null) {
-      paused.signal();
-    }
+    wake();
     close(place);
   }
 
@@ -247,11 +253,61 @@ final class AcquireLoop extends Timer.Event {
           // place, so that the loop notices an earlier release.
           watch = watch();
         }
-        wakeUp().await(request.deadline().orIn(pause));
+        LeaseState left = pause(request, pause);
+        if (left != null) {
+          return left;
+        }
         engine.ensureOpen();
       }
     } finally {
       close(watch);
+    }
+  }
+
+  /** Returns a permit that was offered meanwhile, or null. */
+  private @Nullable LeaseState pause(Request request, Duration pause) throws InterruptedException {
+    boolean over = false;
+    LeaseState left = null;
+    WakeUp woken = wakeUp();
+    synchronized (this) {
+      pausing = request;
+    }
+    try {
+      woken.await(request.deadline().orIn(pause));
+      over = true;
+    } finally {
+      synchronized (this) {
+        left = offered;
+        offered = null;
+        pausing = null;
+      }
+      if (left != null && !over) {
+        left.giveUp(null);
+      }
+    }
+    return left;
+  }
+
+  /**
+   * Offers a permit to the head, if it pauses. It takes what is offered, or gives it up; the caller
+   * {@linkplain #wake wakes} it.
+   *
+   * @param maker makes the head's lease from its request, or returns null if it does not fit
+   * @return the head's lease, or null
+   */
+  synchronized @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
+    if (pausing != null && offered == null) {
+      offered = maker.apply(pausing);
+      return offered;
+    }
+    return null;
+  }
+
+  /** Ends a pause. */
+  void wake() {
+    WakeUp paused = wakeUp;
+    if (paused != null) {
+      paused.signal();
     }
   }
 

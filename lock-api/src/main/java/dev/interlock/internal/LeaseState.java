@@ -53,6 +53,16 @@ final class LeaseState extends Timer.Event {
     LOST
   }
 
+  /** What a lease is to the one that had its grant before. */
+  private enum Role {
+    /** It takes the other's place: that one was handed off. */
+    SUCCESSOR,
+    /** It has the grant together with the other. */
+    COMPANION,
+    /** It is the client's own, for the rest of the other's minimum hold. */
+    KEEPER
+  }
+
   private static final int RENEWALS_PER_TTL = 3;
 
   // Longer than the difference between any two times.
@@ -192,24 +202,21 @@ final class LeaseState extends Timer.Event {
     reschedule(now, slept);
   }
 
-  /**
-   * The lease that another is handed off to, shared with, or kept in. Called under the other's
-   * monitor.
-   */
+  /** A lease of the other's grant. Called under the other's monitor. */
   @SuppressWarnings("GuardedBy") // the other's monitor
-  private LeaseState(LeaseState had, Request next, int handoffs, boolean kept) {
+  private LeaseState(LeaseState had, Request next, int handoffs, Role role) {
     this.engine = had.engine;
     this.request = next;
     this.grant = had.grant;
     this.shared = had.shared;
     this.handoffs = handoffs;
-    this.kept = kept;
+    this.kept = role == Role.KEEPER;
     this.grantedAt = had.grantedAt;
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
     this.renewAt = had.renewAt;
-    // A renewal in flight is reported to the successor, but not to another that shares the grant.
-    this.round = shared == null || kept ? had.round : null;
+    // The outcome of a renewal in flight is passed on to those that take the other's place.
+    this.round = role == Role.COMPANION ? null : had.round;
     this.backoff = had.backoff;
     this.problem = had.problem;
     long wall = engine.platform.wallMillis();
@@ -332,7 +339,7 @@ final class LeaseState extends Timer.Event {
         return null;
       }
       try {
-        admitted = new LeaseState(this, next, before, false);
+        admitted = new LeaseState(this, next, before, Role.COMPANION);
       } catch (RuntimeException | Error e) {
         Timer.failed("the admission of a reader", e);
       } finally {
@@ -1070,25 +1077,61 @@ final class LeaseState extends Timer.Event {
     }
   }
 
-  /** Leaves a shared grant to the others that have it, or releases it on the server. */
+  /**
+   * Leaves a shared grant: to a local waiter for permits, or to the others that have it. If there
+   * are none, releases it on the server.
+   */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
+    AcquireLoop head = engine.line.loop(name());
     CompletableFuture<Boolean> underWay;
+    LeaseState taker;
     synchronized (this) {
       underWay = round;
       if (phase == Phase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      phase = Phase.RELEASING;
+      boolean offers = head != null && request.share().kind() == LockKind.SEMAPHORE;
+      taker = offers && mayHandoff() ? head.offer(next -> handOff(left, next)) : null;
+      successor = taker;
+      if (taker == null) {
+        phase = Phase.RELEASING;
+      }
     }
-    if (left.close()) {
+    // A successor has opened the grant once more.
+    boolean last = left.close();
+    if (last) {
       return releaseOnServer(underWay, latest);
     }
-    synchronized (this) {
-      released(ReleaseOutcome.HANDED_OFF);
+    if (taker == null) {
+      synchronized (this) {
+        released(ReleaseOutcome.HANDED_OFF);
+      }
+    } else {
+      taker.publish();
+      head.wake();
     }
     remove();
     engine.notifier.flush();
     return ReleaseOutcome.HANDED_OFF;
+  }
+
+  /** Makes the successor of a permit; null if it does not fit, or if none can be made. */
+  @GuardedBy("this")
+  private @Nullable LeaseState handOff(SharedGrants.SharedGrant handed, Request next) {
+    if (engine.isClosed() || !next.sharesGrantWith(request)) {
+      return null;
+    }
+    try {
+      LeaseState taker = new LeaseState(this, next, handoffs + 1, Role.SUCCESSOR);
+      handed.reopen();
+      released(ReleaseOutcome.HANDED_OFF);
+      taker.noteAcquired();
+      taker.enroll();
+      return taker;
+    } catch (RuntimeException | Error e) {
+      Timer.failed("a handoff", e);
+      return null;
+    }
   }
 
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
@@ -1102,7 +1145,7 @@ final class LeaseState extends Timer.Event {
         return false;
       }
       try {
-        keeper = new LeaseState(this, request.kept(), handoffs, true);
+        keeper = new LeaseState(this, request.kept(), handoffs, Role.KEEPER);
       } catch (RuntimeException | Error e) {
         Timer.failed("a minimum hold", e);
         return false;
@@ -1128,7 +1171,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
-      return new LeaseState(this, next.request(), handoffs + 1, false);
+      return new LeaseState(this, next.request(), handoffs + 1, Role.SUCCESSOR);
     } catch (RuntimeException | Error e) {
       Timer.failed("a handoff", e);
       return null;

@@ -283,6 +283,56 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
+  void aPermitIsHandedOffToTheFirstLocalWaiter() throws Exception {
+    Lease held = semaphore.permits(2).acquire();
+    Lease permit = semaphore.acquire();
+    Background<Lease> first = inBackground(semaphore::acquire);
+    time.awaitAsleep(first.thread);
+    Background<Lease> second = inBackground(semaphore::acquire);
+    time.awaitAsleep(second.thread);
+    assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
+    Lease next = first.get();
+    assertEquals(permit.fencingToken() + 1, next.fencingToken());
+    assertFalse(permit.isHeld());
+    assertTrue(next.isHeld());
+    // The second is the head now, has asked the store in vain, and pauses.
+    Waits.until("the second to watch", () -> store.watchers() == 1);
+    time.awaitAsleep(second.thread);
+    assertEquals(ReleaseOutcome.HANDED_OFF, next.release());
+    Lease last = second.get();
+    assertEquals(0, store.calls(FakeStore.Op.RELEASE));
+    last.close();
+    held.close();
+    assertEquals(2, store.calls(FakeStore.Op.RELEASE));
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void aPermitThatWasOfferedToAWaiterThatIsInterruptedIsReleased() throws Exception {
+    Lease all = semaphore.permits(2).acquire();
+    Lease permit = semaphore.acquire();
+    Background<Lease> waiter = inBackground(semaphore::acquire);
+    time.awaitAsleep(waiter.thread);
+    waiter.thread.interrupt();
+    permit.close();
+    assertThrows(ExecutionException.class, () -> waiter.result.get(30, TimeUnit.SECONDS));
+    all.close();
+    Waits.until("nothing to be held", () -> !store.holds("a"));
+  }
+
+  @Test
+  void aPermitIsNotHandedOffToWhoNeedsMore() throws Exception {
+    Lease held = semaphore.permits(2).acquire();
+    Lease permit = semaphore.acquire();
+    CompletableFuture<Lease> two = semaphore.permits(2).acquireAsync();
+    Waits.until("it to wait", () -> store.watchers() == 1);
+    assertEquals(ReleaseOutcome.RELEASED, permit.release());
+    assertFalse(two.isDone());
+    held.close();
+    get(two).close();
+  }
+
+  @Test
   void permitsThatAreFreeAreAskedForAtTheSameTime() throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> slow = inBackground(semaphore::acquire);
