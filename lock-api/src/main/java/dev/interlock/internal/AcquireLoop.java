@@ -53,8 +53,8 @@ final class AcquireLoop extends Timer.Event {
   /** When the last head left. */
   private long leftAt;
 
-  /** Ends a pause; made before the first. */
-  private volatile @Nullable WakeUp wakeUp;
+  /** For the pauses between attempts; made before the first. */
+  private volatile @Nullable Pause pause;
 
   // --- the current attempt, or else the last ---
 
@@ -74,14 +74,6 @@ final class AcquireLoop extends Timer.Event {
 
   /** Whether the server has answered that it has to wait. */
   private volatile boolean waiting;
-
-  /** What the head pauses for, and can be offered meanwhile; null if it does not pause. */
-  @GuardedBy("this")
-  private @Nullable Request pausing;
-
-  /** A permit that another thread of this client has left to the head during its pause. */
-  @GuardedBy("this")
-  private @Nullable LeaseState offered;
 
   /** Taken before the first request; the validity may count from here. */
   private long begunAt;
@@ -221,7 +213,7 @@ final class AcquireLoop extends Timer.Event {
     LockBackend.Watch watch = null;
     try {
       while (true) {
-        Duration pause;
+        Duration most;
         try {
           Claim next = nextAttempt(request);
           Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
@@ -232,10 +224,10 @@ final class AcquireLoop extends Timer.Event {
           answered();
           Attempt.Busy busy = (Attempt.Busy) attempt;
           request.acquisition().heldBy(busy.holder());
-          pause = pollInterval(busy.retryAfter(), request.options().pollInterval());
+          most = pollInterval(busy.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
-          pause = pauseAfterFailure(request);
+          most = pauseAfterFailure(request);
         } catch (LockConfigurationException e) {
           if (!(engine.store instanceof QueueingBackend)) {
             // What a refused attempt may have left on the store expires there.
@@ -253,9 +245,9 @@ final class AcquireLoop extends Timer.Event {
           // place, so that the loop notices an earlier release.
           watch = watch();
         }
-        LeaseState left = pause(request, pause);
-        if (left != null) {
-          return left;
+        LeaseState offered = pause().await(request, most);
+        if (offered != null) {
+          return offered;
         }
         engine.ensureOpen();
       }
@@ -264,28 +256,51 @@ final class AcquireLoop extends Timer.Event {
     }
   }
 
-  /** Returns a permit that was offered meanwhile, or null. */
-  private @Nullable LeaseState pause(Request request, Duration pause) throws InterruptedException {
-    boolean over = false;
-    LeaseState left = null;
-    WakeUp woken = wakeUp();
-    synchronized (this) {
-      pausing = request;
+  /** The pauses of a head, in which another thread of this client may leave it a permit. */
+  private static final class Pause {
+    private final WakeUp wakeUp;
+
+    /** What the head waits for; null if it does not pause. */
+    @GuardedBy("this")
+    private @Nullable Request request;
+
+    @GuardedBy("this")
+    private @Nullable LeaseState offered;
+
+    Pause(WakeUp wakeUp) {
+      this.wakeUp = wakeUp;
     }
-    try {
-      woken.await(request.deadline().orIn(pause));
-      over = true;
-    } finally {
+
+    /** Returns what was offered meanwhile, or null. */
+    @Nullable LeaseState await(Request wanted, Duration most) throws InterruptedException {
+      LeaseState taken = null;
+      boolean ended = false;
       synchronized (this) {
-        left = offered;
-        offered = null;
-        pausing = null;
+        request = wanted;
       }
-      if (left != null && !over) {
-        left.giveUp(null);
+      try {
+        wakeUp.await(wanted.deadline().orIn(most));
+        ended = true;
+      } finally {
+        synchronized (this) {
+          request = null;
+          taken = offered;
+          offered = null;
+        }
+        if (taken != null && !ended) {
+          taken.giveUp(null);
+        }
       }
+      return taken;
     }
-    return left;
+
+    synchronized @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
+      if (request == null || offered != null) {
+        return null;
+      }
+      offered = maker.apply(request);
+      return offered;
+    }
   }
 
   /**
@@ -295,26 +310,23 @@ final class AcquireLoop extends Timer.Event {
    * @param maker makes the head's lease from its request, or returns null if it does not fit
    * @return the head's lease, or null
    */
-  synchronized @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
-    if (pausing != null && offered == null) {
-      offered = maker.apply(pausing);
-      return offered;
-    }
-    return null;
+  @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
+    Pause current = pause;
+    return current == null ? null : current.offer(maker);
   }
 
   /** Ends a pause. */
   void wake() {
-    WakeUp paused = wakeUp;
-    if (paused != null) {
-      paused.signal();
+    Pause current = pause;
+    if (current != null) {
+      current.wakeUp.signal();
     }
   }
 
   /** Null if there can be none at the moment: the waiter then polls. */
   private LockBackend.@Nullable Watch watch() {
     try {
-      return engine.store.watch(name, wakeUp());
+      return engine.store.watch(name, pause().wakeUp);
     } catch (LockUnavailableException e) {
       DefaultLockClient.log.debug("\"{}\" cannot be watched", name, e);
       return null;
@@ -370,7 +382,7 @@ final class AcquireLoop extends Timer.Event {
           answered();
         }
         failed(e, request);
-        wakeUp().await(request.deadline().orIn(pauseAfterFailure(request)));
+        pause().wakeUp.await(request.deadline().orIn(pauseAfterFailure(request)));
       }
       engine.ensureOpen();
       if (request.deadline().hasPassed()) {
@@ -413,11 +425,11 @@ final class AcquireLoop extends Timer.Event {
     return request.forStore(engine.requestTimeout());
   }
 
-  private WakeUp wakeUp() {
-    WakeUp made = wakeUp;
+  private Pause pause() {
+    Pause made = pause;
     if (made == null) {
-      made = new WakeUp(engine.platform);
-      wakeUp = made;
+      made = new Pause(new WakeUp(engine.platform));
+      pause = made;
       // If the client was closed before this, it found no wake-up to signal.
       engine.ensureOpen();
     }

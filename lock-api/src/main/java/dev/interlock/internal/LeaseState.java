@@ -1083,55 +1083,69 @@ final class LeaseState extends Timer.Event {
    */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
     AcquireLoop head = engine.line.loop(name());
+    if (head != null && isHandedOff(left, head)) {
+      return ReleaseOutcome.HANDED_OFF;
+    }
     CompletableFuture<Boolean> underWay;
-    LeaseState taker;
     synchronized (this) {
-      underWay = round;
       if (phase == Phase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      boolean offers = head != null && request.share().kind() == LockKind.SEMAPHORE;
-      taker = offers && mayHandoff() ? head.offer(next -> handOff(left, next)) : null;
-      successor = taker;
-      if (taker == null) {
-        phase = Phase.RELEASING;
-      }
+      phase = Phase.RELEASING;
+      underWay = round;
     }
-    // A successor has opened the grant once more.
-    boolean last = left.close();
-    if (last) {
+    if (left.close()) {
       return releaseOnServer(underWay, latest);
     }
-    if (taker == null) {
-      synchronized (this) {
-        released(ReleaseOutcome.HANDED_OFF);
-      }
-    } else {
-      taker.publish();
-      head.wake();
+    synchronized (this) {
+      released(ReleaseOutcome.HANDED_OFF);
     }
     remove();
     engine.notifier.flush();
     return ReleaseOutcome.HANDED_OFF;
   }
 
-  /** Makes the successor of a permit; null if it does not fit, or if none can be made. */
-  @GuardedBy("this")
-  private @Nullable LeaseState handOff(SharedGrants.SharedGrant handed, Request next) {
+  /** Hands a permit off to the head of the local queue, if that pauses and wants as many. */
+  private boolean isHandedOff(SharedGrants.SharedGrant handed, AcquireLoop head) {
+    if (request.share().kind() != LockKind.SEMAPHORE) {
+      return false;
+    }
+    LeaseState taker;
+    synchronized (this) {
+      taker = mayHandoff() ? head.offer(next -> successorFor(next, handed)) : null;
+      if (taker == null) {
+        return false;
+      }
+      successor = taker;
+    }
+    // Not the last, as the successor is open.
+    var unused = handed.close();
+    remove();
+    taker.publish();
+    head.wake();
+    return true;
+  }
+
+  /** Null if it does not fit, or if none can be made. Called under the monitor. */
+  @SuppressWarnings("GuardedBy") // by way of the head's pause
+  private @Nullable LeaseState successorFor(Request next, SharedGrants.SharedGrant handed) {
     if (engine.isClosed() || !next.sharesGrantWith(request)) {
       return null;
     }
+    LeaseState taker;
+    handed.reopen();
     try {
-      LeaseState taker = new LeaseState(this, next, handoffs + 1, Role.SUCCESSOR);
-      handed.reopen();
-      released(ReleaseOutcome.HANDED_OFF);
-      taker.noteAcquired();
+      taker = new LeaseState(this, next, handoffs + 1, Role.SUCCESSOR);
       taker.enroll();
-      return taker;
     } catch (RuntimeException | Error e) {
+      // Not the last, as this is open.
+      var unused = handed.close();
       Timer.failed("a handoff", e);
       return null;
     }
+    released(ReleaseOutcome.HANDED_OFF);
+    taker.noteAcquired();
+    return taker;
   }
 
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */

@@ -112,8 +112,8 @@ final class MemoryStore {
 
     private boolean hasRoomFor(Claim claim) {
       long weight = claim.share().weight();
-      for (Place holder : holders) {
-        weight += holder.claim.share().weight();
+      for (int i = 0; i < holders.size(); i++) {
+        weight += holders.get(i).claim.share().weight();
       }
       return weight <= claim.share().capacity();
     }
@@ -142,9 +142,9 @@ final class MemoryStore {
     }
 
     @Nullable Place holder(Claim claim) {
-      for (Place holder : holders) {
-        if (holder.claim.id().equals(claim.id())) {
-          return holder;
+      for (int i = 0; i < holders.size(); i++) {
+        if (holders.get(i).claim.id().equals(claim.id())) {
+          return holders.get(i);
         }
       }
       return null;
@@ -152,13 +152,20 @@ final class MemoryStore {
 
     /** Ends the holds whose TTL is over. */
     void expire(long now) {
-      holders.removeIf(holder -> holder.expiresAt - now <= 0);
+      for (int i = holders.size() - 1; i >= 0; i--) {
+        if (holders.get(i).expiresAt - now <= 0) {
+          holders.remove(i);
+        }
+      }
     }
 
     /**
      * Grants to the first waiters, as far as there is room; nobody overtakes one who needs more.
      */
     void serve(long now) {
+      if (line.isEmpty()) {
+        return;
+      }
       Iterator<Place> waiters = line.values().iterator();
       while (waiters.hasNext()) {
         Place next = waiters.next();

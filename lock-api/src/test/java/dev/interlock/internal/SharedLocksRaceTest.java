@@ -187,20 +187,20 @@ class SharedLocksRaceTest {
   private void write() {
     assertEquals(1, writing.incrementAndGet());
     assertEquals(0, reading.get());
-    Thread.yield();
+    Thread.onSpinWait();
     writing.decrementAndGet();
   }
 
   private void read() {
     reading.incrementAndGet();
     assertEquals(0, writing.get());
-    Thread.yield();
+    Thread.onSpinWait();
     reading.decrementAndGet();
   }
 
   private void take(int weight) {
     assertTrue(permits.addAndGet(weight) <= LIMIT);
-    Thread.yield();
+    Thread.onSpinWait();
     permits.addAndGet(-weight);
   }
 }
