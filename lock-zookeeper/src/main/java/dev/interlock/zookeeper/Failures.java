@@ -132,7 +132,14 @@ final class Failures {
 
   /** Whether the request may have been carried out, or may still be. */
   static boolean isInDoubt(KeeperException e) {
-    return isTemporary(e) || e.code() == Code.REQUESTTIMEOUT || e.code() == Code.SYSTEMERROR;
+    return isInDoubt(e.code());
+  }
+
+  static boolean isInDoubt(Code code) {
+    return switch (code) {
+      case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SYSTEMERROR -> true;
+      default -> false;
+    };
   }
 
   static boolean isConnectionLoss(KeeperException e) {

@@ -4,6 +4,7 @@ import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,9 +24,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Whether a lock is held cannot be told without the right to read its node. The listing
  * continues past it, and fails after its last page, with a message that names the first such lock.
  *
- * <p>Every page costs one request for the names of all locks of the namespace, and two for each
- * lock that it looks at. No request is repeated after a broken connection: the driver breaks the
- * connection over an answer that is longer than {@code jute.maxbuffer}, and would do so again.
+ * <p>Every page costs one request for the names of all locks of the namespace, and for each lock
+ * that it looks at one and another for each holder. No request is repeated after a broken
+ * connection: the driver breaks the connection over an answer that is longer than {@code
+ * jute.maxbuffer}, and would do so again.
  */
 final class Listing {
 
@@ -89,8 +91,9 @@ final class Listing {
     }
   }
 
-  /** A lock that is held, and the request for its first node. */
-  private record Held(String name, LockQueue queue, ReplyFuture<Session.NodeData> holder) {}
+  /** A lock that is held, and the requests for its holders' nodes. */
+  private record Held(
+      String name, LockQueue queue, Map<NodeName, ReplyFuture<Session.NodeData>> holders) {}
 
   /** Those of the locks that are held. Sends the requests for all before it waits for a reply. */
   private List<LockState> held(List<String> names) throws KeeperException, InterruptedException {
@@ -101,26 +104,43 @@ final class Listing {
       queues(open)
           .forEach(
               (name, queue) -> {
-                String first = path(name) + "/" + queue.nodes().get(0).full();
-                requested.add(new Held(name, queue, session.data(first)));
+                Map<NodeName, ReplyFuture<Session.NodeData>> holders = new LinkedHashMap<>();
+                queue
+                    .nodes()
+                    .subList(0, queue.holders())
+                    .forEach(
+                        node -> holders.put(node, session.data(path(name) + "/" + node.full())));
+                requested.add(new Held(name, queue, holders));
               });
       open = new ArrayList<>();
       for (Held lock : requested) {
-        try {
-          Session.NodeData holder = lock.holder().await(deadline);
-          held.add(ZooKeeperBackend.held(lock.name(), lock.queue(), holder, List.of()));
-        } catch (KeeperException e) {
-          if (e.code() == Code.NOAUTH) {
-            held.add(LockState.held(lock.name(), null, null, null, List.of()));
-          } else if (Failures.isNoNode(e)) {
-            open.add(lock.name()); // the lock may have passed to a waiter
-          } else {
-            throw e;
-          }
+        Map<NodeName, Session.NodeData> present = present(lock.holders());
+        if (present.isEmpty()) {
+          open.add(lock.name()); // the lock may have passed to a waiter
+        } else {
+          held.add(ZooKeeperBackend.held(lock.name(), lock.queue(), present));
         }
       }
     }
     return held;
+  }
+
+  private Map<NodeName, Session.NodeData> present(
+      Map<NodeName, ReplyFuture<Session.NodeData>> replies)
+      throws KeeperException, InterruptedException {
+    Map<NodeName, Session.NodeData> present = new HashMap<>();
+    for (var reply : replies.entrySet()) {
+      try {
+        present.put(reply.getKey(), reply.getValue().await(deadline));
+      } catch (KeeperException e) {
+        if (e.code() == Code.NOAUTH) {
+          present.put(reply.getKey(), Session.NodeData.REFUSED);
+        } else if (!Failures.isNoNode(e)) {
+          throw e;
+        }
+      }
+    }
+    return present;
   }
 
   /** The queues of those locks that are held. */

@@ -1,13 +1,25 @@
 package dev.interlock.zookeeper;
 
 import com.google.common.collect.ImmutableList;
+import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The holder of a lock and its waiters, as listed at one moment.
+ * The holders of a lock and its waiters, as listed at one moment.
  *
- * @param nodes in the order of arrival; the first one holds the lock
+ * <p>The first nodes whose weights fit into the capacity together are the holders. So nobody
+ * overtakes a writer, or a request for more permits. And as no node ever comes in ahead of another,
+ * a node that is granted stays so, and every client comes to the same result, however old the state
+ * that it sees.
+ *
+ * <p>The first node decides what the lock is used as. A node that disagrees with it is being
+ * removed by its client. It counts like a writer until then: the first node may have gone in the
+ * view of that client, whose claim is granted then.
+ *
+ * @param nodes in the order of arrival
  * @param foreign names of nodes that no lock client created
  * @param lastChange the last transaction that created or deleted one of them; 0 if there was none
  */
@@ -28,7 +40,7 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
     return nodes.isEmpty();
   }
 
-  /** The position of a node, 0 for the holder's; -1 if it is not in the queue. */
+  /** The position of a node, 0 for the first holder's; -1 if it is not in the queue. */
   int positionOf(NodeName name) {
     return nodes.indexOf(name);
   }
@@ -36,5 +48,102 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
   /** The nodes that one claim created. */
   List<NodeName> of(String claimId) {
     return nodes.stream().filter(node -> node.claimId().equals(claimId)).toList();
+  }
+
+  /** This queue without the nodes that were deleted meanwhile. */
+  LockQueue only(Set<NodeName> present) {
+    return new LockQueue(
+        nodes.stream().filter(present::contains).collect(ImmutableList.toImmutableList()),
+        foreign,
+        lastChange);
+  }
+
+  // --- who holds the lock ---------------------------------------------------------------------
+
+  /** What the lock is used as; null if the queue is empty. */
+  @Nullable Share use() {
+    return isEmpty() ? null : nodes.get(0).share();
+  }
+
+  /** How many nodes hold the lock, all of them ahead of the waiters. */
+  int holders() {
+    long weight = 0;
+    for (int i = 0; i < nodes.size(); i++) {
+      weight += weight(i);
+      if (weight > nodes.get(0).share().capacity()) {
+        return i;
+      }
+    }
+    return nodes.size();
+  }
+
+  private long weight(int position) {
+    Share first = nodes.get(0).share();
+    Share share = nodes.get(position).share();
+    return share.agreesWith(first) ? share.weight() : first.capacity();
+  }
+
+  /** Whether a claim that came now would be granted at once. */
+  boolean admits(Share share) {
+    if (isEmpty()) {
+      return true;
+    }
+    long weight = share.weight();
+    for (int i = 0; i < nodes.size(); i++) {
+      weight += weight(i);
+    }
+    return share.agreesWith(nodes.get(0).share()) && weight <= share.capacity();
+  }
+
+  // --- what the others wait for ---------------------------------------------------------------
+
+  /** What the node at a position waits for; null if it holds the lock. */
+  @Nullable Blocker blockerOf(int position) {
+    int holders = holders();
+    if (position < holders) {
+      return null;
+    }
+    NodeName node = nodes.get(position);
+    if (node.isSomePermits()) {
+      return position == holders ? Blocker.PERMITS : blocker(position - 1, false, true);
+    }
+    if (node.share().isWhole()) {
+      return blocker(position - 1, position == 1, false);
+    }
+    // A reader. Other readers are not in its way.
+    int nearest = position - 1;
+    while (!excludesReaders(nearest)) {
+      nearest--;
+    }
+    int first = 0;
+    while (!excludesReaders(first)) {
+      first++;
+    }
+    return blocker(nearest, nearest == first, false);
+  }
+
+  private boolean excludesReaders(int position) {
+    return !nodes.get(position).share().equals(Share.READ);
+  }
+
+  private Blocker blocker(int position, boolean isOnly, boolean untilGranted) {
+    return new Blocker(nodes.get(position), isOnly, position == 0, untilGranted);
+  }
+
+  /**
+   * Whether the waiter behind a holder may wait to hear of that grant. If it joined before the
+   * permits became free, it is in this listing, which shows them as free. Only the next node
+   * counts: it alone watches this one.
+   */
+  boolean isAwaited(int position) {
+    return nodes.get(position).isSomePermits()
+        && position + 1 < nodes.size()
+        && nodes.get(position + 1).isSomePermits();
+  }
+
+  /** Whether a node ahead of a position disagrees with the first, and is being removed. */
+  boolean hasDisagreementBefore(int position) {
+    Share first = nodes.get(0).share();
+    return nodes.subList(0, position).stream().anyMatch(node -> !node.share().agreesWith(first));
   }
 }

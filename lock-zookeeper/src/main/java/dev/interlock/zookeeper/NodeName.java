@@ -1,21 +1,35 @@
 package dev.interlock.zookeeper;
 
+import dev.interlock.LockKind;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The name of one node in a lock's queue: the id of the claim that created it, and the sequence
- * number that the servers appended.
+ * The name of one node in a lock's queue: the id of the claim that created it, its share unless the
+ * lock is exclusive, and the sequence number that the servers appended. So one listing shows who
+ * holds the lock, without a look at any node.
+ *
+ * <pre>
+ * ID-0000000007         an exclusive lock
+ * ID-read-0000000007    a reader of a read-write lock
+ * ID-write-0000000007   its writer
+ * ID-2of5-0000000007    two permits of a semaphore of five
+ * </pre>
  *
  * <p>A later version that stores locks in another way must name its nodes differently: this version
- * refuses a lock that has a child with any other name.
+ * refuses a lock that has a child with any other name. Versions that know exclusive locks only
+ * refuse the others for that reason.
  *
  * @param full the whole name, as listed
  * @param claimId the id of the claim that created the node
+ * @param share how much of the lock the claim takes
  * @param number the sequence number: the order of arrival
  */
-record NodeName(String full, String claimId, int number) implements Comparable<NodeName> {
+record NodeName(String full, String claimId, Share share, int number)
+    implements Comparable<NodeName> {
 
   /**
    * The highest sequence number in use. A lock that has come half as far gets a new node, and
@@ -25,26 +39,67 @@ record NodeName(String full, String claimId, int number) implements Comparable<N
   static final int LAST_NUMBER = Integer.MAX_VALUE - (1 << 20);
 
   private static final int ID_LENGTH = 27;
-  private static final Pattern NAME =
-      Pattern.compile("([A-Za-z0-9_-]{" + ID_LENGTH + "})-(-?\\d{9,10})");
+  private static final String ID = "([A-Za-z0-9_-]{" + ID_LENGTH + "})-";
+  private static final String NUMBER = "(-?\\d{9,10})";
+  private static final Pattern EXCLUSIVE = Pattern.compile(ID + NUMBER);
+  private static final Pattern SHARED =
+      Pattern.compile(ID + "(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-" + NUMBER);
 
   /** The name to ask the servers for; they append the number. */
-  static String prefix(String claimId) {
-    return claimId + "-";
+  static String prefix(Claim claim) {
+    return prefix(claim.id(), claim.share());
+  }
+
+  private static String prefix(String claimId, Share share) {
+    return claimId
+        + switch (share.kind()) {
+          case EXCLUSIVE -> "-";
+          case READ_WRITE -> share.isWhole() ? "-write-" : "-read-";
+          case SEMAPHORE -> "-" + share.weight() + "of" + share.capacity() + "-";
+        };
   }
 
   /** Parses a name; empty if no lock client created the node. */
   static Optional<NodeName> parse(String name) {
-    Matcher matcher = NAME.matcher(name);
-    if (!matcher.matches()) {
-      return Optional.empty();
+    Matcher exclusive = EXCLUSIVE.matcher(name);
+    if (exclusive.matches()) {
+      return Optional.of(of(exclusive, Share.EXCLUSIVE));
     }
-    long number = Long.parseLong(matcher.group(2));
-    return Optional.of(
-        new NodeName(
-            name,
-            matcher.group(1),
-            number < 0 || number > Integer.MAX_VALUE ? Integer.MAX_VALUE : (int) number));
+    Matcher shared = SHARED.matcher(name);
+    return shared.matches() ? share(shared).map(share -> of(shared, share)) : Optional.empty();
+  }
+
+  private static NodeName of(Matcher name, Share share) {
+    long number = Long.parseLong(name.group(name.groupCount()));
+    return new NodeName(
+        name.group(),
+        name.group(1),
+        share,
+        number < 0 || number > Integer.MAX_VALUE ? Integer.MAX_VALUE : (int) number);
+  }
+
+  private static Optional<Share> share(Matcher name) {
+    if (name.group(2).equals("read")) {
+      return Optional.of(Share.READ);
+    }
+    if (name.group(2).equals("write")) {
+      return Optional.of(Share.WRITE);
+    }
+    long permits = Long.parseLong(name.group(3));
+    long limit = Long.parseLong(name.group(4));
+    return permits <= limit && limit <= Integer.MAX_VALUE
+        ? Optional.of(Share.ofSemaphore((int) permits, (int) limit))
+        : Optional.empty();
+  }
+
+  /** The name without the number. */
+  String prefix() {
+    return prefix(claimId, share);
+  }
+
+  /** Whether the claim takes some permits of a semaphore, and leaves others. */
+  boolean isSomePermits() {
+    return share.kind() == LockKind.SEMAPHORE && !share.isWhole();
   }
 
   boolean isBeyondLast() {

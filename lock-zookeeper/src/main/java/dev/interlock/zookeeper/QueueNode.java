@@ -12,7 +12,7 @@ record QueueNode(Session session, String path, NodeName name, long token) {
 
   /** The beginning of the path, before the number that the servers appended. */
   String prefix() {
-    return lockPath() + "/" + NodeName.prefix(name.claimId());
+    return lockPath() + "/" + name.prefix();
   }
 
   /** The path of the lock's own node. */

@@ -62,6 +62,7 @@ final class Session {
   private final LeaderContact contact;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiters = ConcurrentHashMap.newKeySet();
+  private final Watches watches = new Watches();
 
   /** The prefixes of the nodes that may exist. */
   private final Set<String> nodes = ConcurrentHashMap.newKeySet();
@@ -76,6 +77,7 @@ final class Session {
   private volatile boolean ended;
   private volatile boolean heartbeatsEnded;
   private volatile boolean formatIsKnown;
+  private volatile boolean refusalIsLogged;
 
   /**
    * Begins a session.
@@ -376,14 +378,24 @@ final class Session {
 
   ReplyFuture<Children> children(String path) {
     ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
-    driver.getChildren(
-        path,
-        false,
-        (code, asked, context, names, stat) ->
-            reply.complete(
-                code, names == null || stat == null ? null : new Children(names, stat.getPzxid())),
-        null);
+    driver.getChildren(path, false, this::completeChildren, reply);
     return reply;
+  }
+
+  /** Lists the children of a node, and watches for the next change of them. */
+  ReplyFuture<Children> watchChildren(String path, Watcher watcher) {
+    ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
+    watches.begin(
+        path, watcher, () -> driver.getChildren(path, watcher, this::completeChildren, reply));
+    return reply;
+  }
+
+  private void completeChildren(
+      int code, String path, Object reply, List<String> names, Stat stat) {
+    @SuppressWarnings("unchecked") // the context of the request
+    ReplyFuture<Children> known = (ReplyFuture<Children>) reply;
+    known.complete(
+        code, names == null || stat == null ? null : new Children(names, stat.getPzxid()));
   }
 
   /**
@@ -391,8 +403,13 @@ final class Session {
    *
    * @param czxid the transaction that created the node
    * @param createdAt when that was, by the leader's clock
+   * @param version how often the data was written since
    */
-  record NodeData(String text, long czxid, Instant createdAt) {}
+  record NodeData(String text, long czxid, Instant createdAt, int version) {
+
+    /** Stands for the data of a node that may not be read. */
+    static final NodeData REFUSED = new NodeData("", 0, Instant.EPOCH, 0);
+  }
 
   ReplyFuture<NodeData> data(String path) {
     ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
@@ -403,7 +420,7 @@ final class Session {
   /** Watches a node. Unlike {@code exists} this leaves no watch behind if there is no node. */
   ReplyFuture<NodeData> watch(String path, Watcher watcher) {
     ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
-    driver.getData(path, watcher, this::completeData, reply);
+    watches.begin(path, watcher, () -> driver.getData(path, watcher, this::completeData, reply));
     return reply;
   }
 
@@ -417,15 +434,56 @@ final class Session {
             : new NodeData(
                 data == null ? "" : new String(data, UTF_8),
                 stat.getCzxid(),
-                Instant.ofEpochMilli(stat.getCtime())));
+                Instant.ofEpochMilli(stat.getCtime()),
+                stat.getVersion()));
   }
 
   /**
-   * Ends this client's watch of a node, even while there is no connection. Does not block. Given a
-   * single watcher, the driver would only ask the server whether the watch exists.
+   * Ends a watch, even while there is no connection. Does not block. Given a single watcher, the
+   * driver would only ask the server whether the watch exists.
    */
-  void unwatch(String path) {
-    driver.removeAllWatches(path, WatcherType.Data, true, (code, asked, context) -> {}, null);
+  void unwatch(String path, Watcher watcher, WatcherType type) {
+    watches.end(
+        path,
+        watcher,
+        () -> driver.removeAllWatches(path, type, true, (code, asked, context) -> {}, null));
+  }
+
+  /** A watch has fired, or was not set. */
+  void watchEnded(String path, Watcher watcher) {
+    watches.ended(path, watcher);
+  }
+
+  /**
+   * Writes a node's data again in the background, which wakes those who watch it. Repeats that
+   * while the outcome is in doubt, the node exists and the session lasts.
+   */
+  void rewrite(String path, byte[] data) {
+    driver.setData(
+        path,
+        data,
+        -1,
+        (code, asked, context, stat) -> {
+          Code known = Code.get(code);
+          if (known != null && Failures.isInDoubt(known)) {
+            CompletableFuture.delayedExecutor(
+                    heartbeatPause().toNanos(), NANOSECONDS, Runnable::run)
+                .execute(() -> rewriteUnlessEnded(path, data));
+          } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
+            refusalIsLogged = true;
+            log.warn(
+                "the servers refuse to write {}; without the right to write its own nodes, waiters"
+                    + " for permits are served late",
+                path);
+          }
+        },
+        null);
+  }
+
+  private void rewriteUnlessEnded(String path, byte[] data) {
+    if (!hasEnded() && !heartbeatsEnded) {
+      rewrite(path, data);
+    }
   }
 
   ReplyFuture<Boolean> delete(String path) {

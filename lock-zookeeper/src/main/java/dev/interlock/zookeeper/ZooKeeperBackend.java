@@ -16,12 +16,16 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -42,6 +46,9 @@ import org.jspecify.annotations.Nullable;
  *       belong to a former session (CURATOR-604), so a grant requires that the node's owner was
  *       seen.
  *   <li>A grant is valid only for as long as the session certainly lasts, see {@link Session}.
+ *   <li>Readers and permits wait in the same queue as everybody, see {@link LockQueue}. So the
+ *       creation of a node gives tokens that rise with the grants: whoever is granted, everybody
+ *       ahead in the queue was granted before.
  * </ul>
  */
 final class ZooKeeperBackend implements QueueingBackend {
@@ -106,15 +113,20 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    // The first look costs no write, and is enough for a free lock: only our own node then says who
-    // is first. To turn a client away takes a committed look.
-    if (!listAfterSync(lock, deadline).isEmpty() && !committedQueue(lock, deadline).isEmpty()) {
-      return new Attempt.Busy(pollInterval());
+    // The first look costs no write, and is enough if there is room: only our own node then says
+    // who
+    // came first. To turn a client away takes a committed look.
+    if (!listAfterSync(lock, deadline).admits(claim.share())) {
+      LockQueue queue = committedQueue(lock, deadline);
+      requireAgreement(claim, queue);
+      if (!queue.admits(claim.share())) {
+        return new Attempt.Busy(pollInterval());
+      }
     }
     Entered entered = enter(claim, deadline);
-    if (entered.position() == 0) {
-      try (Place first = waiter(claim, entered)) {
-        return first.await(deadline);
+    if (entered.position() < entered.queue().holders()) {
+      try (Place holder = waiter(claim, entered)) {
+        return holder.await(deadline);
       }
     }
     release(claim, deadline);
@@ -135,8 +147,8 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    String prefix = lock + "/" + NodeName.prefix(claim.id());
-    byte[] label = claim.holder().getBytes(UTF_8);
+    String prefix = lock + "/" + NodeName.prefix(claim);
+    byte[] label = label(claim);
     Session session = sessions.current();
     for (boolean first = true; ; first = false) {
       requireKnownFormat(session, deadline);
@@ -159,6 +171,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (position < 0) {
           throw failures.nodeDeleted();
         }
+        requireAgreementOrLeave(claim, queue, deadline);
         return new Entered(node, queue, position);
       } catch (KeeperException e) {
         if (created.isRefused()) {
@@ -174,6 +187,45 @@ final class ZooKeeperBackend implements QueueingBackend {
         }
       }
     }
+  }
+
+  private void requireAgreementOrLeave(Claim claim, LockQueue queue, Deadline deadline)
+      throws InterruptedException {
+    try {
+      requireAgreement(claim, queue);
+    } catch (LockConfigurationException disagreement) {
+      try {
+        release(claim, deadline);
+        claim.attach(null); // so that the engine's own release has nothing left to ask
+      } catch (LockException e) {
+        disagreement.addSuppressed(e); // the engine releases it again
+      }
+      throw disagreement;
+    }
+  }
+
+  /**
+   * Refuses a claim that uses a lock differently from the first in its queue. Of two that disagree
+   * the later one is refused, and never the earlier, which does not look behind itself.
+   */
+  void requireAgreement(Claim claim, LockQueue queue) {
+    Share use = queue.use();
+    if (use != null && !claim.share().agreesWith(use)) {
+      throw claim.share().disagreement(claim.name(), use);
+    }
+  }
+
+  /**
+   * Tells the waiter behind a node that it was granted, by a write that changes nothing. Does not
+   * wait for it: waiters look again now and then, and if this session ends, the node's end wakes
+   * them.
+   */
+  void announce(Claim claim, QueueNode node) {
+    node.session().rewrite(node.path(), label(claim));
+  }
+
+  private static byte[] label(Claim claim) {
+    return claim.holder().getBytes(UTF_8);
   }
 
   private void requireKnownFormat(Session session, Deadline deadline) throws InterruptedException {
@@ -367,7 +419,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     for (NodeName name : listCommitted(lock, deadline).of(claim.id())) {
       any |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
     }
-    session.nodeGone(lock + "/" + NodeName.prefix(claim.id()));
+    session.nodeGone(lock + "/" + NodeName.prefix(claim));
     return any;
   }
 
@@ -421,11 +473,11 @@ final class ZooKeeperBackend implements QueueingBackend {
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
     LockQueue queue = committedQueue(lock, deadline);
-    if (queue.isEmpty()) {
-      return false;
+    boolean held = false;
+    for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
+      held |= delete(lock + "/" + holder.full(), holder, deadline);
     }
-    NodeName holder = queue.nodes().get(0);
-    return delete(lock + "/" + holder.full(), holder, deadline);
+    return held;
   }
 
   /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
@@ -467,24 +519,47 @@ final class ZooKeeperBackend implements QueueingBackend {
       if (queue.isEmpty()) {
         return LockState.free(name);
       }
-      List<Session.NodeData> present = present(lock, queue, deadline);
+      Map<NodeName, Session.NodeData> present = present(lock, queue, deadline);
       // If all nodes have gone meanwhile, others may have come.
       if (!present.isEmpty()) {
-        List<String> labels = present.stream().map(Session.NodeData::text).toList();
-        return held(name, queue, present.get(0), labels.subList(1, labels.size()));
+        return held(name, queue, present);
       }
     }
   }
 
   /**
-   * The state of a held lock. The servers know when a node joined the queue, and not when it became
-   * the first. It was the first at once if no node has come or gone since.
+   * The state of a held lock.
+   *
+   * @param listed its queue
+   * @param present the data of those nodes of it that still exist
    */
-  static LockState held(
-      String name, LockQueue queue, Session.NodeData holder, List<String> waiters) {
-    LockState state = LockState.held(name, holder.text(), holder.czxid(), null, waiters);
-    boolean firstAtOnce = queue.nodes().size() == 1 && queue.lastChange() == holder.czxid();
-    return firstAtOnce ? state.withHeldSince(holder.createdAt()) : state;
+  static LockState held(String name, LockQueue listed, Map<NodeName, Session.NodeData> present) {
+    LockQueue queue = listed.only(present.keySet());
+    int count = queue.holders();
+    List<LockState.Holder> holders = new ArrayList<>();
+    List<String> waiters = new ArrayList<>();
+    for (NodeName node : queue.nodes()) {
+      Session.NodeData data = present.getOrDefault(node, Session.NodeData.REFUSED);
+      if (holders.size() < count) {
+        holders.add(holder(node, data, listed));
+      } else {
+        waiters.add(data.text());
+      }
+    }
+    Share use = queue.nodes().get(0).share();
+    return LockState.held(name, use.kind(), use.capacity(), holders, waiters);
+  }
+
+  private static LockState.Holder holder(NodeName node, Session.NodeData data, LockQueue listed) {
+    if (data == Session.NodeData.REFUSED) {
+      return new LockState.Holder(null, node.share().weight(), null, null, null);
+    }
+    // The servers know when a node joined the queue, and not when it was granted. It was granted at
+    // once if it is the last, and no node has come or gone since.
+    boolean atOnce =
+        listed.positionOf(node) == listed.nodes().size() - 1 && listed.lastChange() == data.czxid();
+    return new LockState.Holder(
+        data.text(), node.share().weight(), data.czxid(), null, atOnce ? data.createdAt() : null);
   }
 
   @Override
@@ -500,15 +575,15 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /** The data of a queue's nodes, without those that were deleted meanwhile. */
-  private List<Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
+  private Map<NodeName, Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
       throws InterruptedException {
     Session session = sessions.current();
-    List<ReplyFuture<Session.NodeData>> replies =
-        queue.nodes().stream().map(node -> session.data(lock + "/" + node.full())).toList();
-    List<Session.NodeData> data = new ArrayList<>();
-    for (ReplyFuture<Session.NodeData> reply : replies) {
+    Map<NodeName, ReplyFuture<Session.NodeData>> replies = new LinkedHashMap<>();
+    queue.nodes().forEach(node -> replies.put(node, session.data(lock + "/" + node.full())));
+    Map<NodeName, Session.NodeData> data = new HashMap<>();
+    for (var reply : replies.entrySet()) {
       try {
-        data.add(reply.await(deadline));
+        data.put(reply.getKey(), reply.getValue().await(deadline));
       } catch (KeeperException e) {
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);

@@ -25,7 +25,13 @@ final class ZooKeeperTopology {
   static BackendInfo info(int servers, Duration tick) {
     boolean replicated = servers >= 3;
     Set<Capability> capabilities =
-        EnumSet.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP, Capability.LIST);
+        EnumSet.of(
+            Capability.FENCING,
+            Capability.FIFO,
+            Capability.SINGLE_WAKEUP,
+            Capability.LIST,
+            Capability.READ_WRITE,
+            Capability.SEMAPHORE);
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }

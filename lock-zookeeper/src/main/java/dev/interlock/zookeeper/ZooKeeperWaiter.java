@@ -7,20 +7,37 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.WakeUp;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.Event.EventType;
+import org.apache.zookeeper.Watcher.WatcherType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue, and watches the predecessor's node and no other.
+ * Waits in a lock's queue, and watches one node ahead and no other.
+ *
+ * <ul>
+ *   <li>An exclusive lock, a writer and a request for all permits watch their predecessor.
+ *   <li>A reader watches the nearest writer. When that is deleted and was the only one, the reader
+ *       is granted without another request, as are all that watched the same writer.
+ *   <li>Of those that wait for some permits only the first watches the queue: any holder may return
+ *       what it needs. Everybody else watches the predecessor, until that is deleted or granted. A
+ *       waiter that is granted while such a one may be behind it therefore writes its node's data
+ *       again.
+ * </ul>
  *
  * <p>The position outlasts broken connections: the node stays as long as the session lives, and the
  * driver sets the watch again. It is lost with the session. Every poll interval the waiter also
- * reads the predecessor's node and its own, in case an event was lost or its own node was deleted.
+ * reads the watched node and its own, in case an event was lost or its own node was deleted. Where
+ * other events than a deletion count, it lists the queue instead, a long one less often.
  */
 final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
+
+  /** A waiter lists a queue of this many nodes at every poll, and longer ones less often. */
+  private static final int NODES_PER_POLL = 16;
 
   private final ZooKeeperBackend backend;
   private final Claim claim;
@@ -29,22 +46,29 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private final WakeUp wakeUp;
 
   private LockQueue queue;
-  private volatile int position;
+  private int position;
+
+  /** What keeps this node from being granted, when last seen; null if nothing does. */
+  private volatile @Nullable Blocker blocker;
+
+  private int pollsSinceListing;
   private @Nullable LockException trouble;
 
-  /** The label of the node in front; null if it is not known. */
+  /** The label of the blocker's node; null if it is not known. */
   private @Nullable String ahead;
 
-  /** Whether the session was confirmed after this node became the first. */
+  /** Whether the session was confirmed after this node was granted. */
   private boolean confirmed;
 
-  /** The listing that was requested when the predecessor's node was deleted, or null. */
+  /** The listing that was requested when the blocker's node changed, or null. */
   private volatile @Nullable ReplyFuture<Session.Children> listing;
 
-  /** The node that is watched; null if none is, or its watch has fired. */
+  /** The blocker's path; null if it is not watched, or its watch has fired. */
   private volatile @Nullable String watched;
 
-  private volatile boolean predecessorGone;
+  /** Whether the blocker's node was deleted, or its claim granted. */
+  private volatile boolean moved;
+
   private volatile boolean closed;
 
   ZooKeeperWaiter(
@@ -56,12 +80,14 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     this.wakeUp = new WakeUp(backend.time());
     this.queue = queue;
     this.position = position;
+    this.blocker = queue.blockerOf(position);
     session.addWaiter(wakeUp);
+    announceIfGranted();
   }
 
   @Override
   public boolean hasPredecessor() {
-    return position != 0;
+    return blocker != null;
   }
 
   @Override
@@ -73,14 +99,16 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       if (session.hasEnded()) {
         throw backend.failures().sessionEnded();
       }
-      if (position == 0 && sessionIsFresh()) {
+      if (blocker == null && sessionIsFresh()) {
         return backend.grant(claim, node);
       }
       if (deadline.hasPassed()) {
         if (trouble != null) {
           throw trouble;
         }
-        return new Attempt.Busy(backend.pollInterval(), position == 1 ? ahead : null);
+        Blocker present = blocker;
+        boolean heldByIt = present != null && present.isFirst();
+        return new Attempt.Busy(backend.pollInterval(), heldByIt ? ahead : null);
       }
       try {
         proceed(deadline);
@@ -90,8 +118,8 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           throw problem;
         }
         // The position lasts as long as the session. A request that our own deadline cut short is
-        // no trouble: by the last answer there still is a predecessor.
-        if (e.code() != Code.OPERATIONTIMEOUT || position == 0 || !deadline.hasPassed()) {
+        // no trouble: by the last answer there still is a blocker.
+        if (e.code() != Code.OPERATIONTIMEOUT || blocker == null || !deadline.hasPassed()) {
           trouble = problem;
         }
       }
@@ -100,18 +128,19 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
   private void proceed(Deadline deadline) throws KeeperException, InterruptedException {
     Deadline soon = deadline.orIn(backend.requestTimeout());
-    if (position == 0) {
+    Blocker present = blocker;
+    if (present == null) {
       confirm(soon);
-    } else if (predecessorGone) {
-      advance(soon);
+    } else if (moved) {
+      advance(present, soon);
     } else if (watched == null) {
-      watch(soon);
+      watch(present, soon);
     } else if (!wakeUp.await(deadline.orIn(backend.pollInterval())) && !deadline.hasPassed()) {
-      poll(soon);
+      poll(present, soon);
     }
   }
 
-  // --- first in the queue ---------------------------------------------------------------------
+  // --- granted --------------------------------------------------------------------------------
 
   /**
    * Whether most of the validity after the last committed write is left. After a write for this
@@ -137,57 +166,121 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     trouble = sessionIsFresh() ? null : backend.failures().slow(session.validityPerConfirmation());
   }
 
-  /** The predecessor has gone. If it was the only one, this client is the first now. */
-  private void advance(Deadline deadline) throws KeeperException, InterruptedException {
-    if (position == 1) {
-      position = 0;
+  private void announceIfGranted() {
+    if (blocker == null && queue.isAwaited(position)) {
+      backend.announce(claim, node);
+    }
+  }
+
+  // --- the queue ------------------------------------------------------------------------------
+
+  /** The blocker has gone. If it was the only one, this claim is granted now. */
+  private void advance(Blocker before, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    if (before.isOnly()) {
+      follow(null);
     } else {
       // As this session sees it, which is never older than what it saw before.
       ReplyFuture<Session.Children> asked = listing;
       listing = null; // so that a failure makes the next call ask again
-      if (asked == null) {
-        asked = session.children(node.lockPath());
-      }
-      queue = backend.checked(node.lockPath(), LockQueue.of(asked.await(deadline)));
-      position = queue.positionOf(node.name());
-      if (position < 0) {
-        throw backend.failures().nodeDeleted();
-      }
+      see((asked == null ? session.children(node.lockPath()) : asked).await(deadline));
     }
-    listing = null;
-    ahead = null;
-    predecessorGone = false;
     trouble = null;
   }
 
-  // --- the predecessor ------------------------------------------------------------------------
-
-  private String predecessor() {
-    return node.lockPath() + "/" + queue.nodes().get(position - 1).full();
+  private void see(Session.Children children) {
+    LockQueue now = backend.checked(node.lockPath(), LockQueue.of(children));
+    int place = now.positionOf(node.name());
+    if (place < 0) {
+      throw backend.failures().nodeDeleted();
+    }
+    backend.requireAgreement(claim, now);
+    queue = now;
+    position = place;
+    pollsSinceListing = 0;
+    follow(now.blockerOf(place));
+    announceIfGranted();
   }
 
-  private void watch(Deadline deadline) throws KeeperException, InterruptedException {
-    String path = predecessor();
-    // Before the request, so that no event comes earlier; and a late answer sets the watch, too.
-    watched = path;
+  /** Waits for another blocker from now on. In one step: no event of the former counts for it. */
+  private synchronized void follow(@Nullable Blocker next) {
+    String path = watched;
+    if (next == null || !pathOf(next).equals(path)) {
+      unwatch();
+      ahead = null;
+    }
+    blocker = next;
+    listing = null;
+    moved = false;
+  }
+
+  // --- the blocker ----------------------------------------------------------------------------
+
+  private String pathOf(Blocker present) {
+    NodeName name = present.node();
+    return name == null ? node.lockPath() : node.lockPath() + "/" + name.full();
+  }
+
+  private void watch(Blocker present, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    String path = pathOf(present);
     try {
-      ahead = session.watch(path, this).await(deadline).text();
+      if (present.node() == null) {
+        see(watching(path, () -> session.watchChildren(path, this)).await(deadline));
+      } else {
+        Session.NodeData data = watching(path, () -> session.watch(path, this)).await(deadline);
+        ahead = data.text();
+        // If it was granted before, no event comes. If another program has written it, the queue
+        // shows that nothing has changed, and the watch stays.
+        if (present.untilGranted() && data.version() > 0) {
+          moved = true;
+        }
+      }
       trouble = null;
     } catch (KeeperException e) {
-      if (Failures.isNoNode(e)) {
-        watched = null;
-        predecessorGone = true;
-        return;
-      }
       if (e.code() != Code.OPERATIONTIMEOUT) {
-        watched = null;
+        watchEnded(path);
       }
-      throw e;
+      if (!Failures.isNoNode(e)) {
+        throw e;
+      }
+      if (present.node() == null) {
+        throw backend.failures().nodeDeleted();
+      }
+      moved = true;
     }
   }
 
-  private void poll(Deadline deadline) throws KeeperException, InterruptedException {
-    ReplyFuture<Session.NodeData> before = session.data(predecessor());
+  /** Begins a watch. Noted before the request: a late answer sets the watch, too. */
+  private synchronized <T> T watching(String path, Supplier<T> request) {
+    if (closed) {
+      throw backend.failures().temporary("the wait was ended", null);
+    }
+    watched = path;
+    return request.get();
+  }
+
+  private void poll(Blocker present, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    if (present.node() == null) {
+      watch(present, deadline);
+    } else if (isListedNow(present)) {
+      see(session.children(node.lockPath()).await(deadline));
+      trouble = null;
+    } else {
+      readBoth(present, deadline);
+    }
+  }
+
+  private boolean isListedNow(Blocker present) {
+    pollsSinceListing++;
+    return (present.untilGranted() || queue.hasDisagreementBefore(position))
+        && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
+  }
+
+  private void readBoth(Blocker present, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    ReplyFuture<Session.NodeData> before = session.data(pathOf(present));
     ReplyFuture<Session.NodeData> own = session.data(node.path());
     try {
       own.await(deadline);
@@ -205,38 +298,55 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
         throw e;
       }
       unwatch();
-      predecessorGone = true;
+      moved = true;
     }
   }
 
   @Override
   public void process(WatchedEvent event) {
-    switch (event.getType()) {
-      case NodeDeleted -> {
-        if (event.getPath().equals(watched)) {
-          watched = null;
-          if (position > 1 && !closed) {
-            // Requested here, the listing is under way before the waiting thread is awake.
-            listing = session.children(node.lockPath());
-          }
-          predecessorGone = true;
-        }
-      }
-      // No lock client writes to these nodes, but a write by another program uses the watch up.
-      case NodeDataChanged -> watched = null;
-      default -> {
-        // The driver sets the watch again after a broken connection, and the session's end wakes
-        // every waiter.
-      }
+    // The driver sets watches again after a broken connection, and the session's end wakes every
+    // waiter.
+    if (event.getType() != EventType.None) {
+      changed(event.getPath(), event.getType());
     }
     wakeUp.signal();
   }
 
-  private void unwatch() {
+  // In one step: the event counts for the blocker that is watched, and for no later one.
+  private synchronized void changed(String path, EventType type) {
+    Blocker present = blocker;
+    if (!watchEnded(path) || present == null) {
+      return;
+    }
+    // Data changes when the blocker's claim is granted, or another program writes to the node.
+    boolean counts =
+        type == EventType.NodeDeleted
+            || (type == EventType.NodeDataChanged && present.untilGranted());
+    if (counts) {
+      if (!present.isOnly() && !closed) {
+        // Requested here, the listing is under way before the waiting thread is awake.
+        listing = session.children(node.lockPath());
+      }
+      moved = true;
+    }
+  }
+
+  /** Whether the path was watched. It is no longer. */
+  private synchronized boolean watchEnded(String path) {
+    if (!path.equals(watched)) {
+      return false;
+    }
+    watched = null;
+    session.watchEnded(path, this);
+    return true;
+  }
+
+  private synchronized void unwatch() {
     String path = watched;
     if (path != null) {
       watched = null;
-      session.unwatch(path);
+      boolean queueIsWatched = path.equals(node.lockPath());
+      session.unwatch(path, this, queueIsWatched ? WatcherType.Children : WatcherType.Data);
     }
   }
 

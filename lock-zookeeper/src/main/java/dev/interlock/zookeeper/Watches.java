@@ -1,0 +1,50 @@
+package dev.interlock.zookeeper;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.zookeeper.Watcher;
+
+/**
+ * Who watches which nodes on one session. The servers keep one watch per session and node, and end
+ * it for all its watchers, so only the last one may ask for that: all readers of a lock watch the
+ * same writer.
+ */
+final class Watches {
+
+  @GuardedBy("this")
+  private final Map<String, Set<Watcher>> watchers = new HashMap<>();
+
+  /** Adds a watcher, and sends the request that sets the watch. */
+  synchronized void begin(String path, Watcher watcher, Runnable request) {
+    watchers.computeIfAbsent(path, key -> new HashSet<>()).add(watcher);
+    request.run();
+  }
+
+  /** Removes a watcher, because the servers have no watch any more. */
+  synchronized void ended(String path, Watcher watcher) {
+    remove(path, watcher);
+  }
+
+  /**
+   * Removes a watcher, and sends the request that ends the watch if it was the last. In one step,
+   * so that the request does not end the watch of somebody who comes next.
+   */
+  synchronized void end(String path, Watcher watcher, Runnable request) {
+    if (remove(path, watcher)) {
+      request.run();
+    }
+  }
+
+  @GuardedBy("this")
+  private boolean remove(String path, Watcher watcher) {
+    Set<Watcher> those = watchers.get(path);
+    if (those == null || !those.remove(watcher) || !those.isEmpty()) {
+      return false;
+    }
+    watchers.remove(path);
+    return true;
+  }
+}
