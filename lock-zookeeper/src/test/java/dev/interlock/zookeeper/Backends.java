@@ -10,6 +10,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -144,11 +145,24 @@ final class Backends {
   }
 
   static Claim claim(String name, String holder, Duration ttl) {
+    return new Claim(name, id(), ttl, true, holder, System.nanoTime());
+  }
+
+  static Claim claim(String name, Share share) {
+    return claim(name, "host/1/test", share);
+  }
+
+  static Claim claim(String name, String holder, Share share) {
+    return new Claim(name, id(), TTL, true, holder, System.nanoTime(), share, Duration.ZERO);
+  }
+
+  /** The id of a claim. */
+  static String id() {
     StringBuilder id = new StringBuilder();
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), ttl, true, holder, System.nanoTime());
+    return id.toString();
   }
 
   static Deadline soon() {

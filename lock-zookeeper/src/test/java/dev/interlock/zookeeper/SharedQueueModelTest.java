@@ -1,0 +1,265 @@
+package dev.interlock.zookeeper;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.Share;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Clients of a lock on servers that lag behind each other, without a network and without looks at
+ * intervals: the exclusion and the wake-ups must not depend on which state of the queue a client
+ * sees. The queue's rules are the real ones; the servers and the waiters are a model.
+ */
+class SharedQueueModelTest {
+
+  private static final int CLIENTS = 7;
+  private static final int STEPS = 120;
+
+  /** A committed transaction. */
+  private record Change(Kind kind, NodeName node) {
+    enum Kind {
+      CREATED,
+      DELETED,
+      WRITTEN
+    }
+  }
+
+  /** All servers agree on this history; each has applied a beginning of it. */
+  private final List<Change> history = new ArrayList<>();
+
+  private final List<Client> clients = new ArrayList<>();
+  private int numbers;
+
+  /** A client that waits or holds, at a server of its own. */
+  private final class Client {
+    final NodeName node;
+
+    /** How much of the history its server has applied. */
+    int seen;
+
+    @Nullable Blocker blocker;
+
+    boolean granted;
+    boolean refused;
+    boolean left;
+
+    /** The node it watches, or null; and whether it watches the queue. */
+    @Nullable NodeName watched;
+
+    boolean queueWatched;
+    boolean hasToList = true;
+
+    Client(Share share) {
+      String prefix = NodeName.prefix(Backends.claim("model", share));
+      node = NodeName.parse("%s%010d".formatted(prefix, numbers++)).orElseThrow();
+      commit(Change.Kind.CREATED, node);
+      seen = history.size();
+    }
+
+    LockQueue view() {
+      return queueAt(seen);
+    }
+
+    /** Its server applies one more transaction, and sends the event that belongs to it. */
+    void catchUp() {
+      Change change = history.get(seen++);
+      if (queueWatched && change.kind() != Change.Kind.WRITTEN) {
+        queueWatched = false;
+        hasToList = true;
+      }
+      if (change.node().equals(watched)) {
+        watched = null;
+        if (change.kind() == Change.Kind.DELETED) {
+          gone();
+        } else if (Objects.requireNonNull(blocker).untilGranted()) {
+          hasToList = true;
+        }
+      }
+    }
+
+    void proceed() {
+      if (hasToList) {
+        list();
+      } else {
+        watch();
+      }
+    }
+
+    boolean canProceed() {
+      return hasToList || (blocker != null && watched == null && !queueWatched);
+    }
+
+    private void list() {
+      hasToList = false;
+      LockQueue queue = view();
+      int position = queue.positionOf(node);
+      if (!node.share().agreesWith(queue.nodes().get(0).share())) {
+        refused = true;
+        return;
+      }
+      blocker = queue.blockerOf(position);
+      granted = blocker == null;
+      if (granted && queue.isAwaited(position)) {
+        commit(Change.Kind.WRITTEN, node);
+      }
+      if (blocker == null || !Objects.equals(blocker.node(), watched)) {
+        watched = null;
+      }
+    }
+
+    /** Perhaps on a later state than that of the list. */
+    private void watch() {
+      NodeName ahead = Objects.requireNonNull(blocker).node();
+      if (ahead == null) {
+        list(); // in one request
+        queueWatched = blocker != null;
+      } else if (view().positionOf(ahead) < 0) {
+        gone();
+      } else {
+        watched = ahead;
+        hasToList =
+            blocker.untilGranted()
+                && history.subList(0, seen).contains(new Change(Change.Kind.WRITTEN, ahead));
+      }
+    }
+
+    private void gone() {
+      if (Objects.requireNonNull(blocker).isOnly()) {
+        granted = true;
+        blocker = null;
+      } else {
+        hasToList = true;
+      }
+    }
+
+    void leave() {
+      left = true;
+      commit(Change.Kind.DELETED, node);
+    }
+
+    boolean isLive() {
+      return !left;
+    }
+  }
+
+  private void commit(Change.Kind kind, NodeName node) {
+    history.add(new Change(kind, node));
+  }
+
+  private LockQueue queueAt(int seen) {
+    Set<String> names = new HashSet<>();
+    for (Change change : history.subList(0, seen)) {
+      if (change.kind() == Change.Kind.CREATED) {
+        names.add(change.node().full());
+      } else if (change.kind() == Change.Kind.DELETED) {
+        names.remove(change.node().full());
+      }
+    }
+    return LockQueue.of(new Session.Children(List.copyOf(names), 0));
+  }
+
+  /** The holders' weights fit, and they agree, whatever the clients see. */
+  private void assertExclusion(String run) {
+    List<Share> held =
+        clients.stream()
+            .filter(client -> client.granted && client.isLive())
+            .map(client -> client.node.share())
+            .toList();
+    long weight = held.stream().mapToLong(Share::weight).sum();
+    for (Share share : held) {
+      assertTrue(share.agreesWith(held.get(0)), () -> run + held);
+      assertTrue(weight <= share.capacity(), () -> run + held);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rw", "permits", "mixed"})
+  void lagExcludesNobodyForEverAndLetsNobodyInTooEarly(String shares) {
+    for (int seed = 0; seed < 3_000; seed++) {
+      history.clear();
+      clients.clear();
+      numbers = 0;
+      run(new Random(seed), shares, shares + " " + seed + ": ");
+    }
+  }
+
+  private void run(Random random, String shares, String run) {
+    for (int step = 0; step < STEPS; step++) {
+      List<Client> live = clients.stream().filter(Client::isLive).toList();
+      if (live.size() < CLIENTS && random.nextInt(6) == 0) {
+        clients.add(new Client(share(random, shares)));
+      } else if (!live.isEmpty()) {
+        act(live.get(random.nextInt(live.size())), random);
+      }
+      assertExclusion(run);
+    }
+    settle(run);
+  }
+
+  private void act(Client client, Random random) {
+    if (client.canProceed() && random.nextBoolean()) {
+      client.proceed();
+    } else if (client.seen < history.size() && random.nextInt(3) > 0) {
+      client.catchUp();
+    } else if ((client.granted || client.refused || random.nextInt(8) == 0)
+        && random.nextInt(3) == 0) {
+      client.leave();
+    }
+  }
+
+  /** All servers catch up, refused claims leave, and the others do what the events ask for. */
+  private void settle(String run) {
+    boolean moved = true;
+    while (moved) {
+      moved = false;
+      for (Client client : clients) {
+        if (!client.isLive()) {
+          continue;
+        }
+        while (client.seen < history.size()) {
+          client.catchUp();
+          moved = true;
+        }
+        if (client.refused) {
+          client.leave();
+          moved = true;
+        } else if (client.canProceed()) {
+          client.proceed();
+          moved = true;
+        }
+      }
+      assertExclusion(run);
+    }
+    LockQueue queue = queueAt(history.size());
+    for (Client client : clients) {
+      if (client.isLive()) {
+        boolean holds = queue.positionOf(client.node) < queue.holders();
+        assertEquals(holds, client.granted, () -> run + client.node + " in " + queue.nodes());
+      }
+    }
+  }
+
+  private static Share share(Random random, String shares) {
+    int kinds = shares.equals("mixed") ? 6 : shares.equals("rw") ? 3 : 4;
+    int kind = random.nextInt(kinds);
+    if (shares.equals("rw")) {
+      return kind == 0 ? Share.WRITE : Share.READ;
+    }
+    return switch (kind) {
+      case 0, 1 -> Share.ofSemaphore(1, 4);
+      case 2 -> Share.ofSemaphore(2 + random.nextInt(3), 4);
+      case 3 -> shares.equals("mixed") ? Share.ofSemaphore(1, 3) : Share.ofSemaphore(1, 4);
+      case 4 -> Share.READ;
+      default -> Share.EXCLUSIVE;
+    };
+  }
+}

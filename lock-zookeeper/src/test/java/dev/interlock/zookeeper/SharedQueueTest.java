@@ -1,0 +1,183 @@
+package dev.interlock.zookeeper;
+
+import static java.util.stream.Collectors.joining;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.Share;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who holds a lock, and what the others wait for, by the names in its queue alone. */
+class SharedQueueTest {
+
+  private static final String ID = "abcdefghijklmnopqrstuvwxyz0-";
+
+  /** The names that versions 0.1 and 0.2 know; they refuse a lock with any other. */
+  private static final Pattern OLDER = Pattern.compile("([A-Za-z0-9_-]{27})-(-?\\d{9,10})");
+
+  /**
+   * A queue, from a short form.
+   *
+   * @param shares {@code x} for an exclusive lock, {@code r}, {@code w}, or the likes of {@code
+   *     2of5}
+   */
+  private static LockQueue queue(String shares) {
+    List<String> names = new ArrayList<>();
+    for (String share : shares.split(" ")) {
+      String infix =
+          switch (share) {
+            case "x" -> "";
+            case "r" -> "read-";
+            case "w" -> "write-";
+            default -> share + "-";
+          };
+      names.add("%s%s%010d".formatted(ID, infix, names.size()));
+    }
+    return LockQueue.of(new Session.Children(names, 0));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "x, 1",
+    "x x x, 1",
+    "r, 1",
+    "r r r, 3",
+    "w r, 1",
+    "r r w r, 2",
+    "1of1 1of1, 1",
+    "2of5 2of5, 2",
+    "2of5 2of5 1of5, 3",
+    "2of5 2of5 2of5 1of5, 2",
+    "5of5 1of5, 1",
+    "1of2147483647 2147483647of2147483647 1of2147483647, 1",
+    // What disagrees with the first is being removed, and excludes everybody until then.
+    "r x r, 1",
+    "x r x, 1",
+    "1of5 1of4 1of5, 1",
+    "1of1 x, 1",
+  })
+  void theFirstWhoseWeightsFitHoldTheLock(String shares, int holders) {
+    assertEquals(holders, queue(shares).holders());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "x, x, false",
+    "r, r, true",
+    "r, w, false",
+    "r w, r, false",
+    "r x, r, false",
+    "2of5 2of5, 1of5, true",
+    "2of5 2of5, 2of5, false",
+    "1of5, 1of4, false",
+    "r, 1of2147483647, false",
+  })
+  void aClaimIsAdmittedIfThereIsRoomBehindAll(String shares, String share, boolean admitted) {
+    assertEquals(admitted, queue(shares).admits(queue(share).nodes().get(0).share()));
+    assertTrue(LockQueue.EMPTY.admits(queue(share).nodes().get(0).share()));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "x x, 'node 0 first only'",
+    "x x x, 'node 1'",
+    "w r, 'node 0 first only'",
+    "w r r, 'node 0 first only'",
+    "r r w r r, 'node 2 only'",
+    "r w r w r r, 'node 3'",
+    "r r w, 'node 1'",
+    "r w, 'node 0 first only'",
+    "2of5 2of5 2of5, permits",
+    "5of5 1of5, permits",
+    "2of5 2of5 2of5 1of5, 'node 2 granted'",
+    "2of5 2of5 5of5, 'node 1'",
+    "x r x, 'node 1'",
+    "r x r, 'node 1 only'",
+    "1of5 x 1of5, 'node 1 granted'",
+  })
+  void theLastOfAQueueWaitsForOneNode(String shares, String expected) {
+    LockQueue queue = queue(shares);
+    Blocker blocker = queue.blockerOf(queue.nodes().size() - 1);
+    assertEquals(expected, described(queue, blocker));
+    for (int i = 0; i < queue.holders(); i++) {
+      assertNull(queue.blockerOf(i));
+    }
+  }
+
+  private static String described(LockQueue queue, @Nullable Blocker blocker) {
+    if (blocker == null) {
+      return "nothing";
+    }
+    NodeName node = blocker.node();
+    return (node == null ? "permits" : "node " + queue.positionOf(node))
+        + (blocker.isFirst() ? " first" : "")
+        + (blocker.isOnly() ? " only" : "")
+        + (blocker.untilGranted() ? " granted" : "");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "1of5 1of5, true",
+    "1of5, false",
+    "1of5 5of5, false",
+    "5of5 1of5, false",
+    "r r, false"
+  })
+  void aGrantIsAnnouncedToPermitsThatWaitBehindIt(String shares, boolean announced) {
+    assertEquals(announced, queue(shares).isAwaited(0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "read-0000000001",
+        "read--2147483648",
+        "write-0000000001",
+        "1of1-0000000001",
+        "2147483647of2147483647-0000000001"
+      })
+  void olderVersionsRefuseTheNodesOfReadersAndPermits(String end) {
+    NodeName name = NodeName.parse(ID + end).orElseThrow();
+    assertEquals(ID + end, name.full());
+    assertEquals(ID + end.substring(0, end.indexOf('-') + 1), name.prefix());
+    assertFalse(OLDER.matcher(name.full()).matches());
+  }
+
+  @Test
+  void theNodesOfExclusiveLocksAreNamedAsEver() {
+    NodeName name = NodeName.parse(ID + "0000000001").orElseThrow();
+    assertTrue(OLDER.matcher(name.full()).matches());
+    assertEquals(Share.EXCLUSIVE, name.share());
+    assertEquals(ID, name.prefix());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "reader-0000000001",
+        "0of5-0000000001",
+        "6of5-0000000001",
+        "1of2147483648-0000000001",
+        "01of5-0000000001",
+        "1of-0000000001",
+        "read-1",
+        "read-read-0000000001"
+      })
+  void otherNamesAreForeign(String end) {
+    assertEquals(Optional.empty(), NodeName.parse(ID + end));
+    assertEquals(
+        ID + end,
+        LockQueue.of(new Session.Children(List.of(ID + end), 0)).foreign().stream()
+            .collect(joining()));
+  }
+}
