@@ -551,7 +551,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   private static LockState.Holder holder(NodeName node, Session.NodeData data, LockQueue listed) {
-    if (data == Session.NodeData.REFUSED) {
+    if (data.equals(Session.NodeData.REFUSED)) {
       return new LockState.Holder(null, node.share().weight(), null, null, null);
     }
     // The servers know when a node joined the queue, and not when it was granted. It was granted at

@@ -61,7 +61,7 @@ final class HerdBackend implements LockBackend {
   public BackendInfo info() {
     BackendInfo right = ZooKeeperTopology.info(1, Backends.TICK);
     Set<Capability> capabilities = EnumSet.copyOf(right.capabilities());
-    capabilities.remove(Capability.LIST);
+    capabilities.removeAll(Set.of(Capability.LIST, Capability.READ_WRITE, Capability.SEMAPHORE));
     return new BackendInfo(
         right.name(),
         right.summary(),

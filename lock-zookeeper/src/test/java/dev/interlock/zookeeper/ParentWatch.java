@@ -30,28 +30,28 @@ class ParentWatch extends ForwardingQueue {
       @Override
       public Attempt await(Deadline limit) throws InterruptedException {
         while (true) {
-          int before;
+          LockQueue queue;
           try {
-            before =
+            queue =
                 LockQueue.of(
-                        new Session.Children(
-                            curator
-                                .getChildren()
-                                .usingWatcher(
-                                    (org.apache.curator.framework.api.CuratorWatcher)
-                                        event -> changed.signal())
-                                .forPath(node.lockPath()),
-                            0))
-                    .positionOf(node.name());
+                    new Session.Children(
+                        curator
+                            .getChildren()
+                            .usingWatcher(
+                                (org.apache.curator.framework.api.CuratorWatcher)
+                                    event -> changed.signal())
+                            .forPath(node.lockPath()),
+                        0));
           } catch (InterruptedException e) {
             throw e;
           } catch (Exception e) {
             throw right.failures().temporary("the queue could not be listed", e);
           }
-          if (before < 0 || closed) {
+          int position = queue.positionOf(node.name());
+          if (position < 0 || closed) {
             throw right.failures().nodeDeleted();
           }
-          if (before == 0) {
+          if (position < queue.holders()) {
             return place.await(limit);
           }
           if (!changed.await(limit.orIn(right.pollInterval())) && limit.hasPassed()) {

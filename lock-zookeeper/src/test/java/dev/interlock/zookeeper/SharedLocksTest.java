@@ -1,0 +1,275 @@
+package dev.interlock.zookeeper;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LossReason;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException.NoNodeException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/**
+ * Read-write locks and semaphores as programs use them. The clients look again after ten minutes
+ * only, so everybody who waits is served by an event.
+ */
+class SharedLocksTest {
+
+  private static final Duration LONG = Duration.ofSeconds(60);
+
+  @AutoClose private static ZooKeeperEnsemble server;
+  @AutoClose private static CuratorFramework observer;
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private LockClient ann;
+  private LockClient bob;
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+    observer = Backends.curator(server.connectString());
+  }
+
+  @BeforeEach
+  void open() {
+    ann = Backends.client(server);
+    bob = Backends.client(server);
+  }
+
+  @AfterEach
+  void close() {
+    threads.shutdownNow();
+    ann.close();
+    bob.close();
+  }
+
+  private static int nodesOf(String name) throws Exception {
+    try {
+      return observer.getChildren().forPath("/interlock/" + name).size();
+    } catch (NoNodeException e) {
+      return 0;
+    }
+  }
+
+  @Test
+  void readersOfSeveralClientsShareALockAndAWriterFollowsThem() throws Exception {
+    DistributedReadWriteLock anns = ann.readWriteLock("documents");
+    DistributedReadWriteLock bobs = bob.readWriteLock("documents");
+    Lease first = anns.readLock().acquire();
+    Lease second = bobs.readLock().acquire();
+    assertTrue(bobs.writeLock().tryAcquire().isEmpty());
+    assertTrue(bobs.writeLock().tryAcquire(Duration.ofMillis(200)).isEmpty());
+    CompletableFuture<Lease> writer = bobs.writeLock().acquireAsync();
+    Eventually.holds("it waits", () -> ann.inspect("documents").waiters().size() == 1);
+    assertTrue(anns.readLock().tryAcquire().isEmpty());
+    first.release();
+    second.release();
+    Lease written = writer.get(60, SECONDS);
+    assertTrue(written.fencingToken() > second.fencingToken());
+    CompletableFuture<Lease> reader = anns.readLock().acquireAsync();
+    Eventually.holds("it waits", () -> ann.inspect("documents").waiters().size() == 1);
+    written.release();
+    reader.get(60, SECONDS).release();
+    assertEquals(0, nodesOf("documents"));
+  }
+
+  @Test
+  void permitsAreReturnedOneLeaseAtATime() throws Exception {
+    DistributedSemaphore anns = ann.semaphore("slots", 3);
+    DistributedSemaphore bobs = bob.semaphore("slots", 3);
+    Lease two = anns.permits(2).acquire();
+    Lease one = bobs.acquire();
+    assertTrue(anns.tryAcquire().isEmpty());
+    CompletableFuture<Lease> waiting = bobs.permits(2).acquireAsync();
+    Eventually.holds("it waits", () -> ann.inspect("slots").waiters().size() == 1);
+    one.release();
+    assertTrue(anns.tryAcquire().isEmpty());
+    two.release();
+    Lease served = waiting.get(60, SECONDS);
+    Lease last = anns.acquire();
+    served.release();
+    last.release();
+    assertEquals(0, nodesOf("slots"));
+  }
+
+  @Test
+  void aNameOfAnotherKindOrLimitIsRefusedUntilItIsFree() throws Exception {
+    try (Lease held = ann.semaphore("mixed", 2).acquire()) {
+      assertTrue(held.isHeld());
+      assertRefused("a semaphore of 2 permits", () -> bob.lock("mixed").acquire());
+      assertRefused("a semaphore of 2 permits", () -> bob.lock("mixed").tryAcquire());
+      assertRefused("a semaphore of 2 permits", () -> bob.semaphore("mixed", 3).acquire());
+      assertRefused(
+          "a semaphore of 2 permits", () -> bob.readWriteLock("mixed").readLock().tryAcquire(LONG));
+      assertEquals(1, nodesOf("mixed"));
+    }
+    try (Lease held = bob.lock("mixed").acquire()) {
+      assertTrue(held.isHeld());
+      assertRefused("an exclusive lock", () -> ann.semaphore("mixed", 2).tryAcquire());
+      assertRefused("an exclusive lock", () -> ann.readWriteLock("mixed").writeLock().acquire());
+      assertEquals(1, nodesOf("mixed"));
+    }
+  }
+
+  private static void assertRefused(String use, Executable call) {
+    LockConfigurationException refusal = assertThrows(LockConfigurationException.class, call);
+    assertTrue(refusal.getMessage().contains("in use as " + use), refusal::getMessage);
+  }
+
+  @Test
+  void allSharedLeasesAreLostWithTheirSession() throws Exception {
+    try (CuratorFramework curator = Backends.curator(server.connectString());
+        LockClient cid = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {
+      List<Lease> leases = new ArrayList<>();
+      leases.add(cid.readWriteLock("lost").readLock().acquire());
+      leases.add(cid.readWriteLock("lost-written").writeLock().acquire());
+      leases.add(cid.semaphore("lost-slots", 3).acquire());
+      leases.add(cid.semaphore("lost-slots", 3).permits(2).acquire());
+      CompletableFuture<Lease> waiting = bob.semaphore("lost-slots", 3).permits(3).acquireAsync();
+      Eventually.holds("it waits", () -> ann.inspect("lost-slots").waiters().size() == 1);
+      Backends.expire(curator, server.connectString());
+      for (Lease lease : leases) {
+        LeaseLostException loss = lease.lost().get(60, SECONDS);
+        assertEquals(LossReason.SESSION_ENDED, loss.reason());
+        assertFalse(lease.isHeld());
+      }
+      waiting.get(60, SECONDS).release();
+    }
+  }
+
+  /** CURATOR-982: whoever is interrupted leaves no permit taken, and nobody waiting for ever. */
+  @Test
+  void anInterruptedWaiterLeavesNothingAndTheOthersAreServed() throws Exception {
+    Lease held = ann.semaphore("interrupted", 2).permits(2).acquire();
+    Future<?> first =
+        threads.submit(() -> bob.semaphore("interrupted", 2).permits(2).acquire().release());
+    Eventually.holds("it waits", () -> ann.inspect("interrupted").waiters().size() == 1);
+    try (LockClient cid = Backends.client(server)) {
+      CompletableFuture<Lease> second = cid.semaphore("interrupted", 2).acquireAsync();
+      Eventually.holds("it waits", () -> ann.inspect("interrupted").waiters().size() == 2);
+      assertTrue(first.cancel(true));
+      Eventually.holds("it has left", () -> ann.inspect("interrupted").waiters().size() == 1);
+      held.release();
+      second.get(60, SECONDS).release();
+    }
+    Eventually.holds("nothing is left", () -> nodesOf("interrupted") == 0);
+  }
+
+  /** Two in one session, which watch the same writer. */
+  @Test
+  void readersOfClientsThatShareASessionAreServedTogether() throws Exception {
+    try (CuratorFramework curator = Backends.curator(server.connectString());
+        LockClient cid = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS);
+        LockClient dan = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {
+      Lease writer = ann.readWriteLock("session").writeLock().acquire();
+      CompletableFuture<Lease> cids = cid.readWriteLock("session").readLock().acquireAsync();
+      CompletableFuture<Optional<Lease>> leaves =
+          dan.readWriteLock("session").readLock().tryAcquireAsync(Duration.ofMillis(500));
+      assertTrue(leaves.get(60, SECONDS).isEmpty());
+      CompletableFuture<Lease> dans = dan.readWriteLock("session").readLock().acquireAsync();
+      Eventually.holds("both wait", () -> ann.inspect("session").waiters().size() == 2);
+      writer.release();
+      cids.get(60, SECONDS).release();
+      dans.get(60, SECONDS).release();
+    }
+  }
+
+  @Test
+  void aCrowdOfClientsKeepsTheLimitsAndNobodyIsForgotten() throws Exception {
+    AtomicInteger readers = new AtomicInteger();
+    AtomicInteger writers = new AtomicInteger();
+    AtomicInteger taken = new AtomicInteger();
+    List<LockClient> clients = new ArrayList<>();
+    List<Future<?>> users = new ArrayList<>();
+    try {
+      for (int i = 0; i < 6; i++) {
+        LockClient client = Backends.client(server);
+        clients.add(client);
+        for (int thread = 0; thread < 2; thread++) {
+          Random random = new Random(2L * i + thread);
+          users.add(
+              threads.submit(
+                  () -> {
+                    for (int round = 0; round < 60; round++) {
+                      useReadWriteLock(client, random, readers, writers);
+                      useSemaphore(client, random, taken);
+                    }
+                    return null;
+                  }));
+        }
+      }
+      for (Future<?> user : users) {
+        user.get(120, SECONDS);
+      }
+    } finally {
+      clients.forEach(LockClient::close);
+    }
+    assertEquals(0, nodesOf("crowd"));
+    assertEquals(0, nodesOf("crowd-slots"));
+  }
+
+  private static void useReadWriteLock(
+      LockClient client, Random random, AtomicInteger readers, AtomicInteger writers)
+      throws InterruptedException {
+    boolean writes = random.nextInt(4) == 0;
+    DistributedReadWriteLock lock = client.readWriteLock("crowd");
+    Duration patience = patience(random);
+    Optional<Lease> lease = (writes ? lock.writeLock() : lock.readLock()).tryAcquire(patience);
+    if (lease.isEmpty()) {
+      assertTrue(patience.compareTo(LONG) < 0, "nobody was so slow, and an event was missed");
+      return;
+    }
+    AtomicInteger ours = writes ? writers : readers;
+    ours.incrementAndGet();
+    int others = writers.get() + (writes ? readers.get() : 0);
+    assertEquals(writes ? 1 : 0, others);
+    ours.decrementAndGet();
+    lease.get().release();
+  }
+
+  private static void useSemaphore(LockClient client, Random random, AtomicInteger taken)
+      throws InterruptedException {
+    int permits = 1 + random.nextInt(4);
+    Duration patience = patience(random);
+    Optional<Lease> lease =
+        client.semaphore("crowd-slots", 4).permits(permits).tryAcquire(patience);
+    if (lease.isEmpty()) {
+      assertTrue(patience.compareTo(LONG) < 0, "nobody was so slow, and an event was missed");
+      return;
+    }
+    int now = taken.addAndGet(permits);
+    assertTrue(now <= 4, () -> now + " permits are taken");
+    taken.addAndGet(-permits);
+    lease.get().release();
+  }
+
+  /** Some give up, in the middle of the queue. */
+  private static Duration patience(Random random) {
+    return random.nextInt(5) == 0 ? Duration.ofMillis(random.nextInt(20)) : LONG;
+  }
+}
