@@ -66,6 +66,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   /** The blocker's path; null if it is not watched, or its watch has fired. */
   private volatile @Nullable String watched;
 
+  /** Whether the request for the watch was answered: what it says is missed otherwise. */
+  private boolean answered;
+
   /** Whether the blocker's node was deleted, or its claim granted. */
   private volatile boolean moved;
 
@@ -133,7 +136,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       confirm(soon);
     } else if (moved) {
       advance(present, soon);
-    } else if (watched == null) {
+    } else if (watched == null || !answered) {
       watch(present, soon);
     } else if (!wakeUp.await(deadline.orIn(backend.pollInterval())) && !deadline.hasPassed()) {
       poll(present, soon);
@@ -224,6 +227,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private void watch(Blocker present, Deadline deadline)
       throws KeeperException, InterruptedException {
     String path = pathOf(present);
+    answered = false;
     try {
       if (present.node() == null) {
         see(watching(path, () -> session.watchChildren(path, this)).await(deadline));
@@ -236,6 +240,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           moved = true;
         }
       }
+      answered = true;
       trouble = null;
     } catch (KeeperException e) {
       if (e.code() != Code.OPERATIONTIMEOUT) {
