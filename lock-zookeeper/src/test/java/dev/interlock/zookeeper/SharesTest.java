@@ -558,6 +558,36 @@ class SharesTest {
     }
   }
 
+  static Stream<Arguments> waits() {
+    return Stream.of(
+        Arguments.of(EXCLUSIVE, EXCLUSIVE),
+        Arguments.of(READ, WRITE),
+        Arguments.of(WRITE, READ),
+        Arguments.of(permits(2, 2), permits(1, 2)));
+  }
+
+  /** The answer says that the holder has gone, so no event will. */
+  @ParameterizedTest
+  @MethodSource("waits")
+  void aWatchWhoseAnswerCameTooLateIsAskedForAgain(Share held, Share waiting) throws Exception {
+    name = "late-" + held + waiting;
+    try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
+        CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port());
+        ZooKeeperBackend far = Backends.on(curator)) {
+      Grant holder = take(one, held);
+      Claim waiter = claim(waiting);
+      try (Place place = far.join(waiter, Backends.soon())) {
+        try (NetworkFault silence = way.hold(Direction.SERVER_TO_CLIENT)) {
+          release(one, holder);
+          Deadline brief = Deadline.in(Backends.TIME, POLL);
+          assertInstanceOf(Attempt.Busy.class, place.await(brief));
+        }
+        Backends.granted(place.await(Backends.soon()));
+      }
+      assertTrue(far.release(waiter, Backends.soon()));
+    }
+  }
+
   /** The servers keep one watch for both, and end it for both. */
   @Test
   void aReaderThatLeavesTakesNoWatchFromAnotherOfItsSession() throws Exception {
