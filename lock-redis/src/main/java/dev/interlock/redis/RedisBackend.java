@@ -11,6 +11,7 @@ import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.StoredShare;
 import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.spi.Attempt;
@@ -20,6 +21,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.time.Instant;
@@ -44,12 +46,10 @@ final class RedisBackend implements LockBackend {
 
   private static final Logger log = LoggerFactory.getLogger(RedisBackend.class);
 
-  private static final int TOKENS_PER_MILLISECOND = 16;
+  static final int TOKENS_PER_MILLISECOND = 16;
 
   /** Below this, drift and rounding would take most of the TTL. */
   static final Duration MIN_TTL = Duration.ofMillis(20);
-
-  private static final byte[] LISTENING = {'1'};
 
   private static final List<?> UNCONFIRMED = List.of("unconfirmed".getBytes(UTF_8));
 
@@ -60,17 +60,6 @@ final class RedisBackend implements LockBackend {
   private final Failures failures;
   private final Subscriber subscriber;
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
-
-  /** A claim as it is on Redis. */
-  private static final class Entry {
-    final LockKeys keys;
-    final byte[] value;
-
-    Entry(LockKeys keys, byte[] value) {
-      this.keys = keys;
-      this.value = value;
-    }
-  }
 
   RedisBackend(
       RedisTopology topology,
@@ -101,31 +90,39 @@ final class RedisBackend implements LockBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     Duration ttl = effectiveTtl(claim);
-    byte[] millis = number(ttl.toMillis());
-    boolean listening = subscriber.isWatching(entry.keys);
     Call acquire =
-        listening
-            ? new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(ttl), LISTENING)
-            : new Call(Script.ACQUIRE, entry.keys, entry.value, millis, retention(ttl));
+        entry.acquire(
+            Entry.number(ttl.toMillis()), retention(ttl), subscriber.isWatching(entry.keys));
     Object reply =
         settings.waitReplicas() == 0
             ? run(acquire, deadline)
-            : acquireOnReplicas(acquire, deadline);
+            : acquireOnReplicas(acquire, entry.release(), deadline);
     if (reply instanceof Long token) {
       return new Attempt.Granted(Grant.forTtl(claim, token, ttl));
     }
-    List<?> words = ours((List<?>) reply);
+    List<?> words = (List<?>) reply;
+    if (word(words).equals("foreign")) {
+      throw inTheWay(claim, words);
+    }
     expect("busy", words);
     // Rounded up: the last fraction of a millisecond is the holder's.
     return new Attempt.Busy(
         Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1),
-        StoredValue.holder(Wire.text(words.get(2))));
+        entry.holder(Wire.text(words.get(2))));
+  }
+
+  /** Returns why the key of a claim cannot be used: another kind of lock, or something foreign. */
+  private LockConfigurationException inTheWay(Claim claim, List<?> reply) {
+    Share present = StoredShare.use(Wire.text(reply.get(2)));
+    return present == null
+        ? failures.foreign(reply)
+        : claim.share().disagreement(claim.name(), present);
   }
 
   /** Over one connection, because replicas confirm what was written on it. */
-  private Object acquireOnReplicas(Call acquire, Deadline deadline) throws InterruptedException {
+  private Object acquireOnReplicas(Call acquire, Call undo, Deadline deadline)
+      throws InterruptedException {
     LockKeys keys = acquire.keys();
-    Call undo = new Call(Script.RELEASE, keys, acquire.arguments().get(0));
     Object reply;
     try {
       reply =
@@ -189,12 +186,12 @@ final class RedisBackend implements LockBackend {
   private Call renewal(Grant grant) {
     Entry entry = entry(grant.claim());
     Duration ttl = grant.effectiveTtl();
-    return new Call(Script.RENEW, entry.keys, entry.value, number(ttl.toMillis()), retention(ttl));
+    return entry.renew(Entry.number(ttl.toMillis()), retention(ttl));
   }
 
   /** The fence outlives the lease whose token it holds. */
   private byte[] retention(Duration ttl) {
-    return number(ttl.plus(settings.fenceRetention()).toMillis());
+    return Entry.number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
   private Renewal outcome(Object reply) {
@@ -209,6 +206,7 @@ final class RedisBackend implements LockBackend {
               LossReason.TAKEN,
               switch (Wire.text(words.get(1))) {
                 case "absent" -> "the key is gone: deleted, evicted, or lost by the server";
+                case "ended" -> "it has ended on the server, by its TTL or by a forced release";
                 case "revoked" -> "the lock was revoked";
                 default -> "the lock is another's";
               });
@@ -240,7 +238,7 @@ final class RedisBackend implements LockBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
-    Call release = new Call(Script.RELEASE, entry.keys, entry.value);
+    Call release = entry.release();
     List<?> reply = words(run(release, deadline));
     if (word(reply).equals("released")) {
       return released(reply);
@@ -300,11 +298,21 @@ final class RedisBackend implements LockBackend {
     LockKeys keys = keys(name);
     Call inspect = new Call(Script.INSPECT, keys);
     List<?> reply = ask(keys, deadline, true, wire -> (List<?>) wire.run(inspect));
-    if (word(reply).equals("free")) {
-      return LockState.free(name);
+    LockState state = state(name, reply);
+    if (state == null) {
+      expect("held", reply);
     }
-    expect("held", reply);
-    return held(name, reply);
+    return Objects.requireNonNull(state);
+  }
+
+  /** Returns what a reply says of a lock, or null if it says something else. */
+  private static @Nullable LockState state(String name, List<?> reply) {
+    return switch (word(reply)) {
+      case "free" -> LockState.free(name);
+      case "held" -> held(name, reply);
+      case "shared" -> SharedState.read(name, reply);
+      default -> null;
+    };
   }
 
   private static LockState held(String name, List<?> reply) {
@@ -316,9 +324,8 @@ final class RedisBackend implements LockBackend {
             token,
             Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
             List.of());
-    // A token is the server's time, or ahead of it if the clock was set back.
-    long since = token == null ? Long.MAX_VALUE : token / TOKENS_PER_MILLISECOND;
-    return since > (Long) reply.get(3) ? state : state.withHeldSince(Instant.ofEpochMilli(since));
+    Instant since = token == null ? null : SharedState.since(token, (Long) reply.get(3));
+    return since == null ? state : state.withHeldSince(since);
   }
 
   @Override
@@ -357,8 +364,9 @@ final class RedisBackend implements LockBackend {
         throw failures.explain(e);
       }
       List<?> reply = (List<?>) replies.get(i);
-      if (word(reply).equals("held")) {
-        held.add(held(names.get(i), reply));
+      LockState state = state(names.get(i), reply);
+      if (state != null && state.isHeld()) {
+        held.add(state);
       } else if (word(reply).equals("foreign")
           && !Arrays.equals(keys(names.get(i)).lock(), (byte[]) reply.get(1))) {
         throw failures.foreign(reply);
@@ -440,8 +448,7 @@ final class RedisBackend implements LockBackend {
     if (claim.attachment() instanceof Entry entry) {
       return entry;
     }
-    Entry entry =
-        new Entry(keys(claim.name()), (claim.id() + '|' + claim.holder()).getBytes(UTF_8));
+    Entry entry = Entry.of(claim, keys(claim.name()));
     claim.attach(entry);
     return entry;
   }
@@ -453,9 +460,5 @@ final class RedisBackend implements LockBackend {
       return MIN_TTL;
     }
     return Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
-  }
-
-  private static byte[] number(long value) {
-    return Long.toString(value).getBytes(UTF_8);
   }
 }

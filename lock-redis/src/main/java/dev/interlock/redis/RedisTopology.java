@@ -25,7 +25,12 @@ enum RedisTopology {
             summary
                 + ", expiring with its TTL; tokens from a counter that the server's clock"
                 + " bounds from below",
-            Set.of(Capability.FENCING, Capability.REVOKE, Capability.LIST),
+            Set.of(
+                Capability.FENCING,
+                Capability.REVOKE,
+                Capability.LIST,
+                Capability.READ_WRITE,
+                Capability.SEMAPHORE),
             Duration.ofMillis(10),
             RedisBackend.MIN_TTL,
             failureModel);

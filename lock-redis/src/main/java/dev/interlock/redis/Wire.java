@@ -67,7 +67,12 @@ final class Wire {
 
     /** Returns the call that undoes this one; null if there is nothing to undo. */
     @Nullable Call undo() {
-      return script == Script.ACQUIRE ? new Call(Script.RELEASE, keys, arguments.get(0)) : null;
+      if (script == Script.ACQUIRE) {
+        return new Call(Script.RELEASE, keys, arguments.get(0));
+      }
+      return script == Script.SHARE_ACQUIRE
+          ? new Call(Script.SHARE_RELEASE, keys, arguments.subList(0, 5), new AtomicInteger())
+          : null;
     }
   }
 

@@ -89,7 +89,7 @@ class LuaScriptsTest {
         all.filter(file -> file.toString().endsWith(".lua")).forEach(files::add);
       }
     }
-    assertEquals(25, files.size());
+    assertEquals(36, files.size());
     return files;
   }
 

@@ -3,6 +3,7 @@ package dev.interlock.redis.server;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Share;
 import java.io.EOFException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
@@ -278,8 +279,15 @@ public final class Failures {
    */
   public static String describeForeign(List<?> reply) {
     String problem = text(reply.get(2));
-    String what =
+    Share use = StoredShare.use(problem);
+    String what = use != null ? StoredShare.describe(use) : describe(problem);
+    return "the key \"" + text(reply.get(1)) + "\" holds " + what;
+  }
+
+  private static String describe(String problem) {
+    return
         switch (problem) {
+          case "free" -> "what the waiters of a shared lock have left";
           case "no expiry" -> "a value that does not expire";
           case "no lock" -> "a value that is not a lock";
           case "no token" -> "a value that is not a fencing token";
@@ -288,7 +296,6 @@ public final class Failures {
                   ? problem + ", which a newer version of Interlock has written"
                   : "a " + problem;
         };
-    return "the key \"" + text(reply.get(1)) + "\" holds " + what;
   }
 
   private static String text(Object word) {

@@ -21,7 +21,8 @@ import redis.clients.jedis.Protocol.Command;
  *
  * <p>A claim is compared by the whole value that it writes: its id, a bar, and the holder's label.
  * {@code revoked|} before that marks a revoked lock, and {@code awaited|} before all of it a lock
- * whose release a client waits for.
+ * whose release a client waits for. What several claims hold together is a sorted set instead, which
+ * {@code share_acquire.lua} describes.
  *
  * <p>The most frequent reply is one value: the token of an acquisition, the word {@code released}.
  * Every other reply is an array that begins with a word, so that no number can be mistaken for
@@ -40,22 +41,31 @@ public final class Script {
   private static final Pattern INCLUDE = Pattern.compile("\\s*--#include (\\w+)");
 
   /** Takes the lock if it is free, and its next token. */
-  public static final Script ACQUIRE = shared(2, "acquire");
+  public static final Script ACQUIRE = ours(2, "acquire");
 
   /** Extends the TTL if the claim still has the lock. */
-  public static final Script RENEW = shared(1, "renew");
+  public static final Script RENEW = ours(1, "renew");
 
   /** Releases the lock if the claim has it. */
-  public static final Script RELEASE = shared(1, "release");
+  public static final Script RELEASE = ours(1, "release");
 
-  /** Releases the lock whichever claim has it. */
-  public static final Script FORCE_RELEASE = shared(1, "force_release");
+  /** Grants a share of a name that several may hold, if there is room, and its next token. */
+  public static final Script SHARE_ACQUIRE = ours(2, "share_acquire");
+
+  /** Extends a hold, whatever the others do. */
+  public static final Script SHARE_RENEW = ours(1, "share_renew");
+
+  /** Ends a hold if the claim has it. */
+  public static final Script SHARE_RELEASE = ours(1, "share_release");
+
+  /** Releases the lock whichever claims have it. */
+  public static final Script FORCE_RELEASE = ours(1, "force_release");
 
   /** Prevents renewal, and keeps the lock for the rest of its TTL. */
-  public static final Script REVOKE = shared(1, "revoke");
+  public static final Script REVOKE = ours(1, "revoke");
 
   /** Reads who holds the lock. */
-  public static final Script INSPECT = shared(2, "inspect");
+  public static final Script INSPECT = ours(2, "inspect");
 
   private final byte[] keyCount;
   private final byte[] source;
@@ -73,7 +83,7 @@ public final class Script {
     this.digest = ascii(sha1(source));
   }
 
-  private static Script shared(int keyCount, String name) {
+  private static Script ours(int keyCount, String name) {
     return load(keyCount, name, file -> null);
   }
 

@@ -1,7 +1,13 @@
--- Releases the lock whichever claim has it. The fence stays.
+-- Releases the lock whichever claims have it. The fence stays.
 --
 -- KEYS: lock
 -- Replies: as release
+if redis.call('TYPE', KEYS[1]).ok == 'zset' then
+--#include held
+  local awaited = #redis.call('ZRANGE', KEYS[1], '+inf', '+inf', 'BYSCORE') > 0
+  redis.call('DEL', KEYS[1])
+--#include announce
+end
 --#include format_of
 --#include value
 if not value then

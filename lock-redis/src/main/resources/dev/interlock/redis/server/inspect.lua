@@ -4,7 +4,16 @@
 -- Replies: free
 --          held, the value, the remaining TTL in ms, the server's time in ms, and the last token as
 --          text if there is one
+--          shared, the head, the server's time in ms, and the members and their scores, see
+--          share_acquire
 --          foreign, a key, and what it holds
+if redis.call('TYPE', KEYS[1]).ok == 'zset' then
+--#include head
+--#include now
+  local value = head
+--#include on_primary
+  return {'shared', head, now, redis.call('ZRANGE', KEYS[1], '-inf', '(+inf', 'BYSCORE', 'WITHSCORES')}
+end
 --#include format_of
 --#include last_token
 --#include value

@@ -1,9 +1,22 @@
--- Prevents renewal by the holder, and keeps the lock for the rest of its TTL.
+-- Prevents renewal by the holder, and keeps the lock for the rest of its TTL. Of a name that several
+-- hold, the capacity is used up until the last of them ends.
 --
 -- KEYS: lock
 -- Replies: revoked
 --          not held
 --          foreign, a key, and what it holds
+if redis.call('TYPE', KEYS[1]).ok == 'zset' then
+--#include held
+  redis.call('ZADD', KEYS[1], string.match(head, '%d+$'), head)
+  local holds = redis.call('ZRANGE', KEYS[1], 2147483648, '(+inf', 'BYSCORE', 'WITHSCORES')
+  for i = 1, #holds, 2 do
+    if string.sub(holds[i], 1, 8) ~= 'revoked|' then
+      redis.call('ZADD', KEYS[1], holds[i + 1], 'revoked|' .. holds[i])
+      redis.call('ZREM', KEYS[1], holds[i])
+    end
+  end
+  return {'revoked'}
+end
 --#include format_of
 --#include value
 if not value then

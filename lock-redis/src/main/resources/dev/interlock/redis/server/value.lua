@@ -4,5 +4,4 @@ if type(value) == 'table' then
 --#include foreign
   return foreign(KEYS[1], value)
 end
-local awaited = value and string.sub(value, 1, 8) == 'awaited|'
-if awaited then value = string.sub(value, 9) end
+--#include awaited

@@ -1,0 +1,121 @@
+package dev.interlock.redis;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.redis.Wire.Call;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.StoredHold;
+import dev.interlock.redis.server.StoredShare;
+import dev.interlock.redis.server.StoredValue;
+import dev.interlock.spi.Claim;
+import org.jspecify.annotations.Nullable;
+
+/** A claim as it is on Redis, and what to ask for it. */
+abstract class Entry {
+
+  private static final byte[] LISTENING = {'1'};
+
+  final LockKeys keys;
+
+  private Entry(LockKeys keys) {
+    this.keys = keys;
+  }
+
+  static Entry of(Claim claim, LockKeys keys) {
+    return claim.share().isExclusive() ? new Exclusive(claim, keys) : new Shared(claim, keys);
+  }
+
+  /**
+   * Asks for the lock.
+   *
+   * @param listening whether a watch hears of releases
+   */
+  abstract Call acquire(byte[] ttl, byte[] retention, boolean listening);
+
+  abstract Call renew(byte[] ttl, byte[] retention);
+
+  abstract Call release();
+
+  /** Returns the label of who holds the lock, from what a busy answer gives; null if it has none. */
+  abstract @Nullable String holder(String stored);
+
+  static byte[] number(long value) {
+    return Long.toString(value).getBytes(UTF_8);
+  }
+
+  /** Has the key to itself. */
+  private static final class Exclusive extends Entry {
+    private final byte[] value;
+
+    Exclusive(Claim claim, LockKeys keys) {
+      super(keys);
+      this.value = (claim.id() + '|' + claim.holder()).getBytes(UTF_8);
+    }
+
+    @Override
+    Call acquire(byte[] ttl, byte[] retention, boolean listening) {
+      return listening
+          ? new Call(Script.ACQUIRE, keys, value, ttl, retention, LISTENING)
+          : new Call(Script.ACQUIRE, keys, value, ttl, retention);
+    }
+
+    @Override
+    Call renew(byte[] ttl, byte[] retention) {
+      return new Call(Script.RENEW, keys, value, ttl, retention);
+    }
+
+    @Override
+    Call release() {
+      return new Call(Script.RELEASE, keys, value);
+    }
+
+    @Override
+    String holder(String stored) {
+      return StoredValue.holder(stored);
+    }
+  }
+
+  /** One of several holds. */
+  private static final class Shared extends Entry {
+    private final byte[] head;
+    private final byte[] hold;
+    private final byte[] id;
+    private final byte[] weight;
+    private final byte[] capacity;
+    private final byte[] reservation;
+
+    Shared(Claim claim, LockKeys keys) {
+      super(keys);
+      this.head = StoredShare.head(claim.share()).getBytes(UTF_8);
+      this.hold = StoredShare.hold(claim).getBytes(UTF_8);
+      this.id = claim.id().getBytes(UTF_8);
+      this.weight = number(claim.share().weight());
+      this.capacity = number(claim.share().capacity());
+      this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
+    }
+
+    /** Who waits is in the line, whether it hears of releases yet or not. */
+    @Override
+    Call acquire(byte[] ttl, byte[] retention, boolean listening) {
+      return new Call(
+          Script.SHARE_ACQUIRE, keys, head, hold, id, weight, capacity, ttl, retention, reservation);
+    }
+
+    @Override
+    Call renew(byte[] ttl, byte[] retention) {
+      return new Call(Script.SHARE_RENEW, keys, hold, ttl, retention);
+    }
+
+    @Override
+    Call release() {
+      return new Call(Script.SHARE_RELEASE, keys, head, hold, id, weight, capacity);
+    }
+
+    @Override
+    @Nullable String holder(String stored) {
+      StoredHold present = StoredHold.read(stored);
+      return present == null ? null : present.holder();
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package dev.interlock.redis.server;
+
+import dev.interlock.LockKind;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Reads and writes members of the sorted set that {@code share_acquire.lua} describes. */
+public final class StoredShare {
+
+  private static final Pattern HEAD = Pattern.compile("v2\\|(read-write|semaphore)\\|(\\d{1,10})");
+
+  private StoredShare() {}
+
+  /**
+   * {@return the head of a name: what it is used as}
+   *
+   * @param share any share of it that is not exclusive
+   */
+  public static String head(Share share) {
+    String kind = share.kind() == LockKind.SEMAPHORE ? "semaphore" : "read-write";
+    return "v2|" + kind + '|' + share.capacity();
+  }
+
+  /**
+   * {@return a share of those that use a name, or null if a script means something else}
+   *
+   * @param found what a key holds, in the reply of a script
+   */
+  public static @Nullable Share use(String found) {
+    if (found.equals("exclusive")) {
+      return Share.EXCLUSIVE;
+    }
+    Matcher head = HEAD.matcher(found);
+    if (!head.matches()) {
+      return null;
+    }
+    int capacity = (int) Math.min(Long.parseLong(head.group(2)), Share.UNLIMITED);
+    return head.group(1).equals("semaphore") ? Share.ofSemaphore(1, capacity) : Share.READ;
+  }
+
+  /** Names the kind of a share, as a part of a sentence. */
+  static String describe(Share use) {
+    return switch (use.kind()) {
+      case EXCLUSIVE -> "an exclusive lock";
+      case READ_WRITE -> "a read-write lock";
+      case SEMAPHORE -> "a semaphore";
+    };
+  }
+
+  /**
+   * {@return the hold of a claim, by which it is found again}
+   *
+   * @param claim an attempt
+   */
+  public static String hold(Claim claim) {
+    return claim.id() + '|' + claim.share().weight() + '|' + claim.holder();
+  }
+}

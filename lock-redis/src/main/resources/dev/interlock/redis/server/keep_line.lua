@@ -1,0 +1,14 @@
+-- Writes the line, and keeps the key until all that it holds has ended.
+local text = 'line'
+for i = 1, #waiting do
+  local one = waiting[i]
+  if one.ends >= now then
+    text = text .. '|' .. one.weight .. ':' .. one.since .. ':' .. one.ends
+    latest = math.max(latest, one.ends)
+  end
+end
+if text ~= line then
+  if line then redis.call('ZREM', KEYS[1], line) end
+  if text ~= 'line' then redis.call('ZADD', KEYS[1], '+inf', text) end
+end
+redis.call('PEXPIREAT', KEYS[1], latest)

@@ -1,0 +1,15 @@
+-- Reads the hold that ends last, and when; if there is none, the head stands in for it. Reads which
+-- weights wait, see share_acquire, without those that have ended.
+local top = redis.call('ZRANGE', KEYS[1], 0, 1, 'REV', 'WITHSCORES')
+local line, waiting
+if top[2] == 'inf' then
+  line, waiting = top[1], {}
+  for weight, since, ends in string.gmatch(line, '(%d+):(%d+):(%d+)') do
+    if tonumber(ends) >= now then
+      waiting[#waiting + 1] =
+          {weight = tonumber(weight), since = tonumber(since), ends = tonumber(ends)}
+    end
+  end
+  top = {top[3], top[4]}
+end
+local latest = tonumber(top[2] or 0)

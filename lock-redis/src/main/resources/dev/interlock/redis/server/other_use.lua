@@ -1,0 +1,23 @@
+-- For a name without the claim's head. Ends the script if it is in use as something else, and
+-- removes what waiters of another kind have left.
+local value = redis.call('TYPE', KEYS[1]).ok
+if value ~= 'none' then
+--#include on_primary
+  if value == 'zset' then
+--#include head
+    if #redis.call('ZRANGE', KEYS[1], now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1) > 0 then
+      return {'foreign', KEYS[1], head}
+    end
+    redis.call('DEL', KEYS[1])
+  elseif value == 'string' then
+    value = redis.call('GET', KEYS[1])
+--#include awaited
+--#include format_of
+    if redis.call('PTTL', KEYS[1]) == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+    local format = format_of(value)
+    if format == 1 then return {'foreign', KEYS[1], 'exclusive'} end
+    return {'foreign', KEYS[1], format and 'format ' .. format or 'no lock'}
+  else
+    return {'foreign', KEYS[1], value}
+  end
+end
