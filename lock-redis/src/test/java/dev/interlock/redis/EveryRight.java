@@ -10,12 +10,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.redis.RedisRights;
@@ -33,7 +35,11 @@ final class EveryRight {
   private static final Path PAGE = Path.of("..", "docs", "operating.md");
 
   private static final String FOREIGN =
-      "redis.call('SELECT', ARGV[1]) redis.call('LPUSH', KEYS[1], 'of somebody else')";
+      """
+      redis.call('SELECT', ARGV[1])
+      redis.call('DEL', KEYS[1])
+      redis.call('LPUSH', KEYS[1], 'of somebody else')
+      """;
 
   private EveryRight() {}
 
@@ -68,6 +74,16 @@ final class EveryRight {
       assertTrue(backend.revoke(name, soon()));
       assertTrue(backend.forceRelease(name, soon()));
       assertFalse(backend.inspect(name, soon()).isHeld());
+
+      Claim share = claim(name, Share.ofSemaphore(1, 2));
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(take(backend, share), soon()));
+      assertInstanceOf(
+          Attempt.Busy.class,
+          backend.tryAcquire(
+              claim(name, Share.ofSemaphore(2, 2), Backends.TTL, Duration.ofMinutes(1)), soon()));
+      assertTrue(backend.inspect(name, soon()).isHeld());
+      assertTrue(backend.revoke(name, soon()));
+      assertTrue(backend.release(share, soon()));
 
       server.call("EVAL", FOREIGN, "1", key, uri.endsWith("/3") ? "3" : "0");
       assertThrows(LockConfigurationException.class, () -> backend.inspect(name, soon()));

@@ -18,6 +18,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.ServerUri;
+import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -25,6 +26,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
@@ -122,6 +124,54 @@ class RedisClusterTest {
       for (RedisServer primary : cluster.masters()) {
         assertTrue((Long) primary.call("DBSIZE") > 10);
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void sharesLiveOnAllPrimaries(Access access) throws Exception {
+    try (LockBackend backend = access.open()) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        String name = "job {" + i + "}";
+        grants.add(take(backend, claim(name, Share.READ)));
+        grants.add(take(backend, claim(name, Share.READ)));
+        assertInstanceOf(
+            Attempt.Busy.class, backend.tryAcquire(claim(name, Share.WRITE), soon()));
+        assertEquals(2, backend.inspect(name, soon()).holders().size());
+        assertThrows(
+            LockConfigurationException.class, () -> backend.tryAcquire(claim(name), soon()));
+      }
+      for (Renewal outcome : backend.renewAll(grants, soon())) {
+        assertInstanceOf(Renewal.Confirmed.class, outcome);
+      }
+      for (Grant grant : grants) {
+        assertTrue(backend.release(grant.claim(), soon()));
+      }
+      Grant writer = take(backend, claim("job {7}", Share.WRITE));
+      assertTrue(backend.revoke("job {7}", soon()));
+      assertInstanceOf(Renewal.Gone.class, backend.renew(writer, soon()));
+      assertTrue(backend.forceRelease("job {7}", soon()));
+    }
+  }
+
+  @Test
+  void sharesAreRenewedAndReleasedWhileTheirSlotMoves() throws Exception {
+    String name = "shared while it moves";
+    try (Move move = new Move(name);
+        LockBackend backend = Backends.open(cluster.uri())) {
+      Grant first = take(backend, claim(name, Share.ofSemaphore(1, 3)));
+      Grant second = take(backend, claim(name, Share.ofSemaphore(2, 3)));
+      move.begin();
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(first, soon()));
+      move.moveKeys();
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(first, soon()));
+      assertTrue(backend.release(second.claim(), soon()));
+      move.finish();
+      assertInstanceOf(Renewal.Confirmed.class, backend.renew(first, soon()));
+      assertTrue(
+          take(backend, claim(name, Share.ofSemaphore(2, 3))).token() > second.token());
+      assertTrue(backend.release(first.claim(), soon()));
     }
   }
 

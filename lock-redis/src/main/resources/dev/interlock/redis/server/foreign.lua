@@ -4,17 +4,15 @@
 local function foreign(key, problem)
   if not string.find(problem.err, 'WRONGTYPE', 1, true) then return problem end
   local kind = redis.call('TYPE', key).ok
-  if kind == 'zset' and key == KEYS[1] then
-    local value = kind
+  if key ~= KEYS[1] then return {'foreign', key, kind} end
+  local value = kind
 --#include on_primary
-    local head = redis.pcall('ZRANGE', key, 0, 2147483647, 'BYSCORE', 'LIMIT', 0, 1)[1]
-    local format = head and string.match(head, '^v(%d+)|')
-    if format and format ~= '2' then return {'foreign', key, 'format ' .. format} end
-    if format then
+  local head = kind == 'zset' and
+      redis.pcall('ZRANGE', key, 0, 2147483647, 'BYSCORE', 'LIMIT', 0, 1)[1]
+  local format = head and string.match(head, '^v(%d+)|')
+  if not format then return {'foreign', key, kind} end
+  if format ~= '2' then return {'foreign', key, 'format ' .. format} end
 --#include now
-      local held = redis.call('ZRANGE', key, now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1)
-      return {'foreign', key, #held > 0 and head or 'free'}
-    end
-  end
-  return {'foreign', key, kind}
+  local held = redis.call('ZRANGE', key, now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1)
+  return {'foreign', key, #held > 0 and head or 'free'}
 end
