@@ -8,6 +8,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
@@ -20,9 +21,13 @@ import io.etcd.jetcd.options.OptionsUtil;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The operators' requests: they show locks, and take them away from their holders. */
@@ -43,18 +48,33 @@ final class Administration {
     if (queue.isEmpty()) {
       return LockState.free(name);
     }
-    return held(name, queue, lease(queue.get(0), deadline));
+    return requests.askAgain(deadline, client -> held(client, Map.of(name, queue))).get(0);
   }
 
-  private static LockState held(
-      String name, List<KeyValue> queue, LeaseTimeToLiveResponse ofHolder) {
-    KeyValue first = queue.get(0);
-    return LockState.held(
-        name,
-        QueueEntry.label(first),
-        first.getCreateRevision(),
-        Duration.ofSeconds(Math.max(0, ofHolder.getTTL())),
-        queue.stream().skip(1).map(QueueEntry::label).toList());
+  /** Those who hold the name, in a queue that begins with the first. */
+  private List<KeyValue> holders(String name, List<KeyValue> queue) {
+    LockKeys keys = LockKeys.of(namespace, name);
+    Share first = keys.share(queue.get(0).getKey());
+    long weight = 0;
+    int holders = 0;
+    for (KeyValue entry : queue) {
+      Share share = keys.share(entry.getKey());
+      weight += share.weight();
+      if (!share.agreesWith(first) || weight > first.capacity()) {
+        break;
+      }
+      holders++;
+    }
+    return queue.subList(0, holders);
+  }
+
+  private LockState.Holder shown(KeyValue entry, Share share, LeaseTimeToLiveResponse lease) {
+    return new LockState.Holder(
+        QueueEntry.label(entry),
+        share.weight(),
+        entry.getCreateRevision(),
+        Duration.ofSeconds(Math.max(0, lease.getTTL())),
+        null);
   }
 
   /**
@@ -93,52 +113,107 @@ final class Administration {
   }
 
   /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
-  private static CompletableFuture<List<LockState>> held(
+  private CompletableFuture<List<LockState>> held(
       Client client, Map<String, List<KeyValue>> queues) {
     Map<Long, CompletableFuture<LeaseTimeToLiveResponse>> leases = new HashMap<>();
-    List<CompletableFuture<LockState>> held = new ArrayList<>();
-    queues.forEach(
-        (name, queue) ->
-            held.add(
-                leases
-                    .computeIfAbsent(
-                        queue.get(0).getLease(),
-                        id -> client.getLeaseClient().timeToLive(id, LeaseOption.DEFAULT))
-                    .thenApply(lease -> held(name, queue, lease))));
-    return CompletableFuture.allOf(held.toArray(CompletableFuture<?>[]::new))
-        .thenApply(done -> held.stream().map(CompletableFuture::join).toList());
+    Map<String, List<KeyValue>> held = new LinkedHashMap<>();
+    queues.forEach((name, queue) -> held.put(name, holders(name, queue)));
+    for (List<KeyValue> holders : held.values()) {
+      for (KeyValue holder : holders) {
+        leases.computeIfAbsent(
+            holder.getLease(), id -> client.getLeaseClient().timeToLive(id, LeaseOption.DEFAULT));
+      }
+    }
+    return CompletableFuture.allOf(leases.values().toArray(CompletableFuture<?>[]::new))
+        .thenApply(
+            done ->
+                held.keySet().stream()
+                    .map(
+                        name ->
+                            state(
+                                name,
+                                queues.get(name),
+                                held.get(name),
+                                holder -> leases.get(holder.getLease()).join()))
+                    .toList());
   }
 
-  /** Deletes the first key, and not its lease, which others may share. */
+  private LockState state(
+      String name,
+      List<KeyValue> queue,
+      List<KeyValue> holders,
+      Function<KeyValue, LeaseTimeToLiveResponse> lease) {
+    LockKeys keys = LockKeys.of(namespace, name);
+    Share first = keys.share(queue.get(0).getKey());
+    return LockState.held(
+        name,
+        first.kind(),
+        first.capacity(),
+        holders.stream()
+            .map(holder -> shown(holder, keys.share(holder.getKey()), lease.apply(holder)))
+            .toList(),
+        queue.stream().skip(holders.size()).map(QueueEntry::label).toList());
+  }
+
+  /** Deletes the holders' keys, and not their leases, which others may share. */
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return whileFirst(name, deadline, first -> QueueOps.delete(first.getKey()));
+    return whileTheyHold(name, deadline, holder -> QueueOps.delete(holder.getKey()));
   }
 
   /**
-   * Moves the first key to a new lease, which is never kept alive and lasts as long as the key's
-   * former lease from the time at which the key moves. The holder notices at its next renewal, and
-   * the next client is let in only after the holder's validity has ended.
+   * Moves each holder's key to a new lease, which is never kept alive and lasts as long as the
+   * key's former lease from the time at which the key moves. The holder notices at its next
+   * renewal, and others are let in only after the holder's validity has ended.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    return whileFirst(
-        name,
-        deadline,
-        first -> {
-          ByteSequence value = first.getValue();
-          if (value.toString(UTF_8).startsWith(QueueEntry.REVOKED)) {
-            // Perhaps by a request that arrived after its deadline.
-            keepAlive(first, deadline);
-            return QueueOps.get(first.getKey());
-          }
-          // The holder may renew until the key moves, up to a whole deadline after the grant.
-          long seconds =
-              Math.max(1, lease(first, deadline).getGrantedTTL())
-                  + deadline.remaining().plusNanos(999_999_999).toSeconds();
-          long lease =
-              requests.ask(deadline, client -> client.getLeaseClient().grant(seconds)).getID();
-          return QueueOps.put(
-              first.getKey(), LockKeys.bytes(QueueEntry.REVOKED).concat(value), lease);
-        });
+    Revocation revocation = new Revocation(deadline);
+    return whileTheyHold(name, deadline, revocation::of);
+  }
+
+  /** Holders may share leases, and their keys may end on a shared one, too. */
+  private final class Revocation {
+
+    private final Deadline deadline;
+    private final Set<Long> keptAlive = new HashSet<>();
+    private final Map<Long, Long> secondsOf = new HashMap<>();
+    private final Map<Long, Long> lasting = new HashMap<>();
+
+    Revocation(Deadline deadline) {
+      this.deadline = deadline;
+    }
+
+    Op of(KeyValue holder) throws InterruptedException {
+      ByteSequence value = holder.getValue();
+      if (value.toString(UTF_8).startsWith(QueueEntry.REVOKED)) {
+        // Perhaps by a request that arrived after its deadline.
+        if (keptAlive.add(holder.getLease())) {
+          keepAlive(holder, deadline);
+        }
+        return QueueOps.get(holder.getKey());
+      }
+      long lease = leaseFor(seconds(holder));
+      return QueueOps.put(holder.getKey(), LockKeys.bytes(QueueEntry.REVOKED).concat(value), lease);
+    }
+
+    private long seconds(KeyValue holder) throws InterruptedException {
+      Long known = secondsOf.get(holder.getLease());
+      if (known == null) {
+        known = Math.max(1, lease(holder, deadline).getGrantedTTL());
+        secondsOf.put(holder.getLease(), known);
+      }
+      return known;
+    }
+
+    /** The holder may renew until its key moves, up to a whole deadline after the grant. */
+    private long leaseFor(long seconds) throws InterruptedException {
+      Long granted = lasting.get(seconds);
+      if (granted == null) {
+        long lasts = seconds + deadline.remaining().plusNanos(999_999_999).toSeconds();
+        granted = requests.ask(deadline, client -> client.getLeaseClient().grant(lasts)).getID();
+        lasting.put(seconds, granted);
+      }
+      return granted;
+    }
   }
 
   private void keepAlive(KeyValue key, Deadline deadline) throws InterruptedException {
@@ -156,38 +231,62 @@ final class Administration {
 
   @FunctionalInterface
   private interface Step {
-    Op on(KeyValue first) throws InterruptedException;
+    Op on(KeyValue holder) throws InterruptedException;
   }
 
-  /** Applies an operation to the first key; if another key is first by then, to that one. */
-  private boolean whileFirst(String name, Deadline deadline, Step step)
+  /**
+   * Applies an operation to all keys that hold the name at one time. To those that have changed
+   * meanwhile it is applied again; if none of them is left, to those that hold the name by then.
+   */
+  private boolean whileTheyHold(String name, Deadline deadline, Step step)
       throws InterruptedException {
+    boolean done = false;
+    Set<Long> changed = Set.of();
     while (true) {
-      List<KeyValue> found = read(name, QueueOps.oldest(1), deadline);
-      if (found.isEmpty()) {
-        return false;
+      boolean begun = done;
+      Set<Long> changedAgain = new HashSet<>();
+      for (KeyValue holder : holders(name, deadline)) {
+        long created = holder.getCreateRevision();
+        // Others were let in meanwhile.
+        if (!begun || changed.contains(created)) {
+          if (isApplied(step.on(holder), holder, deadline)) {
+            done = true;
+          } else {
+            changedAgain.add(created);
+          }
+        }
       }
-      KeyValue first = found.get(0);
-      Op op = step.on(first);
-      boolean done =
-          requests
-              .ask(
-                  deadline,
-                  client ->
-                      client
-                          .getKVClient()
-                          .txn()
-                          .If(QueueOps.hasModRevision(first.getKey(), first.getModRevision()))
-                          .Then(op)
-                          .commit())
-              .isSucceeded();
-      if (done) {
-        return true;
+      if (changedAgain.isEmpty()) {
+        return done;
       }
       if (deadline.hasPassed()) {
         throw failures.temporary("the holder kept changing", null);
       }
+      changed = changedAgain;
     }
+  }
+
+  private boolean isApplied(Op op, KeyValue holder, Deadline deadline) throws InterruptedException {
+    return requests
+        .ask(
+            deadline,
+            client ->
+                client
+                    .getKVClient()
+                    .txn()
+                    .If(QueueOps.hasModRevision(holder.getKey(), holder.getModRevision()))
+                    .Then(op)
+                    .commit())
+        .isSucceeded();
+  }
+
+  private List<KeyValue> holders(String name, Deadline deadline) throws InterruptedException {
+    List<KeyValue> first = read(name, QueueOps.oldest(1), deadline);
+    if (first.isEmpty() || LockKeys.of(namespace, name).share(first.get(0).getKey()).isWhole()) {
+      return first;
+    }
+    List<KeyValue> queue = read(name, QueueOps.all(), deadline);
+    return queue.isEmpty() ? queue : holders(name, queue);
   }
 
   private List<KeyValue> read(String name, GetOption option, Deadline deadline)

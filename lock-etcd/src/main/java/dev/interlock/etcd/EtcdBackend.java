@@ -2,6 +2,7 @@ package dev.interlock.etcd;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
@@ -12,9 +13,9 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
-import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -25,7 +26,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock.
+ * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock,
+ * and so does each further one whose share fits beside those of all that are ahead of it.
  *
  * <p>A key is attached to the lease of a {@link Session}. A claim with a fixed TTL queues like the
  * others; when it is granted, its key moves to an own lease, which is never kept alive. etcd counts
@@ -36,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * does not reach the server, and one that has timed out acquires the lock later.
  */
 final class EtcdBackend implements QueueingBackend {
+
+  /** In place of a revision. */
+  private static final long NOW = 0;
 
   private final BackendInfo info;
   private final String namespace;
@@ -86,17 +91,25 @@ final class EtcdBackend implements QueueingBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    ByteSequence queue = LockKeys.of(namespace, claim.name()).prefix();
+    Share share = claim.share();
+    LockKeys keys = LockKeys.of(namespace, claim.name());
     // A busy lock costs a read, and no write that every member would have to store.
     GetResponse found =
-        requests.askAgain(deadline, client -> client.getKVClient().get(queue, QueueOps.any()));
-    if (!found.getKvs().isEmpty()) {
+        requests.askAgain(
+            deadline,
+            client -> client.getKVClient().get(keys.prefix(), QueueOps.inTheWayOf(keys, share)));
+    EntriesAhead present = EntriesAhead.of(share, keys, found.getKvs(), Long.MAX_VALUE);
+    if (!present.leaveRoom()) {
+      if (present.disagree()) {
+        requireAgreement(claim, firstOf(keys, NOW, deadline));
+      }
       // Of several entries, any may be the holder's.
-      String holder = found.getCount() == 1 ? QueueEntry.label(found.getKvs().get(0)) : null;
-      return new Attempt.Busy(pollInterval, holder);
+      boolean isHolder = share.isWhole() && found.getCount() == 1;
+      return new Attempt.Busy(
+          pollInterval, isHolder ? QueueEntry.label(found.getKvs().get(0)) : null);
     }
     Entered entered = enter(claim, deadline);
-    if (!entered.view().isFirst()) {
+    if (!entered.view().isTurn()) {
       boolean unused = release(claim, deadline);
       return new Attempt.Busy(pollInterval, entered.holder());
     }
@@ -116,7 +129,7 @@ final class EtcdBackend implements QueueingBackend {
    */
   private record Entered(QueueEntry entry, QueueView view, @Nullable String holder) {}
 
-  /** Puts a key into the queue, and reads its predecessor in the same transaction. */
+  /** Puts a key into the queue, and reads those ahead in the same transaction. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     LockKeys keys = LockKeys.of(namespace, claim.name());
     int number = 0;
@@ -129,11 +142,13 @@ final class EtcdBackend implements QueueingBackend {
         TxnResponse answer = put(entry, deadline);
         if (answer.isSucceeded()) {
           GetResponse queue = answer.getGetResponses().get(0);
-          List<KeyValue> last = queue.getKvs();
-          if (session.created(entry, last.get(0).getCreateRevision())) {
-            ByteSequence predecessor = last.size() > 1 ? last.get(1).getKey() : null;
-            String holder = queue.getCount() == 2 ? QueueEntry.label(last.get(1)) : null;
-            return new Entered(entry, new QueueView(predecessor, answer, confirmation), holder);
+          List<KeyValue> found = queue.getKvs();
+          if (session.created(entry, answer.getHeader().getRevision())) {
+            boolean isSecond = claim.share().isWhole() && queue.getCount() == 2;
+            String holder = isSecond ? QueueEntry.label(found.get(1)) : null;
+            QueueView view = QueueView.of(entry, found, answer, confirmation);
+            requireAgreement(entry, view, deadline);
+            return new Entered(entry, view, holder);
           }
           entry.discard();
         } else {
@@ -163,7 +178,7 @@ final class EtcdBackend implements QueueingBackend {
                   .If(QueueOps.hasModRevision(session.key(), guard), QueueOps.isAbsent(entry.key()))
                   .Then(
                       QueueOps.put(entry.key(), entry.value(), session.lease()),
-                      QueueOps.lastTwo(entry.keys()))
+                      QueueOps.ahead(entry.keys(), entry.claim().share()))
                   .Else(QueueOps.get(session.key()), QueueOps.get(entry.key()))
                   .commit());
     } catch (LockConfigurationException e) {
@@ -186,12 +201,59 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
+  /**
+   * Requires that a name is in use as the claim wants to use it. That is for the first in the queue
+   * to say: one further back may disagree with it itself, and is about to leave.
+   */
+  private static void requireAgreement(Claim claim, @Nullable Share first) {
+    if (first != null && !first.agreesWith(claim.share())) {
+      throw claim.share().disagreement(claim.name(), first);
+    }
+  }
+
+  /**
+   * The same for an entry, which leaves the queue if it disagrees with the one that was first when
+   * it was put. So of those that enter at the same time it is always the later that leaves. An
+   * entry that stays waits for whoever disagrees further ahead.
+   */
+  private void requireAgreement(QueueEntry entry, QueueView view, Deadline deadline)
+      throws InterruptedException {
+    if (!view.ahead().disagree() || entry.isAgreed()) {
+      return;
+    }
+    Claim claim = entry.claim();
+    Share first = firstOf(entry.keys(), entry.revision(), deadline);
+    try {
+      requireAgreement(claim, first);
+    } catch (LockConfigurationException disagreement) {
+      try {
+        boolean unused = release(claim, deadline);
+      } catch (LockException e) {
+        // Whoever made the claim releases it until that succeeds.
+        disagreement.addSuppressed(e);
+      }
+      throw disagreement;
+    }
+    entry.agrees();
+  }
+
+  private @Nullable Share firstOf(LockKeys keys, long revision, Deadline deadline)
+      throws InterruptedException {
+    List<KeyValue> first =
+        requests
+            .askAgain(
+                deadline,
+                client -> client.getKVClient().get(keys.prefix(), QueueOps.first(revision)))
+            .getKvs();
+    return first.isEmpty() ? null : keys.share(first.get(0).getKey());
+  }
+
   // --- waiting --------------------------------------------------------------------------------
 
-  PredecessorWatch watch(ByteSequence key, WakeUp wakeUp) {
+  QueueWatch watch(KeyRange range, EntriesAhead ahead, WakeUp wakeUp) {
     Clients.Loan loan = clients.borrow();
     try {
-      return new PredecessorWatch(loan.client(), key, wakeUp);
+      return new QueueWatch(loan.client(), range, ahead, wakeUp);
     } catch (RuntimeException e) {
       throw failures.explain(e);
     } finally {
@@ -199,23 +261,24 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Reads an entry and its predecessor. */
+  /** Reads an entry and those ahead. */
   QueueView look(QueueEntry entry) throws InterruptedException {
     if (entry.session().isOver()) {
       // Its keys may exist for a while longer.
       throw failures.temporary("the session has ended", null);
     }
     Confirmation confirmation = entry.session().confirmation();
+    Deadline deadline = Deadline.in(time, requestTimeout);
     TxnResponse answer =
         requests.askAgain(
-            Deadline.in(time, requestTimeout),
+            deadline,
             client ->
                 client
                     .getKVClient()
                     .txn()
                     .Then(
                         QueueOps.get(entry.key()),
-                        QueueOps.predecessor(entry.keys(), entry.revision()))
+                        QueueOps.ahead(entry.keys(), entry.claim().share(), entry.revision()))
                     .commit());
     KeyValue own = QueueOps.found(answer, 0);
     if (own == null || own.getCreateRevision() != entry.revision()) {
@@ -225,11 +288,13 @@ final class EtcdBackend implements QueueingBackend {
     if (own.getLease() != entry.lease()) {
       throw failures.temporary("the queue entry was revoked", null);
     }
-    KeyValue predecessor = QueueOps.found(answer, 1);
-    return new QueueView(predecessor == null ? null : predecessor.getKey(), answer, confirmation);
+    QueueView view =
+        QueueView.of(entry, answer.getGetResponses().get(1).getKvs(), answer, confirmation);
+    requireAgreement(entry, view, deadline);
+    return view;
   }
 
-  /** Grants the lock to the first entry. */
+  /** Grants the lock to an entry whose turn it is. */
   Grant grant(QueueEntry entry, QueueView view) throws InterruptedException {
     return entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
   }

@@ -34,6 +34,9 @@ import java.util.Objects;
  * <p>Leases that one client hands from thread to thread share one key on etcd, and so this
  * comparison. It distinguishes processes, and acquisitions from etcd; the program itself must keep
  * a thread from writing after its own {@link Lease#release()}.
+ *
+ * <p>It works in the same way for leases of readers, writers and permits. It does not keep those
+ * that hold a name together from writing at the same time.
  */
 public final class EtcdGuard {
 
@@ -62,18 +65,18 @@ public final class EtcdGuard {
     Requests requests =
         new Requests(Clients.ofProgram(etcd), new Failures("the jetcd client's endpoints"), time);
     LockKeys keys = LockKeys.of(settings.namespace(), lease.name());
-    List<KeyValue> first =
+    long revision = lease.fencingToken() / Grant.LEASES_PER_GRANT;
+    List<KeyValue> own =
         requests
             .askAgain(
                 Deadline.in(time, LockOptions.defaults().requestTimeout()),
-                client -> client.getKVClient().get(keys.prefix(), QueueOps.oldest(1)))
+                client -> client.getKVClient().get(keys.prefix(), QueueOps.createdAt(revision)))
             .getKvs();
-    long revision = lease.fencingToken() / Grant.LEASES_PER_GRANT;
-    if (first.isEmpty() || first.get(0).getCreateRevision() != revision) {
+    if (own.isEmpty()) {
       throw new LeaseLostException(
-          lease.name(), LossReason.TAKEN, "its key is no longer the first in the queue", null);
+          lease.name(), LossReason.TAKEN, "its key is no longer in the queue", null);
     }
-    return new EtcdGuard(QueueOps.hasCreateRevision(first.get(0).getKey(), revision));
+    return new EtcdGuard(QueueOps.hasCreateRevision(own.get(0).getKey(), revision));
   }
 
   /** {@return a comparison for {@link io.etcd.jetcd.Txn#If}, true as long as the lock is held} */

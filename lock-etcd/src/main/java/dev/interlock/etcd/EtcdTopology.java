@@ -48,7 +48,9 @@ final class EtcdTopology {
             Capability.FIFO,
             Capability.SINGLE_WAKEUP,
             Capability.REVOKE,
-            Capability.LIST);
+            Capability.LIST,
+            Capability.READ_WRITE,
+            Capability.SEMAPHORE);
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }

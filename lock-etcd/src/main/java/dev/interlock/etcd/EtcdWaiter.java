@@ -3,16 +3,16 @@ package dev.interlock.etcd;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
-import io.etcd.jetcd.ByteSequence;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue: watches the predecessor's key, looks whether its own entry is the first
- * when that key is deleted, and looks again every poll interval.
+ * Waits in a lock's queue: watches those ahead, looks whether it is the turn of its own entry when
+ * enough of them are gone, and looks again every poll interval.
  *
- * <p>The predecessor is a key with a certain creation revision. A client that leaves and comes back
- * gets the same key with another revision, behind this entry.
+ * <p>A claim that excludes all others watches its predecessor only. That is a key with a certain
+ * creation revision: a client that leaves and comes back gets the same key with another revision,
+ * behind this entry.
  */
 final class EtcdWaiter implements QueueingBackend.Place {
 
@@ -22,8 +22,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
   private final QueueEntry entry;
   private final @Nullable String holder;
   private QueueView view;
-  private @Nullable PredecessorWatch watch;
-  private @Nullable ByteSequence watched;
+  private @Nullable QueueWatch watch;
   private Duration pause = SHORTEST_PAUSE;
   private volatile boolean closed;
 
@@ -42,18 +41,17 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   @Override
   public boolean hasPredecessor() {
-    return !view.isFirst();
+    return !view.isTurn();
   }
 
   @Override
   public Attempt await(Deadline deadline) throws InterruptedException {
     try {
       while (!closed) {
-        ByteSequence predecessor = view.predecessor();
-        if (predecessor == null) {
+        if (view.isTurn()) {
           return new Attempt.Granted(backend.grant(entry, view));
         }
-        if (!awaitChange(predecessor, deadline)) {
+        if (!awaitChange(deadline)) {
           break;
         }
         view = backend.look(entry);
@@ -65,27 +63,27 @@ final class EtcdWaiter implements QueueingBackend.Place {
   }
 
   /** Returns false if the deadline has passed. */
-  private boolean awaitChange(ByteSequence predecessor, Deadline deadline)
-      throws InterruptedException {
+  private boolean awaitChange(Deadline deadline) throws InterruptedException {
     Duration limit = backend.pollInterval();
+    KeyRange toWatch = entry.toWatch(view.ahead());
     if (watch != null && watch.isBroken()) {
       // Where watches fail at once, a new one for each would be a flood.
       endWatch();
       limit = pause;
       pause = pause.compareTo(backend.pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
-    } else if (watch == null || !predecessor.equals(watched)) {
+    } else if (watch == null || !watch.isOf(toWatch)) {
       endWatch();
-      watch = backend.watch(predecessor, entry.wakeUp());
-      watched = predecessor;
+      watch = backend.watch(toWatch, view.ahead(), entry.wakeUp());
     } else {
       pause = SHORTEST_PAUSE;
+      watch.saw(view.ahead());
       limit = watch.pollInterval(view.revision(), limit);
     }
     return entry.wakeUp().await(deadline.orIn(limit)) || !deadline.hasPassed();
   }
 
   private void endWatch() {
-    PredecessorWatch ended = watch;
+    QueueWatch ended = watch;
     watch = null;
     if (ended != null) {
       ended.close();

@@ -2,9 +2,13 @@ package dev.interlock.etcd;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.LockKind;
+import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
 import java.net.URLDecoder;
 import java.util.HexFormat;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,10 +16,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>In a name the slash, the escape character itself and invisible characters are percent-encoded,
  * so that no name's prefix begins another's and a person can read the keys.
+ *
+ * <p>An entry's key shows what its claim uses the name as, because keys are all that many reads
+ * fetch. That of an exclusive lock is the session and a number, {@code 694d9a1c-0}; before it is
+ * {@code write/}, {@code ~read/} or, say, {@code 2-of-5/} for the other kinds. Versions that know
+ * exclusive locks only take all of them for entries of the queue, and wait until they are gone.
  */
 final class LockKeys {
 
   private static final HexFormat HEX = HexFormat.of().withUpperCase();
+
+  private static final String WRITER = "write/";
+
+  /** Sorts behind the others, so that whatever a reader waits for is in one range. */
+  private static final String READER = "~read/";
+
+  private static final Pattern PERMITS = Pattern.compile("(\\d+)-of-(\\d+)/.*");
 
   private final String prefix;
 
@@ -88,9 +104,54 @@ final class LockKeys {
     return bytes(prefix);
   }
 
+  /**
+   * The keys of the entries for which a claim waits if they are ahead of it. Readers leave out the
+   * readers, who may be many.
+   */
+  KeyRange entriesInTheWayOf(Share share) {
+    return share.equals(Share.READ)
+        ? new KeyRange(prefix(), bytes(prefix + READER))
+        : KeyRange.ofPrefix(prefix());
+  }
+
   /** The key of one entry; the number distinguishes the simultaneous entries of a session. */
-  ByteSequence entry(long session, int number) {
-    return bytes(prefix + Long.toHexString(session) + "-" + number);
+  ByteSequence entry(Share share, long session, int number) {
+    return bytes(prefix + marked(share) + Long.toHexString(session) + "-" + number);
+  }
+
+  private static String marked(Share share) {
+    return switch (share.kind()) {
+      case EXCLUSIVE -> "";
+      case READ_WRITE -> share.isWhole() ? WRITER : READER;
+      case SEMAPHORE -> share.weight() + "-of-" + share.capacity() + "/";
+    };
+  }
+
+  /**
+   * What the claim of an entry uses the name as. What is not known is like an exclusive lock:
+   * others wait until it is gone.
+   */
+  Share share(ByteSequence entry) {
+    String text = entry.toString(UTF_8);
+    String own = text.startsWith(prefix) ? text.substring(prefix.length()) : "";
+    if (own.startsWith(READER)) {
+      return Share.READ;
+    }
+    if (own.startsWith(WRITER)) {
+      return Share.WRITE;
+    }
+    Matcher permits = PERMITS.matcher(own);
+    if (permits.matches()) {
+      try {
+        return new Share(
+            LockKind.SEMAPHORE,
+            Integer.parseInt(permits.group(1)),
+            Integer.parseInt(permits.group(2)));
+      } catch (IllegalArgumentException e) {
+        return Share.EXCLUSIVE;
+      }
+    }
+    return Share.EXCLUSIVE;
   }
 
   /** The key that exists as long as a session. */

@@ -31,6 +31,7 @@ final class QueueEntry {
   private volatile long revision;
   private volatile long ownLease;
   private volatile boolean leftSession;
+  private volatile boolean agreed;
 
   QueueEntry(Claim claim, LockKeys keys, Session session, int number, WakeUp wakeUp) {
     this.claim = claim;
@@ -38,7 +39,7 @@ final class QueueEntry {
     this.session = session;
     this.number = number;
     this.wakeUp = wakeUp;
-    this.key = keys.entry(session.lease(), number);
+    this.key = keys.entry(claim.share(), session.lease(), number);
     this.value = LockKeys.bytes(claim.id() + '|' + claim.holder());
   }
 
@@ -117,6 +118,22 @@ final class QueueEntry {
   /** Whether the key was seen on its own lease; the transaction that moves it may be in doubt. */
   boolean hasLeftSession() {
     return leftSession;
+  }
+
+  /** What to watch: the predecessor, or all that have to leave room for the claim. */
+  KeyRange toWatch(EntriesAhead ahead) {
+    return claim.share().isWhole()
+        ? KeyRange.ofKey(ahead.keys().iterator().next())
+        : keys.entriesInTheWayOf(claim.share());
+  }
+
+  /** The one that was first when this was put uses the name in the same way. */
+  void agrees() {
+    agreed = true;
+  }
+
+  boolean isAgreed() {
+    return agreed;
   }
 
   /** Detaches the entry from its claim: the key is gone, ends with its lease, or was never put. */

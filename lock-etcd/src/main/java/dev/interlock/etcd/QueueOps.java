@@ -1,5 +1,6 @@
 package dev.interlock.etcd;
 
+import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -50,6 +51,32 @@ final class QueueOps {
     return Op.get(key, GetOption.builder().withKeysOnly(true).build());
   }
 
+  /** What a claim waits for, once its entry has been put by the same transaction. */
+  static Op ahead(LockKeys keys, Share share) {
+    return share.isWhole() ? lastTwo(keys) : Op.get(keys.prefix(), all(keys, share).build());
+  }
+
+  /** What a claim waits for, if its entry was created at a revision. */
+  static Op ahead(LockKeys keys, Share share, long revision) {
+    return share.isWhole()
+        ? predecessor(keys, revision)
+        : Op.get(keys.prefix(), all(keys, share).withMaxCreateRevision(revision - 1).build());
+  }
+
+  /** What is in the way of a claim that has no entry: of one that excludes all others, anything. */
+  static GetOption inTheWayOf(LockKeys keys, Share share) {
+    return share.isWhole() ? any() : all(keys, share).build();
+  }
+
+  private static GetOption.Builder all(LockKeys keys, Share share) {
+    return GetOption.builder().withRange(keys.entriesInTheWayOf(share).end()).withKeysOnly(true);
+  }
+
+  /** The first entry at a revision; 0 is the latest. */
+  static GetOption first(long revision) {
+    return sorted(SortOrder.ASCEND).withLimit(1).withKeysOnly(true).withRevision(revision).build();
+  }
+
   /** The two newest entries: the one that was just put, and its predecessor. */
   static Op lastTwo(LockKeys keys) {
     return Op.get(keys.prefix(), sorted(SortOrder.DESCEND).withLimit(2).build());
@@ -74,6 +101,16 @@ final class QueueOps {
   /** So many entries, the holder's first. */
   static GetOption oldest(int limit) {
     return sorted(SortOrder.ASCEND).withLimit(limit).build();
+  }
+
+  /** The entry that was created at a revision. */
+  static GetOption createdAt(long revision) {
+    return GetOption.builder()
+        .isPrefix(true)
+        .withMinCreateRevision(revision)
+        .withMaxCreateRevision(revision)
+        .withKeysOnly(true)
+        .build();
   }
 
   /** Any entry, which etcd finds faster than the first. */

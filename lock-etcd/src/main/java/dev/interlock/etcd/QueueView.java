@@ -1,20 +1,28 @@
 package dev.interlock.etcd;
 
-import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Response;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 
 /**
  * What a queue entry has seen of its queue.
  *
- * @param predecessor the key of the entry before it, or null if it is the first
+ * @param ahead those for which it waits
  * @param answer the answer that showed this
  * @param confirmation the session's, when the request was sent
  */
-record QueueView(@Nullable ByteSequence predecessor, Response answer, Confirmation confirmation) {
+record QueueView(EntriesAhead ahead, Response answer, Confirmation confirmation) {
 
-  boolean isFirst() {
-    return predecessor == null;
+  static QueueView of(
+      QueueEntry entry, List<KeyValue> found, Response answer, Confirmation confirmation) {
+    EntriesAhead ahead =
+        EntriesAhead.of(entry.claim().share(), entry.keys(), found, entry.revision());
+    return new QueueView(ahead, answer, confirmation);
+  }
+
+  /** Whether the entry holds the name. */
+  boolean isTurn() {
+    return ahead.leaveRoom();
   }
 
   /** The store's revision when this was seen. */

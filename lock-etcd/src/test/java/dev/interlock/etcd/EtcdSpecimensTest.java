@@ -11,7 +11,6 @@ import dev.interlock.tck.specimen.ForwardingQueue;
 import dev.interlock.tck.specimen.Specimen;
 import dev.interlock.tck.specimen.SpecimenSuite;
 import dev.interlock.tck.specimen.SpecimenTable;
-import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Watch.Watcher;
 import io.etcd.jetcd.options.GetOption;
@@ -136,23 +135,26 @@ class EtcdSpecimensTest extends SpecimenSuite {
     @Override
     @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException {
       QueueView view = etcd.look(entry);
-      ByteSequence before = view.predecessor();
-      if (before == null) {
+      if (view.isTurn()) {
         return new Attempt.Granted(etcd.grant(entry, view));
       }
+      KeyRange before = entry.toWatch(view.ahead());
       try (Watcher watcher = watch(before, view.revision() + 1, entry.wakeUp())) {
         boolean change = entry.wakeUp().await(until) && !watcher.isClosed();
         return change ? null : new Attempt.Busy(Duration.ZERO);
       }
     }
 
-    private Watcher watch(ByteSequence key, long revision, WakeUp wakeUp) {
-      WatchOption option = WatchOption.builder().withRevision(revision).withNoPut(true).build();
+    private Watcher watch(KeyRange range, long revision, WakeUp wakeUp) {
+      WatchOption.Builder option = WatchOption.builder().withRevision(revision).withNoPut(true);
+      if (range.end() != null) {
+        option.withRange(range.end());
+      }
       return client
           .getWatchClient()
           .watch(
-              key,
-              option,
+              range.from(),
+              option.build(),
               response -> {
                 for (WatchEvent event : response.getEvents()) {
                   if (event.getEventType() == WatchEvent.EventType.DELETE) {

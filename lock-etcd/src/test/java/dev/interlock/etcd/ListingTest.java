@@ -11,6 +11,7 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Share;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import io.etcd.jetcd.ByteSequence;
@@ -52,9 +53,9 @@ class ListingTest {
     List<String> names = List.of("cut/a", "cut/a b", "cut/a%2F", "cut/a+/", "cut/über", "cut/\t");
     for (String name : names) {
       LockKeys keys = LockKeys.of("interlock", name);
-      put(keys.entry(3, 0), "1|holder of " + name);
-      put(keys.entry(1, 0), "2|second");
-      put(keys.entry(2, 0), "3|third");
+      put(keys.entry(Share.EXCLUSIVE, 3, 0), "1|holder of " + name);
+      put(keys.entry(Share.EXCLUSIVE, 1, 0), "2|second");
+      put(keys.entry(Share.EXCLUSIVE, 2, 0), "3|third");
     }
     for (String foreign : List.of("cut%2Fa%zz/1-0", "cut%2fa/1-0", "cut%2F", "cut%2Fz")) {
       put(LockKeys.bytes("interlock/lock/" + foreign), "foreign");

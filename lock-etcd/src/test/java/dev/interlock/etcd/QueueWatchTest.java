@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
@@ -12,18 +13,23 @@ import io.etcd.jetcd.api.ResponseHeader;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** When a waiter polls because etcd may serve its watch only ten times a second. */
-class PredecessorWatchTest {
+class QueueWatchTest {
 
   private static final Duration USUAL = Duration.ofSeconds(10);
 
   /** How long etcd may let a watch wait that begins in the past. */
   private static final Duration TICK = Duration.ofMillis(100);
 
-  private final PredecessorWatch watch =
-      new PredecessorWatch(client(), ByteSequence.EMPTY, new WakeUp(TimeSource.system()));
+  private final QueueWatch watch =
+      new QueueWatch(
+          client(),
+          KeyRange.ofKey(ByteSequence.EMPTY),
+          EntriesAhead.of(Share.EXCLUSIVE, LockKeys.of("interlock", "a"), List.of(), 1),
+          new WakeUp(TimeSource.system()));
 
   private static Client client() {
     Watch.Watcher watcher = fake(Watch.Watcher.class, null);

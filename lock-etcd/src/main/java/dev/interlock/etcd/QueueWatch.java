@@ -1,16 +1,20 @@
 package dev.interlock.etcd;
 
 import dev.interlock.spi.WakeUp;
-import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
 
 /**
- * Signals when the predecessor's key may be gone: when it is deleted, and whenever that could have
- * been missed, because the watch has just begun, or has failed.
+ * Signals when enough of those ahead may be gone: when as many keys were deleted, and whenever that
+ * could have been missed, because the watch has just begun, or has failed.
+ *
+ * <p>Where only the predecessor is waited for, that is the one key watched. Where several claims
+ * may hold a name together, it depends on all that are ahead, so their range is watched. The
+ * deletions are counted here, and until there is room, nothing is asked.
  *
  * <p>A signal is a hint. jetcd's watch advances its revision when it reconnects, and can so lose an
  * event for good; a watch whose connection falls silent signals nothing at all.
@@ -22,10 +26,7 @@ import java.time.Duration;
  * but it did not happen if nothing was written until after the watch had been created. Otherwise
  * the waiter polls until that tenth of a second is over.
  */
-final class PredecessorWatch implements Watch.Listener, AutoCloseable {
-
-  private static final WatchOption DELETIONS =
-      WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true).build();
+final class QueueWatch implements Watch.Listener, AutoCloseable {
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
 
@@ -34,6 +35,8 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
 
   private static final long UNKNOWN = -1;
 
+  private final KeyRange watched;
+  private final EntriesAhead ahead;
   private final WakeUp wakeUp;
 
   /** The revision after which the watch begins, known when it has been created. */
@@ -46,9 +49,30 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
   private volatile boolean ended;
   private final Watch.Watcher watcher;
 
-  PredecessorWatch(Client client, ByteSequence key, WakeUp wakeUp) {
+  QueueWatch(Client client, KeyRange watched, EntriesAhead ahead, WakeUp wakeUp) {
+    this.watched = watched;
+    this.ahead = ahead.copy();
     this.wakeUp = wakeUp;
-    this.watcher = client.getWatchClient().watch(key, DELETIONS, this);
+    this.watcher = client.getWatchClient().watch(watched.from(), deletions(watched), this);
+  }
+
+  private static WatchOption deletions(KeyRange watched) {
+    WatchOption.Builder option =
+        WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
+    if (watched.end() != null) {
+      option.withRange(watched.end());
+    }
+    return option.build();
+  }
+
+  /** Whether this is what is watched. */
+  boolean isOf(KeyRange range) {
+    return watched.equals(range);
+  }
+
+  /** The waiter has looked. */
+  void saw(EntriesAhead later) {
+    ahead.retain(later);
   }
 
   /** Whether the waiter needs another watch. */
@@ -77,7 +101,12 @@ final class PredecessorWatch implements Watch.Listener, AutoCloseable {
     if (response.isCreatedNotify()) {
       after = response.getHeader().getRevision();
     }
-    wakeUp.signal();
+    for (WatchEvent event : response.getEvents()) {
+      ahead.gone(event.getKeyValue().getKey());
+    }
+    if (response.isCreatedNotify() || ahead.leaveRoom()) {
+      wakeUp.signal();
+    }
   }
 
   @Override
