@@ -6,10 +6,15 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
@@ -28,10 +33,17 @@ final class Backends {
           .ttl(Duration.ofMinutes(1))
           .build();
 
+  private static final Pattern KV_REQUESTS =
+      Pattern.compile(
+          "(?m)^grpc_server_started_total\\{[^}]*grpc_service=\"etcdserverpb.KV\"[^}]*} (.+)$");
+
   private Backends() {}
 
   static EtcdBackend open(String uri, Duration requestTimeout) {
-    LockOptions options = LockOptions.builder().requestTimeout(requestTimeout).build();
+    return open(uri, LockOptions.builder().requestTimeout(requestTimeout).build());
+  }
+
+  static EtcdBackend open(String uri, LockOptions options) {
     BackendContext context =
         new BackendContext() {
           @Override
@@ -53,8 +65,24 @@ final class Backends {
   }
 
   static Claim claim(String name) {
+    return claim(name, Share.EXCLUSIVE);
+  }
+
+  static Claim claim(String name, Share share) {
+    return claim(name, share, true);
+  }
+
+  static Claim claim(String name, Share share, boolean autoRenew) {
     String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
-    return new Claim(name, id, Duration.ofSeconds(30), true, "host/1/test", System.nanoTime());
+    return new Claim(
+        name,
+        id,
+        Duration.ofSeconds(30),
+        autoRenew,
+        "host/1/test",
+        System.nanoTime(),
+        share,
+        Duration.ZERO);
   }
 
   static Deadline in(Duration duration) {
@@ -92,6 +120,20 @@ final class Backends {
   /** The address of a cluster with a password, for a user of {@link #addUser}. */
   static String as(String name, EtcdCluster etcd) {
     return etcd.uri().replaceFirst("//[^@]*@", "//" + name + ":" + name + "@");
+  }
+
+  /** How many reads, writes and transactions clients have sent to the server. */
+  static long requests(EtcdServer server) throws IOException, InterruptedException {
+    URI metrics = URI.create("http://" + server.host() + ":" + server.port() + "/metrics");
+    String answer =
+        HttpClient.newHttpClient()
+            .send(HttpRequest.newBuilder(metrics).build(), HttpResponse.BodyHandlers.ofString())
+            .body();
+    return KV_REQUESTS
+        .matcher(answer)
+        .results()
+        .mapToLong(found -> (long) Double.parseDouble(found.group(1)))
+        .sum();
   }
 
   /** How many leases there are on the server. */

@@ -1,0 +1,563 @@
+package dev.interlock.etcd;
+
+import static dev.interlock.etcd.Backends.PATIENT;
+import static dev.interlock.etcd.Backends.claim;
+import static dev.interlock.etcd.Backends.in;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Acquirable;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockKind;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Share;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.etcd.EtcdServer;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.LeaseOption;
+import io.etcd.jetcd.options.PutOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Readers, writers and permits of whole clients: what they cost, and what operators see of them.
+ */
+class EtcdSharedLocksTest {
+
+  /** Polls so seldom that whoever waited for a poll would make the test fail. */
+  private static final LockOptions OPTIONS =
+      PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
+
+  private static final LockOptions SHORT = OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();
+
+  @AutoClose private static EtcdCluster etcd;
+  private static EtcdServer server;
+  @AutoClose private static Client own;
+
+  @BeforeAll
+  static void startServer() {
+    etcd = Testbed.etcd().forFaults().config("unsafe-no-fsync: true").start();
+    server = etcd.leader();
+    own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
+  }
+
+  private static List<LockClient> clients(int count) {
+    List<LockClient> clients = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      clients.add(LockClient.open(etcd.uri(), OPTIONS));
+    }
+    return clients;
+  }
+
+  private static Lease soon(CompletableFuture<Lease> lease) throws Exception {
+    return lease.get(60, TimeUnit.SECONDS);
+  }
+
+  private static void awaitWaiters(LockClient client, String name, int count) throws Exception {
+    Eventually.holds(count + " wait", () -> client.inspect(name).waiters().size() == count);
+  }
+
+  private static List<KeyValue> queue(String name) throws Exception {
+    return own.getKVClient()
+        .get(LockKeys.of("interlock", name).prefix(), QueueOps.all())
+        .get()
+        .getKvs();
+  }
+
+  // --- requests -------------------------------------------------------------------------------
+
+  /** Since it began to be still: until then, waiters look again because their watch is new. */
+  private static void awaitSilence() throws Exception {
+    long[] last = {-1, System.nanoTime()};
+    Eventually.holds(
+        "nobody asks",
+        () -> {
+          long requests = Backends.requests(server);
+          if (requests != last[0]) {
+            last[0] = requests;
+            last[1] = System.nanoTime();
+          }
+          return System.nanoTime() - last[1] > Duration.ofMillis(500).toNanos();
+        });
+  }
+
+  private static final int MANY = 25;
+
+  /** A release, the look of the one whose turn has come, and its release. */
+  @Test
+  void aPermitThatComesFreeWakesOneOfManyWaiters() throws Exception {
+    List<LockClient> clients = clients(MANY);
+    try {
+      LockClient first = clients.get(0);
+      Lease held = first.semaphore("one of many", 2).acquire();
+      Lease other = first.semaphore("one of many", 2).acquire();
+      List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+      for (LockClient client : clients.subList(1, MANY)) {
+        waiting.add(client.semaphore("one of many", 2).acquireAsync());
+        awaitWaiters(first, "one of many", waiting.size());
+      }
+      awaitSilence();
+      long before = Backends.requests(server);
+      held.release();
+      Lease next = soon(waiting.get(0));
+      awaitSilence();
+      assertEquals(2, Backends.requests(server) - before);
+      assertFalse(waiting.get(1).isDone());
+
+      // One who leaves the middle of the queue costs the others nothing.
+      before = Backends.requests(server);
+      waiting.get(5).cancel(true);
+      awaitSilence();
+      assertEquals(1, Backends.requests(server) - before);
+      next.release();
+      other.release();
+      for (CompletableFuture<Lease> lease : waiting) {
+        if (!lease.isCancelled()) {
+          soon(lease).release();
+        }
+      }
+    } finally {
+      clients.forEach(LockClient::close);
+    }
+  }
+
+  @Test
+  void aWriterThatLeavesTheQueueWakesNoneOfTheReadersThatStillWait() throws Exception {
+    List<LockClient> clients = clients(MANY);
+    try {
+      LockClient first = clients.get(0);
+      Lease held = first.readWriteLock("many readers").writeLock().acquire();
+      CompletableFuture<Lease> leaving =
+          clients.get(1).readWriteLock("many readers").writeLock().acquireAsync();
+      awaitWaiters(first, "many readers", 1);
+      List<CompletableFuture<Lease>> waiting = new ArrayList<>();
+      for (LockClient client : clients.subList(2, MANY)) {
+        waiting.add(client.readWriteLock("many readers").readLock().acquireAsync());
+      }
+      awaitWaiters(first, "many readers", 1 + waiting.size());
+      awaitSilence();
+      long before = Backends.requests(server);
+      leaving.cancel(true);
+      awaitSilence();
+      assertEquals(1, Backends.requests(server) - before);
+
+      held.release();
+      List<Lease> readers = new ArrayList<>();
+      for (CompletableFuture<Lease> lease : waiting) {
+        readers.add(soon(lease));
+      }
+      awaitSilence();
+      assertEquals(2 + readers.size(), Backends.requests(server) - before);
+      readers.forEach(Lease::release);
+    } finally {
+      clients.forEach(LockClient::close);
+    }
+  }
+
+  @Test
+  void readersWritersAndPermitsCostAsManyRequestsAsAnExclusiveLock() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
+      List<Acquirable<Lease>> all =
+          List.of(
+              client.lock("cost"),
+              client.readWriteLock("cost").readLock(),
+              client.readWriteLock("cost").writeLock(),
+              client.semaphore("cost", 3),
+              client.semaphore("cost", 3).permits(3));
+      client.lock("warm").acquire().release();
+      for (Acquirable<Lease> one : all) {
+        long before = Backends.requests(server);
+        one.acquire().release();
+        assertEquals(2, Backends.requests(server) - before);
+        before = Backends.requests(server);
+        one.tryAcquire().orElseThrow().release();
+        assertEquals(3, Backends.requests(server) - before);
+      }
+    }
+  }
+
+  // --- operators ------------------------------------------------------------------------------
+
+  @Test
+  void allHoldersAreShownInTheOrderOfTheirGrants() throws Exception {
+    List<LockClient> clients = clients(4);
+    try {
+      List<Lease> leases = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        String label = "holder " + i;
+        int permits = i + 1;
+        leases.add(
+            clients
+                .get(i)
+                .semaphore("shown/permits", 6, options -> options.holder(label))
+                .permits(permits)
+                .acquire());
+      }
+      CompletableFuture<Lease> waiting =
+          clients
+              .get(3)
+              .semaphore("shown/permits", 6, options -> options.holder("waiter"))
+              .acquireAsync();
+      Lease reader = clients.get(0).readWriteLock("shown/read").readLock().acquire();
+      Lease writer = clients.get(1).readWriteLock("shown/write").writeLock().acquire();
+      awaitWaiters(clients.get(0), "shown/permits", 1);
+
+      LockState state = clients.get(0).inspect("shown/permits");
+      assertEquals(Optional.of(LockKind.SEMAPHORE), state.kind());
+      assertEquals(6, state.limit());
+      assertEquals(List.of("waiter"), state.waiters());
+      assertEquals(3, state.holders().size());
+      for (int i = 0; i < 3; i++) {
+        LockState.Holder holder = state.holders().get(i);
+        assertEquals(Optional.of("holder " + i), holder.label());
+        assertEquals(i + 1, holder.weight());
+        assertEquals(OptionalLong.of(leases.get(i).fencingToken()), holder.fencingToken());
+        Duration remaining = holder.remaining().orElseThrow();
+        assertTrue(remaining.compareTo(OPTIONS.ttl()) <= 0, remaining::toString);
+        assertTrue(remaining.compareTo(OPTIONS.ttl().dividedBy(2)) > 0, remaining::toString);
+      }
+      LockState read = clients.get(0).inspect("shown/read");
+      assertEquals(Optional.of(LockKind.READ_WRITE), read.kind());
+      assertEquals(OptionalLong.of(reader.fencingToken()), read.fencingToken());
+      assertEquals(OptionalLong.of(writer.fencingToken()), token(clients.get(0), "shown/write"));
+      try (EtcdBackend backend = Backends.open(etcd.uri(), OPTIONS)) {
+        LockPage page = backend.list("shown/", null, 100, in(Eventually.LIMIT));
+        assertEquals(
+            List.of(3, 1, 1),
+            page.locks().stream()
+                .sorted((a, b) -> a.name().compareTo(b.name()))
+                .map(lock -> lock.holders().size())
+                .toList());
+      }
+      leases.forEach(Lease::release);
+      soon(waiting).release();
+    } finally {
+      clients.forEach(LockClient::close);
+    }
+  }
+
+  private static OptionalLong token(LockClient client, String name) {
+    return client.inspect(name).fencingToken();
+  }
+
+  @Test
+  void aForcedReleaseTakesTheNameFromAllHolders() throws Exception {
+    try (LockClient one = LockClient.open(etcd.uri(), OPTIONS);
+        LockClient two = LockClient.open(etcd.uri(), OPTIONS)) {
+      for (boolean autoRenew : List.of(true, false)) {
+        Lease first =
+            one.readWriteLock("forced", options -> options.autoRenew(autoRenew))
+                .readLock()
+                .acquire();
+        Lease second = two.readWriteLock("forced").readLock().acquire();
+        CompletableFuture<Lease> writer = one.readWriteLock("forced").writeLock().acquireAsync();
+        awaitWaiters(two, "forced", 1);
+        assertTrue(two.forceRelease("forced"));
+        Lease written = soon(writer);
+        assertTrue(written.fencingToken() > second.fencingToken());
+        for (Lease lease : List.of(first, second)) {
+          assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+        }
+        assertEquals(ReleaseOutcome.RELEASED, written.release());
+        assertFalse(two.forceRelease("forced"));
+      }
+    }
+  }
+
+  @Test
+  void aRevocationTakesTheNameFromAllHoldersAndKeepsOthersOutUntilTheirValidityHasEnded()
+      throws Exception {
+    try (LockClient one = LockClient.open(etcd.uri(), SHORT);
+        LockClient two = LockClient.open(etcd.uri(), OPTIONS);
+        LockClient operator = LockClient.open(etcd.uri(), OPTIONS)) {
+      Lease first = one.semaphore("revoked", 3).acquire();
+      Lease second = two.semaphore("revoked", 3).permits(2).acquire();
+      assertTrue(operator.revoke("revoked"));
+      List<KeyValue> queue = queue("revoked");
+      for (int i = 0; i < 2; i++) {
+        long seconds =
+            own.getLeaseClient()
+                .timeToLive(queue.get(i).getLease(), LeaseOption.DEFAULT)
+                .get()
+                .getGrantedTTL();
+        Lease lease = i == 0 ? first : second;
+        assertTrue(seconds >= lease.effectiveTtl().toSeconds(), seconds + " s");
+        assertThrows(LeaseLostException.class, lease::renew);
+        assertEquals(LossReason.TAKEN, lease.lost().join().reason());
+      }
+      assertTrue(operator.semaphore("revoked", 3).tryAcquire().isEmpty());
+      assertEquals(
+          2,
+          operator.inspect("revoked").holders().stream()
+              .filter(holder -> holder.label().orElseThrow().endsWith(" (revoked)"))
+              .count());
+      // It begins anew for both.
+      assertTrue(operator.revoke("revoked"));
+      assertTrue(operator.forceRelease("revoked"));
+      Lease next = operator.semaphore("revoked", 3).tryAcquire().orElseThrow();
+      assertTrue(next.fencingToken() > second.fencingToken());
+    }
+  }
+
+  // --- ends -----------------------------------------------------------------------------------
+
+  @Test
+  void theEndOfASessionIsToldToAllThatShareItAndToNobodyElse() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT);
+        LockClient other = LockClient.open(etcd.uri(), SHORT)) {
+      Lease reader = client.readWriteLock("ended read").readLock().acquire();
+      Lease permit = client.semaphore("ended permits", 3).acquire();
+      Lease theirs = other.readWriteLock("ended read").readLock().acquire();
+      Lease permits = other.semaphore("ended permits", 3).permits(2).acquire();
+      CompletableFuture<Lease> waiting = other.semaphore("ended permits", 3).acquireAsync();
+      awaitWaiters(client, "ended permits", 1);
+      own.getLeaseClient().revoke(queue("ended read").get(0).getLease()).get();
+      for (Lease lease : List.of(reader, permit)) {
+        LeaseLostException loss = lease.lost().get(60, TimeUnit.SECONDS);
+        assertEquals(LossReason.SESSION_ENDED, loss.reason());
+      }
+      soon(waiting).release();
+      for (Lease lease : List.of(theirs, permits)) {
+        lease.renew();
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
+      }
+    }
+  }
+
+  @Test
+  void aGuardRefusesWritesOfAReaderThatIsNoLongerInTheQueue() throws Exception {
+    try (LockClient one = LockClient.open(etcd.uri(), OPTIONS);
+        LockClient two = LockClient.open(etcd.uri(), OPTIONS)) {
+      Lease first = one.readWriteLock("guarded").readLock().acquire();
+      Lease second = two.readWriteLock("guarded").readLock().acquire();
+      EtcdGuard guard = EtcdGuard.of(own, EtcdSettings.defaults(), second);
+      first.release();
+      assertTrue(write(guard));
+      second.release();
+      assertFalse(write(guard));
+      assertThrows(
+          LeaseLostException.class, () -> EtcdGuard.of(own, EtcdSettings.defaults(), second));
+    }
+  }
+
+  private static boolean write(EtcdGuard guard) throws Exception {
+    return own.getKVClient()
+        .txn()
+        .If(guard.isHeld())
+        .Then(Op.put(LockKeys.bytes("data"), LockKeys.bytes("x"), PutOption.DEFAULT))
+        .commit()
+        .get()
+        .isSucceeded();
+  }
+
+  // --- faults ---------------------------------------------------------------------------------
+
+  /** The new watch begins after the deletion, so that nothing but a look can show it. */
+  @Test
+  void aWatchThatIsLostLosesNoWaiter() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient holder = LockClient.open(etcd.uri(), OPTIONS);
+        LockClient writing = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
+        LockClient reading = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
+        LockClient taking = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS)) {
+      for (int round = 0; round < 3; round++) {
+        Lease written = holder.readWriteLock("watched read").writeLock().acquire();
+        Lease permits = holder.semaphore("watched permits", 3).permits(3).acquire();
+        CompletableFuture<Lease> reader =
+            reading.readWriteLock("watched read").readLock().acquireAsync();
+        CompletableFuture<Lease> permit = taking.semaphore("watched permits", 3).acquireAsync();
+        awaitWaiters(holder, "watched read", 1);
+        awaitWaiters(holder, "watched permits", 1);
+        CompletableFuture<Lease> writer =
+            writing.readWriteLock("watched read").writeLock().acquireAsync();
+        awaitWaiters(holder, "watched read", 2);
+        try (NetworkFault outage = proxy.refuse()) {
+          assertTrue(proxy.reset() > 0, outage::toString);
+          written.release();
+          permits.release();
+        }
+        soon(permit).release();
+        Lease read = soon(reader);
+        assertFalse(writer.isDone());
+        read.release();
+        soon(writer).release();
+      }
+    }
+  }
+
+  @Test
+  void whicheverAnswerIsLostNoShareIsReportedLostAndNothingStays() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+      EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
+      List<Acquirable<Lease>> all =
+          List.of(
+              client.readWriteLock("answers/read").readLock(),
+              client.readWriteLock("answers/write").writeLock(),
+              client.semaphore("answers/permits", 3).permits(2));
+      for (int bytes = 0; bytes <= 600; bytes += 40) {
+        for (Acquirable<Lease> one : all) {
+          one.acquire().release();
+          try (NetworkFault fault = proxy.dropAfter(Direction.SERVER_TO_CLIENT, bytes)) {
+            Lease lease = one.acquire();
+            renewed(lease);
+            assertTrue(lease.isHeld());
+            outcomes.add(lease.release());
+            assertFalse(lease.lost().isDone(), fault::toString);
+          }
+        }
+      }
+      assertFalse(outcomes.contains(ReleaseOutcome.ALREADY_LOST), outcomes::toString);
+      assertTrue(outcomes.contains(ReleaseOutcome.UNKNOWN), "no answer to a release was lost");
+    }
+    Eventually.holds(
+        "all is given back", () -> Backends.keys(server, "interlock/lock/answers%2F") == 0);
+  }
+
+  private static void renewed(Lease lease) throws InterruptedException {
+    try {
+      lease.renew();
+    } catch (LockUnavailableException e) {
+      // As good as renewed.
+    }
+  }
+
+  /** Whatever stays of it would keep a writer out. */
+  @Test
+  void aReaderWhoseAnswerWasLostIsTakenAway() throws Exception {
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
+      Claim warm = claim("in doubt", Share.READ);
+      assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(warm, in(Eventually.LIMIT)));
+      assertTrue(backend.release(warm, in(Eventually.LIMIT)));
+      Claim claim = claim("in doubt", Share.READ);
+      CompletableFuture<Void> joined;
+      try (NetworkFault fault = proxy.loseReplies("~read/")) {
+        joined =
+            CompletableFuture.runAsync(
+                () ->
+                    assertThrows(
+                        LockUnavailableException.class,
+                        () -> backend.join(claim, in(Eventually.LIMIT))));
+        Eventually.holds("the key is put", () -> queue("in doubt").size() == 1);
+        assertTrue(fault.awaitHit(Eventually.LIMIT));
+      } // the connection is reset now
+      joined.get(60, TimeUnit.SECONDS);
+      Eventually.holds("it is given up", () -> isReleased(backend, claim));
+      assertEquals(0, queue("in doubt").size());
+    }
+  }
+
+  private static boolean isReleased(EtcdBackend backend, Claim claim) throws InterruptedException {
+    try {
+      boolean unused = backend.release(claim, in(Eventually.LIMIT));
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void theWeightsOfManyClientsNeverExceedTheCapacity() throws Exception {
+    LockOptions options = PATIENT.toBuilder().ttl(Duration.ofSeconds(20)).build();
+    try (FaultProxy proxy = FaultProxy.to("127.0.0.1", server.port())) {
+      String uri = "etcd://127.0.0.1:" + proxy.port();
+      AtomicInteger permits = new AtomicInteger();
+      AtomicInteger readers = new AtomicInteger();
+      AtomicInteger writers = new AtomicInteger();
+      AtomicInteger grants = new AtomicInteger();
+      AtomicBoolean over = new AtomicBoolean();
+      List<LockClient> clients = new ArrayList<>();
+      ExecutorService workers = Executors.newCachedThreadPool();
+      List<Future<?>> ends = new ArrayList<>();
+      try {
+        for (int i = 0; i < 8; i++) {
+          LockClient client = LockClient.open(i % 2 == 0 ? uri : etcd.uri(), options);
+          clients.add(client);
+          Random random = new Random(i);
+          ends.add(
+              workers.submit(
+                  () -> {
+                    while (!over.get()) {
+                      int weight = 1 + random.nextInt(5);
+                      boolean writes = random.nextInt(4) == 0;
+                      try (Lease lease =
+                          client.semaphore("storm/permits", 5).permits(weight).acquire()) {
+                        boolean fits = permits.addAndGet(weight) <= 5;
+                        permits.addAndGet(-weight);
+                        assertTrue(fits || !lease.isHeld(), "more permits than there are");
+                        grants.incrementAndGet();
+                      } catch (LockException e) {
+                        // Out of reach for a TTL.
+                      }
+                      try (Lease lease =
+                          writes
+                              ? client.readWriteLock("storm/rw").writeLock().acquire()
+                              : client.readWriteLock("storm/rw").readLock().acquire()) {
+                        AtomicInteger mine = writes ? writers : readers;
+                        boolean alone = mine.incrementAndGet() == 1 && readers.get() == 0;
+                        boolean allowed = writes ? alone : writers.get() == 0;
+                        mine.decrementAndGet();
+                        assertTrue(allowed || !lease.isHeld(), "a writer is not alone");
+                        grants.incrementAndGet();
+                      } catch (LockException e) {
+                        // Out of reach for a TTL.
+                      }
+                    }
+                    return null;
+                  }));
+        }
+        for (int resets = 0; resets < 10; resets++) {
+          int before = grants.get();
+          Eventually.holds("it goes on", () -> grants.get() > before + 20);
+          proxy.reset();
+        }
+        over.set(true);
+        for (Future<?> end : ends) {
+          end.get(120, TimeUnit.SECONDS);
+        }
+      } finally {
+        over.set(true);
+        workers.shutdownNow();
+        clients.forEach(LockClient::close);
+      }
+      Eventually.holds(
+          "nothing stays", () -> Backends.keys(server, "interlock/lock/storm%2F") == 0);
+    }
+  }
+}
