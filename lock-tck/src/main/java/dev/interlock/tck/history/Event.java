@@ -31,6 +31,8 @@ public sealed interface Event {
    * @param requestedAt a time before the acquisition was called
    * @param at a time after it had returned
    * @param validUntil until when the lease is certainly held unless it is renewed
+   * @param weight how much of the name it holds: the permits of a semaphore, 1 for a reader
+   * @param capacity how much there is; an exclusive lock is 1 of 1, and a writer holds all of it
    */
   record Granted(
       String lease,
@@ -39,11 +41,46 @@ public sealed interface Event {
       String holder,
       long requestedAt,
       long at,
-      long validUntil)
+      long validUntil,
+      int weight,
+      int capacity)
       implements Event {
+
+    /**
+     * A lease of an exclusive lock.
+     *
+     * @param lease see the record
+     * @param name see the record
+     * @param token see the record
+     * @param holder see the record
+     * @param requestedAt see the record
+     * @param at see the record
+     * @param validUntil see the record
+     */
+    public Granted(
+        String lease,
+        String name,
+        long token,
+        String holder,
+        long requestedAt,
+        long at,
+        long validUntil) {
+      this(lease, name, token, holder, requestedAt, at, validUntil, 1, 1);
+    }
+
+    /** {@return whether nobody else can hold the name together with it} */
+    public boolean isWhole() {
+      return weight == capacity;
+    }
+
     @Override
     public String toString() {
-      return "lease " + lease + " of " + holder + (token == 0 ? "" : ", token " + token);
+      return "lease "
+          + lease
+          + " of "
+          + holder
+          + (isWhole() ? "" : ", " + weight + " of " + capacity)
+          + (token == 0 ? "" : ", token " + token);
     }
   }
 

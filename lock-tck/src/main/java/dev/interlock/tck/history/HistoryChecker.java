@@ -10,25 +10,33 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
+import java.util.PriorityQueue;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whether the leases of a history excluded each other, and whether their tokens are unique
- * and rise. Takes O(n log n) time for n events.
+ * Checks whether the leases of a history excluded each other, as far as they must, and whether
+ * their tokens are unique and rise. Takes O(n log n) time for n events.
  *
  * <p>A lease is held from its grant until the latest end of validity that was recorded for it, or
  * until it was ended, whichever is first. The checker finds three kinds of violations per name, and
  * of each kind the pair of leases whose grants are closest together:
  *
  * <ul>
- *   <li>{@link Kind#OVERLAP}: two leases were held at one moment.
+ *   <li>{@link Kind#OVERLAP}: at one moment more was held than the name has: two leases of an
+ *       exclusive lock, a writer and a reader, or more permits than there are.
  *   <li>{@link Kind#TOKEN_REPEATED}: two leases have the same token.
  *   <li>{@link Kind#TOKEN_WENT_BACK}: a lease has a lower token than another that had been granted
  *       before this one was requested; or, where no leases of the name overlapped, than another
  *       that was granted before it. (Without overlap the order in which leases were held is the
  *       order in which the store granted them, even if their requests crossed.)
  * </ul>
+ *
+ * <p>Leases that can be held together are in no order. Readers and permits that one client passes
+ * on among its threads have tokens of the grant that it got from the store; so their tokens are
+ * compared with those of leases that exclude them only, and those of the grants with each other.
  *
  * <p>Leases with the token 0 have no token, and are only checked for overlaps.
  */
@@ -63,6 +71,10 @@ public final class HistoryChecker {
     long token() {
       return grant.token();
     }
+
+    boolean isWhole() {
+      return grant.isWhole();
+    }
   }
 
   /**
@@ -86,8 +98,10 @@ public final class HistoryChecker {
       Shortest repeated = new Shortest(Kind.TOKEN_REPEATED);
       findRepetition(fenced, repeated);
       Shortest back = new Shortest(Kind.TOKEN_WENT_BACK);
-      if (withinFailureModel) {
-        findRegressionAgainstRequests(fenced, back);
+      if (!fenced.stream().allMatch(Hold::isWhole)) {
+        findRegressionOfShares(fenced, back);
+      } else if (withinFailureModel) {
+        findRegressionAgainstRequests(fenced, fenced, back);
         if (overlap.violation == null) {
           findRegressionAlongHolds(fenced, back);
         }
@@ -157,9 +171,9 @@ public final class HistoryChecker {
   }
 
   /**
-   * Compares neighbours only. If holds i and j overlap, i the earlier, then every hold that starts
-   * between them starts within i, so i overlaps its own neighbour too, and that pair is no farther
-   * apart.
+   * Adds up what is held at the moment of each grant. Whoever holds too much at a grant was granted
+   * before; the last of these is shown. For exclusive locks that is the nearest pair: if holds i
+   * and j overlap, i the earlier, then every hold that starts between them starts within i.
    */
   private static void findOverlap(List<Hold> holds, Shortest shortest) {
     List<Hold> inOrder =
@@ -167,13 +181,25 @@ public final class HistoryChecker {
             .filter(hold -> hold.end > hold.from())
             .sorted(comparingLong(Hold::from))
             .toList();
-    forNeighbours(
-        inOrder,
-        (a, b) -> {
-          if (a.end > b.from()) {
-            shortest.offer(a, b);
-          }
-        });
+    PriorityQueue<Hold> present = new PriorityQueue<>(comparingLong(Hold::end));
+    NavigableSet<Hold> byGrant =
+        new TreeSet<>(comparingLong(Hold::from).thenComparing(hold -> hold.grant.lease()));
+    long held = 0;
+    for (Hold hold : inOrder) {
+      for (Hold first = present.peek();
+          first != null && first.end <= hold.from();
+          first = present.peek()) {
+        present.remove();
+        byGrant.remove(first);
+        held -= first.grant.weight();
+      }
+      if (!byGrant.isEmpty() && held + hold.grant.weight() > hold.grant.capacity()) {
+        shortest.offer(byGrant.last(), hold);
+      }
+      present.add(hold);
+      byGrant.add(hold);
+      held += hold.grant.weight();
+    }
   }
 
   private static void findRepetition(List<Hold> holds, Shortest shortest) {
@@ -201,25 +227,37 @@ public final class HistoryChecker {
   }
 
   /**
+   * Compares what excludes everybody with all others, and all others with that; and the grants of
+   * the store, which are the first leases of their turns, with each other.
+   */
+  private static void findRegressionOfShares(List<Hold> holds, Shortest shortest) {
+    List<Hold> whole = holds.stream().filter(Hold::isWhole).toList();
+    findRegressionAgainstRequests(holds, whole, shortest);
+    findRegressionAgainstRequests(whole, holds, shortest);
+    findRegressionOfTurns(holds, shortest);
+  }
+
+  /**
    * Looks, for every request, for a lease granted before it with a higher token. Grants are taken
    * in order of time onto a stack, from which those with lower tokens are dropped when a later one
    * with a higher token comes: whatever they contradict, that one contradicts too, and is nearer.
    * The tokens on the stack thus fall towards its top, and the nearest contradiction is found by
    * bisection.
    */
-  private static void findRegressionAgainstRequests(List<Hold> holds, Shortest shortest) {
+  private static void findRegressionAgainstRequests(
+      List<Hold> granted, List<Hold> requested, Shortest shortest) {
     List<Hold> byRequest =
-        holds.stream().sorted(comparingLong(hold -> hold.grant.requestedAt())).toList();
-    List<Hold> byGrant = holds.stream().sorted(comparingLong(Hold::from)).toList();
+        requested.stream().sorted(comparingLong(hold -> hold.grant.requestedAt())).toList();
+    List<Hold> byGrant = granted.stream().sorted(comparingLong(Hold::from)).toList();
     List<Hold> stack = new ArrayList<>();
     int next = 0;
     for (Hold hold : byRequest) {
       while (next < byGrant.size() && byGrant.get(next).from() < hold.grant.requestedAt()) {
-        Hold granted = byGrant.get(next++);
-        while (!stack.isEmpty() && last(stack).token() <= granted.token()) {
+        Hold earlier = byGrant.get(next++);
+        while (!stack.isEmpty() && last(stack).token() <= earlier.token()) {
           stack.remove(stack.size() - 1);
         }
-        stack.add(granted);
+        stack.add(earlier);
       }
       int higher = 0;
       for (int upper = stack.size(); higher < upper; ) {
@@ -250,13 +288,13 @@ public final class HistoryChecker {
     }
     List<Hold> first = new ArrayList<>();
     for (List<Hold> turn : turns.values()) {
-      findRegressionAgainstRequests(turn, shortest);
+      findRegressionAgainstRequests(turn, turn, shortest);
       turn.stream()
           .filter(hold -> hold.token() % Grant.LEASES_PER_GRANT == 0)
           .min(Comparator.comparingLong(Hold::from))
           .ifPresent(first::add);
     }
-    findRegressionAgainstRequests(first, shortest);
+    findRegressionAgainstRequests(first, first, shortest);
   }
 
   private interface Pair {

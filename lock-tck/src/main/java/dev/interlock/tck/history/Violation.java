@@ -4,7 +4,8 @@ import java.util.Locale;
 
 /**
  * Two leases of one name that cannot both be right. {@link #toString()} shows them with times
- * relative to the first.
+ * relative to the first. Where several together hold more than there is, the second is the one that
+ * was granted last, and the first the one granted before it.
  *
  * @param kind what is wrong with them
  * @param first the one that was granted first
@@ -14,7 +15,7 @@ import java.util.Locale;
 public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Granted second) {
   /** What two leases can do to each other. */
   public enum Kind {
-    /** Both were valid at one moment. */
+    /** Both were valid at one moment, at which more was held than there is. */
     OVERLAP,
     /** They have the same token. */
     TOKEN_REPEATED,
@@ -36,7 +37,10 @@ public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Gra
   public String toString() {
     String what =
         switch (kind) {
-          case OVERLAP -> "two leases were valid at once";
+          case OVERLAP ->
+              first.isWhole() || second.isWhole()
+                  ? "two leases were valid at once"
+                  : "more was held at once than there is";
           case TOKEN_REPEATED -> "two leases have the same token";
           case TOKEN_WENT_BACK -> "the later lease has the lower token";
         };
