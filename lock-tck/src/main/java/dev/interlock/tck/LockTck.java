@@ -11,8 +11,10 @@ import dev.interlock.tck.rules.LivenessRules;
 import dev.interlock.tck.rules.LockViewRules;
 import dev.interlock.tck.rules.LossRules;
 import dev.interlock.tck.rules.MultiLockRules;
+import dev.interlock.tck.rules.ReadWriteRules;
 import dev.interlock.tck.rules.ReleaseRules;
 import dev.interlock.tck.rules.RuleTest;
+import dev.interlock.tck.rules.SemaphoreRules;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -144,4 +146,10 @@ public abstract class LockTck {
 
   @Nested
   class Faults extends FaultRules {}
+
+  @Nested
+  class ReadWrite extends ReadWriteRules {}
+
+  @Nested
+  class Semaphores extends SemaphoreRules {}
 }

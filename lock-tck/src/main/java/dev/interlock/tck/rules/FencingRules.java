@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -39,9 +40,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -340,8 +344,12 @@ public abstract class FencingRules extends RuleTest {
   static final class CheckBeforeWriting implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
+      return tokenOf(worker.client().lock(arguments.get(0)));
+    }
+
+    private static String tokenOf(DistributedLock lock) throws InterruptedException {
       for (int attempts = 3; ; attempts--) {
-        Lease lease = worker.client().lock(arguments.get(0)).acquire();
+        Lease lease = lock.acquire();
         try {
           lease.ensureHeld();
           return Long.toString(lease.fencingToken());
@@ -463,5 +471,303 @@ public abstract class FencingRules extends RuleTest {
           () -> "the token is " + lease.fencingToken() + ", which is not positive");
       released = lease.release();
     }
+  }
+
+  // --- FENCE-07 ---
+
+  @Test
+  @Rule("FENCE-07")
+  @Requires(Capability.FENCING)
+  void tokensRiseFromOneKindOfLockToTheNext() throws Exception {
+    requireShares();
+    String name = newName();
+    List<Way> ways = new ArrayList<>(List.of(LockClient::lock));
+    if (has(Capability.READ_WRITE)) {
+      ways.add((client, lock) -> client.readWriteLock(lock).readLock());
+      ways.add((client, lock) -> client.readWriteLock(lock).writeLock());
+    }
+    if (has(Capability.SEMAPHORE)) {
+      ways.add((client, lock) -> client.semaphore(lock, 3));
+      ways.add((client, lock) -> client.semaphore(lock, 2));
+      ways.add((client, lock) -> client.semaphore(lock, 2).permits(2));
+    }
+    ways.add(LockClient::lock);
+    long last = 0;
+    ReleaseOutcome released = ReleaseOutcome.RELEASED;
+    for (int round = 0; round < 2; round++) {
+      for (Way way : ways) {
+        Lease lease = acquireAfter(released, way.of(client(), name));
+        assertHigher(lease.fencingToken(), last, "from one kind of lock to the next");
+        last = lease.fencingToken();
+        released = lease.release();
+      }
+    }
+  }
+
+  private void requireShares() {
+    if (!has(Capability.READ_WRITE) && !has(Capability.SEMAPHORE)) {
+      throw new NotApplicableException(
+          info().name() + " declares neither READ_WRITE nor SEMAPHORE");
+    }
+  }
+
+  private void requireReaders() {
+    if (!has(Capability.READ_WRITE)) {
+      throw new NotApplicableException(info().name() + " does not declare READ_WRITE");
+    }
+  }
+
+  @Test
+  @Rule("FENCE-07")
+  @Requires(Capability.FENCING)
+  void readersThatHoldTogetherHaveDifferentTokensBetweenThoseOfTheWriters() throws Exception {
+    requireReaders();
+    String name = newName();
+    LockClient client = client();
+    Lease before = acquireNow(client.readWriteLock(name).writeLock());
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    for (LockClient each : List.of(client, client(), client())) {
+      for (int i = 0; i < 5; i++) {
+        waiters.add(each.readWriteLock(name).readLock().acquireAsync());
+      }
+    }
+    before.release();
+    List<Lease> readers = new ArrayList<>();
+    for (CompletableFuture<Lease> waiter : waiters) {
+      readers.add(within(waiter, "a reader was not served"));
+    }
+    assertDifferent(readers);
+    readers.forEach(Lease::release);
+    Lease after =
+        acquireWithin(client().readWriteLock(name).writeLock(), "not free after the last reader");
+    for (Lease reader : readers) {
+      assertHigher(reader.fencingToken(), before.fencingToken(), "from a writer to a reader");
+      assertHigher(after.fencingToken(), reader.fencingToken(), "from a reader to a writer");
+    }
+    after.release();
+  }
+
+  @Test
+  @Rule("FENCE-07")
+  @Requires(Capability.FENCING)
+  void permitsThatAreHeldTogetherHaveDifferentTokens() throws Exception {
+    if (!has(Capability.SEMAPHORE)) {
+      throw new NotApplicableException(info().name() + " does not declare SEMAPHORE");
+    }
+    String name = newName();
+    List<Lease> holders = new ArrayList<>();
+    for (LockClient client : List.of(client(), client())) {
+      holders.add(acquireNow(client.semaphore(name, 4)));
+      holders.add(acquireNow(client.semaphore(name, 4)));
+    }
+    assertDifferent(holders);
+    ReleaseOutcome outcome = ReleaseOutcome.RELEASED;
+    for (Lease lease : holders) {
+      outcome = lease.release();
+    }
+    Lease all = acquireAfter(outcome, client().semaphore(name, 4).permits(4));
+    holders.forEach(
+        lease ->
+            assertHigher(all.fencingToken(), lease.fencingToken(), "from some permits to all"));
+    all.release();
+  }
+
+  private static void assertDifferent(List<Lease> leases) {
+    List<Long> tokens = leases.stream().map(Lease::fencingToken).sorted().toList();
+    assertEquals(
+        leases.size(),
+        Set.copyOf(tokens).size(),
+        () -> "leases that are held together have the same token: " + tokens);
+  }
+
+  // --- FENCE-08 ---
+
+  /**
+   * The resource that a read-write lock protects: a list in two parts, which a writer changes one
+   * after the other, and a reader reads one after the other.
+   */
+  private static final class PriceList {
+
+    /** What a guard compares a token with. */
+    enum Guard {
+      /** A reader's with the latest writer's, a writer's with the latest of all. */
+      TWO_NUMBERS,
+      /** Everybody's with the latest of all. */
+      ONE_NUMBER,
+      /** A writer's with the latest writer's; readers are not looked at. */
+      WRITERS_ONLY
+    }
+
+    private final Guard guard;
+    private long latestWriter;
+    private long latest;
+    private int firstPart;
+    private int secondPart;
+
+    PriceList(Guard guard) {
+      this.guard = guard;
+    }
+
+    /** Before the first read, and with each read. */
+    boolean admitsReader(long token) {
+      boolean admitted =
+          switch (guard) {
+            case TWO_NUMBERS -> token >= latestWriter;
+            case ONE_NUMBER -> token >= latest;
+            case WRITERS_ONLY -> true;
+          };
+      if (admitted) {
+        latest = Math.max(latest, token);
+      }
+      return admitted;
+    }
+
+    /** Before the first read or write, and with each of them. */
+    boolean admitsWriter(long token) {
+      boolean admitted = token >= (guard == Guard.WRITERS_ONLY ? latestWriter : latest);
+      if (admitted) {
+        latestWriter = token;
+        latest = token;
+      }
+      return admitted;
+    }
+
+    boolean write(int edition, long token) {
+      if (admitsWriter(token)) {
+        firstPart = edition;
+        secondPart = edition;
+        return true;
+      }
+      return false;
+    }
+  }
+
+  private static List<PriceList> priceLists() {
+    return Stream.of(PriceList.Guard.values()).map(PriceList::new).toList();
+  }
+
+  /** Acquires one side of a read-write lock, checks that it is held, and returns its token. */
+  static final class CheckOneSide implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      DistributedReadWriteLock lock = worker.client().readWriteLock(arguments.get(0));
+      return CheckBeforeWriting.tokenOf(
+          arguments.get(1).equals("read") ? lock.readLock() : lock.writeLock());
+    }
+  }
+
+  /**
+   * Somebody who acquired a lock, and does nothing until the lock has passed on: a process that is
+   * stopped or, where a store lives within one process, a holder whose lease runs out.
+   */
+  private final class LateHolder {
+    private final @Nullable OtherProcess process;
+    final long token;
+
+    LateHolder(String name, boolean reads) throws Exception {
+      if (cannotHappen(Fault.CLIENT_KILLED)) {
+        process = null;
+        DistributedReadWriteLock lock = client(passing()).readWriteLock(name);
+        token = acquireNow(reads ? lock.readLock() : lock.writeLock()).fencingToken();
+      } else {
+        if (!ProcessSignals.supported()) {
+          throw new NotTestedException("processes can be stopped on Linux only");
+        }
+        process = process(passing());
+        token =
+            Long.parseLong(
+                process.call(
+                    bound().multipliedBy(2), CheckOneSide.class, name, reads ? "read" : "write"));
+      }
+    }
+
+    void stop() throws Exception {
+      if (process != null) {
+        process.stop();
+      }
+    }
+
+    void resume() throws Exception {
+      if (process != null) {
+        process.resume();
+      }
+    }
+  }
+
+  private Duration untilGivesWay() {
+    return passing().ttl().multipliedBy(2).plus(bound());
+  }
+
+  @Test
+  @Rule("FENCE-08")
+  @Requires(Capability.FENCING)
+  void aStoppedWritersLateWriteIsRefusedWhileReadersRead() throws Exception {
+    requireReaders();
+    String name = newName();
+    LateHolder writer = new LateHolder(name, false);
+    List<PriceList> lists = priceLists();
+    lists.forEach(list -> assertTrue(list.admitsWriter(writer.token)));
+    writer.stop(); // between its claim and its write
+    Lease one =
+        acquireWithin(
+            untilGivesWay(),
+            client().readWriteLock(name).readLock(),
+            "the stopped process still holds the lock");
+    Lease two = acquireNow(client().readWriteLock(name).readLock());
+    long earlier = Math.min(one.fencingToken(), two.fencingToken());
+    long later = Math.max(one.fencingToken(), two.fencingToken());
+    assertHigher(earlier, writer.token, "from a stopped writer to the readers after it");
+    // The later reader is the quicker one.
+    assertEquals(
+        List.of(true, true, true), lists.stream().map(list -> list.admitsReader(later)).toList());
+    assertEquals(
+        List.of(true, false, true),
+        lists.stream().map(list -> list.admitsReader(earlier)).toList(),
+        "whether the earlier of two readers may read after the later");
+    writer.resume(); // now its write arrives
+    assertEquals(
+        List.of(false, false, true),
+        lists.stream().map(list -> list.write(1, writer.token)).toList(),
+        "whether the late write was accepted while readers read");
+    assertTrue(one.isHeld() && two.isHeld());
+    one.release();
+    ReleaseOutcome outcome = two.release();
+    Lease next = acquireAfter(outcome, client().readWriteLock(name).writeLock());
+    lists.forEach(
+        list -> assertTrue(list.write(2, next.fencingToken()), "the next writer was refused"));
+    next.release();
+  }
+
+  @Test
+  @Rule("FENCE-08")
+  @Requires(Capability.FENCING)
+  void aStoppedReadersLateReadIsRefusedAfterAWriter() throws Exception {
+    requireReaders();
+    String name = newName();
+    LateHolder reader = new LateHolder(name, true);
+    List<PriceList> lists = priceLists();
+    List<Integer> firstParts = new ArrayList<>();
+    for (PriceList list : lists) {
+      assertTrue(list.admitsReader(reader.token));
+      firstParts.add(list.firstPart);
+    }
+    reader.stop(); // between its two reads
+    Lease writer =
+        acquireWithin(
+            untilGivesWay(),
+            client().readWriteLock(name).writeLock(),
+            "the stopped process still holds the lock");
+    lists.forEach(
+        list -> assertTrue(list.write(1, writer.fencingToken()), "the writer was refused"));
+    reader.resume(); // now it reads the second part
+    List<Boolean> halves = new ArrayList<>();
+    for (int i = 0; i < lists.size(); i++) {
+      PriceList list = lists.get(i);
+      halves.add(list.admitsReader(reader.token) && list.secondPart != firstParts.get(i));
+    }
+    assertEquals(
+        List.of(false, false, true), halves, "whether a late reader has seen half of a change");
+    assertTrue(writer.isHeld());
+    writer.release();
   }
 }

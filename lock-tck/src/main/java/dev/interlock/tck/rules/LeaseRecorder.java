@@ -36,8 +36,13 @@ final class LeaseRecorder {
     }
   }
 
-  /** Records a grant. Call it when the acquisition has returned. */
+  /** Records the grant of an exclusive lock. Call it when the acquisition has returned. */
   Recorded granted(Lease lease, long requestedAt) {
+    return granted(lease, requestedAt, 1, 1);
+  }
+
+  /** Records a grant of some of a name. Call it when the acquisition has returned. */
+  Recorded granted(Lease lease, long requestedAt, int weight, int capacity) {
     String id = process + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
     sink.accept(
@@ -48,7 +53,9 @@ final class LeaseRecorder {
             process + " " + Thread.currentThread().getName(),
             requestedAt,
             now,
-            validUntil(lease, now)));
+            validUntil(lease, now),
+            weight,
+            capacity));
     return new Recorded(this, id);
   }
 

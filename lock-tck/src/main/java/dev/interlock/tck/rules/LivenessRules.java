@@ -544,11 +544,27 @@ public abstract class LivenessRules extends RuleTest {
   @Rule("WAIT-10")
   @Requires(Capability.SINGLE_WAKEUP)
   void theCostOfAReleaseDoesNotGrowWithTheWaiters() throws Exception {
-    long few = requestsOfWaiters(3);
-    long many = requestsOfWaiters(15);
+    assertNoHerd(LockClient::lock, LockClient::lock);
+  }
+
+  @Test
+  @Rule("WAIT-10")
+  @Requires(Capability.SINGLE_WAKEUP)
+  void theCostOfAReadersReleaseDoesNotGrowWithTheWritersThatWait() throws Exception {
+    if (!has(Capability.READ_WRITE)) {
+      throw new NotApplicableException(info().name() + " does not declare READ_WRITE");
+    }
+    assertNoHerd(
+        (client, name) -> client.readWriteLock(name).readLock(),
+        (client, name) -> client.readWriteLock(name).writeLock());
+  }
+
+  private void assertNoHerd(Way holder, Way waiter) throws Exception {
+    long few = requestsOfWaiters(3, holder, waiter);
+    long many = requestsOfWaiters(15, holder, waiter);
     for (int again = 0; again < 2 && many > few + 6; again++) {
       // A driver's heartbeat comes by chance; a herd wakes each time.
-      many = Math.min(many, requestsOfWaiters(15));
+      many = Math.min(many, requestsOfWaiters(15, holder, waiter));
     }
     assertTrue(
         many <= few + 6,
@@ -560,15 +576,15 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   /** {@return the requests that waiting clients send because of one release} */
-  private long requestsOfWaiters(int count) throws Exception {
+  private long requestsOfWaiters(int count, Way holder, Way waiter) throws Exception {
     String name = newName();
-    Lease held = acquireNow(client().lock(name));
+    Lease held = acquireNow(holder.of(client(), name));
     List<Network> networks = new ArrayList<>();
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       Network network = network();
       networks.add(network);
-      waiters.add(client(network, quiet()).lock(name).acquireAsync());
+      waiters.add(waiter.of(client(network, quiet()), name).acquireAsync());
     }
     awaitQueued(client(), name, count);
     awaitQuiet(networks);
@@ -579,7 +595,7 @@ public abstract class LivenessRules extends RuleTest {
     Lease lease = (Lease) within(first, "no waiter got the lock after the release");
     awaitQuiet(networks);
     long after = requests(networks);
-    waiters.forEach(waiter -> waiter.cancel(true));
+    waiters.forEach(future -> future.cancel(true));
     lease.release();
     return after - before;
   }

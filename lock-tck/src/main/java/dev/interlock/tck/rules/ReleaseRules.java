@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
@@ -19,7 +18,6 @@ import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.StoreView;
-import dev.interlock.tck.StoreView.Entry;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
@@ -289,44 +287,6 @@ public abstract class ReleaseRules extends RuleTest {
     held.release();
     letPass(passing().ttl()); // for which a dead waiter may be taken for alive
     awaitNothing(view, name, "a waiter that was killed left something on the store");
-  }
-
-  private static StoreView view(Server server) {
-    return server
-        .view()
-        .orElseThrow(
-            () -> new NotTestedException("the harness has no view of the store's contents"));
-  }
-
-  /**
-   * Waits until no entry of a holder or waiter of the name is left, long before it would expire.
-   * The last poll begins after the limit, so a slow poll cannot fail the test too early.
-   */
-  private void awaitNothing(StoreView view, String name, String otherwise) {
-    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
-    while (true) {
-      boolean last = System.nanoTime() - end >= 0;
-      List<Entry> left =
-          entries(view).stream()
-              .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
-              .filter(entry -> entry.description().contains(name))
-              .toList();
-      if (left.isEmpty()) {
-        return;
-      }
-      if (last) {
-        fail(otherwise + ": " + left);
-      }
-      LockSupport.parkNanos(20_000_000);
-    }
-  }
-
-  private static List<Entry> entries(StoreView view) {
-    try {
-      return view.entries();
-    } catch (Exception e) {
-      throw new NotTestedException("the store's own view failed: " + e);
-    }
   }
 
   // --- REL-04 ---

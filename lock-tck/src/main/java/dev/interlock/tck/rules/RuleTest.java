@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.Acquirable;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.DistributedLock;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
@@ -24,6 +24,8 @@ import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.StoreView.Entry;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
@@ -453,25 +455,70 @@ public abstract class RuleTest {
     }
   }
 
+  // --- what is on the store ---
+
+  static StoreView view(Server server) {
+    return server
+        .view()
+        .orElseThrow(
+            () -> new NotTestedException("the harness has no view of the store's contents"));
+  }
+
+  /**
+   * Waits until no entry of a holder or waiter of the name is left, long before it would expire.
+   * The last poll begins after the limit, so a slow poll cannot fail the test too early.
+   */
+  final void awaitNothing(StoreView view, String name, String otherwise) {
+    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
+    while (true) {
+      boolean last = System.nanoTime() - end >= 0;
+      List<Entry> left =
+          entries(view).stream()
+              .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
+              .filter(entry -> entry.description().contains(name))
+              .toList();
+      if (left.isEmpty()) {
+        return;
+      }
+      if (last) {
+        fail(otherwise + ": " + left);
+      }
+      LockSupport.parkNanos(20_000_000);
+    }
+  }
+
+  static List<Entry> entries(StoreView view) {
+    try {
+      return view.entries();
+    } catch (Exception e) {
+      throw new NotTestedException("the store's own view failed: " + e);
+    }
+  }
+
   // --- leases ---
+
+  /** How somebody acquires a name. */
+  interface Way {
+    Acquirable<Lease> of(LockClient client, String name);
+  }
 
   /** {@return how long a lease that is not renewed can last, and the usual bound} */
   final Duration untilEnd(Lease lease) {
     return lease.effectiveTtl().plus(bound());
   }
 
-  final Lease acquireWithin(DistributedLock lock, String otherwise) throws InterruptedException {
+  final Lease acquireWithin(Acquirable<Lease> lock, String otherwise) throws InterruptedException {
     return acquireWithin(bound(), lock, otherwise);
   }
 
   /** Acquires a lock that must be free, or become free within the limit. */
-  final Lease acquireWithin(Duration limit, DistributedLock lock, String otherwise)
+  final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String otherwise)
       throws InterruptedException {
     return lock.tryAcquire(limit).orElseGet(() -> fail(otherwise + " within " + text(limit)));
   }
 
   /** Like {@link #acquireWithin}, asking so often that the time of the grant is well known. */
-  final Lease acquireAtOnce(Duration limit, DistributedLock lock, String otherwise) {
+  final Lease acquireAtOnce(Duration limit, Acquirable<Lease> lock, String otherwise) {
     return retry(
         limit,
         Duration.ofMillis(3),
@@ -503,11 +550,11 @@ public abstract class RuleTest {
    * Acquires a lock that must be free now. Retries while the store is too busy to answer; until an
    * attempt in doubt is undone, it may block the next one.
    */
-  final Lease acquireNow(DistributedLock lock) {
+  final Lease acquireNow(Acquirable<Lease> lock) {
     return acquireNow(lock, "an attempt on a free lock returned empty");
   }
 
-  final Lease acquireNow(DistributedLock lock, String otherwise) {
+  final Lease acquireNow(Acquirable<Lease> lock, String otherwise) {
     AtomicBoolean inDoubt = new AtomicBoolean();
     return retry(
         bound().multipliedBy(2),
@@ -521,12 +568,12 @@ public abstract class RuleTest {
   }
 
   /** Acquires a released lock: at once, unless its release may still be in flight. */
-  final Lease acquireAfter(ReleaseOutcome released, DistributedLock lock)
+  final Lease acquireAfter(ReleaseOutcome released, Acquirable<Lease> lock)
       throws InterruptedException {
     return acquireAfter(released, lock, "the lock is not free after its release");
   }
 
-  final Lease acquireAfter(ReleaseOutcome released, DistributedLock lock, String otherwise)
+  final Lease acquireAfter(ReleaseOutcome released, Acquirable<Lease> lock, String otherwise)
       throws InterruptedException {
     return released == ReleaseOutcome.RELEASED
         ? acquireNow(lock, otherwise)
@@ -562,7 +609,7 @@ public abstract class RuleTest {
   }
 
   /** Checks that an attempt on a held lock does not succeed. */
-  final void assertRefused(DistributedLock lock, String otherwise) {
+  final void assertRefused(Acquirable<Lease> lock, String otherwise) {
     answer(lock::tryAcquire)
         .ifPresent(
             lease -> {
