@@ -63,6 +63,15 @@ abstract class SharedRuleTest extends RuleTest {
     return sharing().whole().of(client, name);
   }
 
+  /** Renews a lease that must be held. */
+  private void assertRenewed(Lease lease, String otherwise) throws InterruptedException {
+    try {
+      renewNow(lease, bound());
+    } catch (LeaseLostException e) {
+      fail(otherwise, e);
+    }
+  }
+
   // --- without the capability ---
 
   /** Checks that a client refuses what its backend cannot do, without asking the store. */
@@ -143,7 +152,7 @@ abstract class SharedRuleTest extends RuleTest {
     assertFalse(passing.isHeld(), "the store ended a hold that was valid");
     assertTrue(renewed.isHeld(), "the end of one hold ended another");
     assertRefused(whole(observer, name), "the expiry of one hold freed the others");
-    renewNow(renewed, bound());
+    assertRenewed(renewed, "the end of one hold ended another");
     ReleaseOutcome outcome = renewed.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the end of one hold ended another");
     acquireAfter(outcome, whole(observer, name), "something is held after the last hold has ended")
@@ -163,7 +172,7 @@ abstract class SharedRuleTest extends RuleTest {
     assertFalse(released.isHeld(), "held after its release");
     for (Lease held : replacing == null ? List.of(other) : List.of(other, replacing)) {
       assertTrue(held.isHeld(), "a release ended the hold of another");
-      renewNow(held, bound());
+      assertRenewed(held, "a release ended the hold of another");
     }
     LockClient observer = client();
     assertRefused(whole(observer, name), "a release freed the holds of others");
@@ -188,7 +197,7 @@ abstract class SharedRuleTest extends RuleTest {
     stale.release();
     stale.close();
     assertTrue(successor.isHeld(), "an ended hold ended its successor");
-    renewNow(successor, bound());
+    assertRenewed(successor, "an ended hold ended its successor");
     assertRefused(some(client(), name), "an ended hold freed its successor's");
     assertReleased(successor, "an ended hold freed its successor's");
   }
@@ -218,7 +227,7 @@ abstract class SharedRuleTest extends RuleTest {
         ttl.plus(bound()),
         () -> observer.inspect(name).holders().size() <= 1,
         "what a killed process held did not come back");
-    renewNow(survivor, bound());
+    assertRenewed(survivor, "the death of one holder ended the hold of another");
     assertFalse(waiter.isDone(), "the death of one holder ended the hold of another");
     survivor.release();
     within(waiter, "what a killed process held did not come back").release();
@@ -468,7 +477,7 @@ abstract class SharedRuleTest extends RuleTest {
       lease.release();
     }
     assertTrue(next.isHeld(), "the release of a forced hold touched its successor");
-    renewNow(next, bound());
+    assertRenewed(next, "the release of a forced hold touched its successor");
     next.release();
   }
 
@@ -524,7 +533,7 @@ abstract class SharedRuleTest extends RuleTest {
     LockState state = answer(() -> observer.inspect(name));
     assertEquals(1, state.holders().size(), () -> "the holders shown: " + state.holders());
     eventually(() -> observer.inspect(name).waiters().isEmpty(), "a disagreement is in the queue");
-    renewNow(held, bound());
+    assertRenewed(held, "a disagreement freed what was held");
     ReleaseOutcome outcome = held.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a disagreement freed what was held");
     // Free, so it may be used as anything.

@@ -16,6 +16,9 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class HistoryCheckerTest {
+  /** The weight of a writer. */
+  private static final int ALL = Integer.MAX_VALUE;
+
   private final List<Event> history = new ArrayList<>();
   private HistoryChecker checker = HistoryChecker.withinFailureModel();
 
@@ -26,6 +29,19 @@ class HistoryCheckerTest {
 
   private void lease(String lease, long token, long requestedAt, long at, long validUntil) {
     history.add(new Granted(lease, "a", token, "p1 c1 t1", requestedAt, at, validUntil));
+  }
+
+  /** A lease of some of a name. */
+  private void share(String lease, int weight, int capacity, long token, long at, long validUntil) {
+    history.add(new Granted(lease, "a", token, "p1 c1 t1", at, at, validUntil, weight, capacity));
+  }
+
+  private void reader(String lease, long token, long at, long validUntil) {
+    share(lease, 1, ALL, token, at, validUntil);
+  }
+
+  private void writer(String lease, long token, long at, long validUntil) {
+    share(lease, ALL, ALL, token, at, validUntil);
   }
 
   private List<Violation> check() {
@@ -42,6 +58,92 @@ class HistoryCheckerTest {
 
   private void assertClean() {
     assertEquals(List.of(), check());
+  }
+
+  @Nested
+  class Shares {
+    @Test
+    void readersMayOverlap() {
+      writer("1", 64, 100, 200);
+      reader("2", 128, 200, 400);
+      reader("3", 192, 250, 300);
+      reader("4", 256, 260, 500);
+      writer("5", 320, 500, 600);
+      assertClean();
+    }
+
+    @Test
+    void aWriterMustNotOverlapWithAnyReader() {
+      reader("1", 64, 100, 300);
+      reader("2", 128, 150, 200);
+      writer("3", 192, 250, 400);
+      assertFound(Kind.OVERLAP, "1", "3");
+      assertTrue(check().get(0).toString().contains("two leases were valid at once"));
+    }
+
+    @Test
+    void aReaderMustNotOverlapWithAWriter() {
+      writer("1", 64, 100, 300);
+      reader("2", 128, 299, 400);
+      assertFound(Kind.OVERLAP, "1", "2");
+    }
+
+    @Test
+    void permitsMayAddUpToTheLimit() {
+      share("1", 2, 4, 64, 100, 300);
+      share("2", 1, 4, 128, 150, 250);
+      share("3", 1, 4, 192, 200, 300);
+      share("4", 1, 4, 256, 250, 400);
+      share("5", 3, 4, 320, 300, 400);
+      assertClean();
+    }
+
+    @Test
+    void onePermitTooManyIsFoundAlthoughNoTwoLeasesExcludeEachOther() {
+      share("1", 2, 4, 64, 100, 300);
+      share("2", 1, 4, 128, 150, 300);
+      share("3", 1, 4, 192, 200, 220);
+      share("4", 2, 4, 256, 230, 400);
+      assertFound(Kind.OVERLAP, "2", "4");
+      assertTrue(check().get(0).toString().contains("more was held at once than there is"));
+    }
+
+    @Test
+    void whatOneClientPassesOnHasATokenOfItsGrant() {
+      reader("first", 64, 100, 300);
+      reader("of another client", 128, 150, 300);
+      reader("admitted with the first", 65, 200, 300);
+      writer("after them", 192, 300, 400);
+      assertClean();
+    }
+
+    @Test
+    void grantsOfTheStoreRise() {
+      reader("1", 128, 100, 300);
+      reader("2", 64, 150, 300);
+      assertFound(Kind.TOKEN_WENT_BACK, "1", "2");
+    }
+
+    @Test
+    void aWritersTokenIsHigherThanThoseOfAllReadersBeforeIt() {
+      reader("1", 129, 100, 200);
+      writer("2", 70, 200, 300);
+      assertFound(Kind.TOKEN_WENT_BACK, "1", "2");
+    }
+
+    @Test
+    void aReadersTokenIsHigherThanThatOfTheWriterBeforeIt() {
+      writer("1", 128, 100, 200);
+      reader("2", 65, 200, 300);
+      assertFound(Kind.TOKEN_WENT_BACK, "1", "2");
+    }
+
+    @Test
+    void readersMustNotHaveTheSameToken() {
+      reader("1", 64, 100, 300);
+      reader("2", 64, 200, 300);
+      assertFound(Kind.TOKEN_REPEATED, "1", "2");
+    }
   }
 
   @Nested

@@ -97,6 +97,82 @@ class PostgresBackendTest {
     }
   }
 
+  /** The statements for readers and writers on the same page, in the order of its example. */
+  @Test
+  void theRecipeForReadersAndWritersRefusesTheLateOnesAndNoOthers() throws Exception {
+    try (Prices recipe = new Prices()) {
+      assertEquals(1, recipe.claimAsWriter(7));
+      assertEquals(1, recipe.claimAsReader(9));
+      assertEquals(1, recipe.claimAsReader(8));
+      assertEquals(0, recipe.claimAsWriter(7));
+      assertTrue(recipe.mayRead(8));
+      assertTrue(recipe.mayRead(9));
+      assertEquals(1, recipe.claimAsWriter(10));
+      assertFalse(recipe.mayRead(8));
+      assertEquals(0, recipe.claimAsReader(9));
+      assertEquals(1, recipe.claimAsWriter(10));
+      assertEquals(1, recipe.claimAsReader(11));
+      assertEquals(0, recipe.claimAsWriter(10));
+    }
+  }
+
+  /** A row with the two numbers, in a table of its own. */
+  private static final class Prices implements AutoCloseable {
+    private static final Pattern RECIPE =
+        Pattern.compile("```sql\\n(.+ latest <= .+);\\n(.+);\\n(.+);\\n```");
+
+    private final Connection connection;
+    private final Matcher recipe;
+
+    Prices() throws IOException, SQLException {
+      recipe = RECIPE.matcher(Files.readString(Path.of("../docs/guarantees.md")));
+      assertTrue(recipe.find(), "the recipe is gone");
+      connection = connection();
+      try (Statement statement = connection.createStatement()) {
+        statement.execute("CREATE TEMPORARY TABLE prices (id int, writer bigint, latest bigint)");
+        statement.execute("INSERT INTO prices VALUES (1, 0, 0)");
+      }
+    }
+
+    private String statement(int number, long token) {
+      return recipe.group(number).replace(":id", "1").replace(":token", "" + token);
+    }
+
+    private int update(int number, long token) throws SQLException {
+      try (Statement statement = connection.createStatement()) {
+        return statement.executeUpdate(statement(number, token));
+      }
+    }
+
+    int claimAsWriter(long token) throws SQLException {
+      return update(1, token);
+    }
+
+    int claimAsReader(long token) throws SQLException {
+      return update(2, token);
+    }
+
+    boolean mayRead(long token) throws SQLException {
+      try (Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery(statement(3, token))) {
+        return row.next();
+      }
+    }
+
+    @Override
+    public void close() throws SQLException {
+      connection.close();
+    }
+  }
+
+  private static Connection connection() throws SQLException {
+    return DriverManager.getConnection(
+        "jdbc:postgresql://127.0.0.1:%d/postgres"
+            .formatted(URI.create(server.uri("postgres")).getPort()),
+        "postgres",
+        "");
+  }
+
   /** One piece of something, in a table of its own. */
   private static final class Stock implements AutoCloseable {
     private static final Pattern RECIPE = Pattern.compile("```sql\\n(.+);\\n(.+);\\n(.+);\\n```");
@@ -107,12 +183,7 @@ class PostgresBackendTest {
     Stock() throws IOException, SQLException {
       recipe = RECIPE.matcher(Files.readString(Path.of("../docs/guarantees.md")));
       assertTrue(recipe.find(), "the recipe is gone");
-      connection =
-          DriverManager.getConnection(
-              "jdbc:postgresql://127.0.0.1:%d/postgres"
-                  .formatted(URI.create(server.uri("postgres")).getPort()),
-              "postgres",
-              "");
+      connection = connection();
       execute("CREATE TEMPORARY TABLE stock (id int, quantity int, fence bigint)");
       execute("INSERT INTO stock VALUES (1, 1, 0)");
     }

@@ -1,5 +1,6 @@
 package dev.interlock.tck.specimen;
 
+import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -8,6 +9,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +30,23 @@ abstract class AlteredClaims extends ForwardingQueue {
     return ttl;
   }
 
+  /** {@return the name of a claim for the store} */
+  String nameFor(Claim claim) {
+    return sent(claim.name());
+  }
+
+  /** {@return the TTL of a claim for the store} */
+  Duration ttlFor(Claim claim) {
+    return sent(claim.ttl());
+  }
+
+  /** {@return how much the store is asked for} */
+  Share sent(Share share) {
+    return share;
+  }
+
   /** {@return the grant for the client} */
-  Grant told(Grant grant) {
+  Grant told(Grant grant) throws InterruptedException {
     return grant;
   }
 
@@ -38,15 +55,17 @@ abstract class AlteredClaims extends ForwardingQueue {
 
   private Claim sent(Claim claim) {
     return new Claim(
-        sent(claim.name()),
+        nameFor(claim),
         claim.id(),
-        sent(claim.ttl()),
+        ttlFor(claim),
         claim.autoRenew(),
         claim.holder(),
-        claim.issuedAt());
+        claim.issuedAt(),
+        sent(claim.share()),
+        claim.reservation());
   }
 
-  private Attempt told(Claim claim, Attempt attempt) {
+  private Attempt told(Claim claim, Attempt attempt) throws InterruptedException {
     if (!(attempt instanceof Attempt.Granted granted)) {
       return attempt;
     }
@@ -106,14 +125,21 @@ abstract class AlteredClaims extends ForwardingQueue {
     if (!state.isHeld()) {
       return LockState.free(name);
     }
+    LockKind kind = state.kind().orElseThrow();
     LockState told =
         LockState.held(
             name,
-            state.holder().orElse(null),
-            state.fencingToken().isPresent() ? shown(name, state.fencingToken().getAsLong()) : null,
-            state.remaining().orElse(null),
+            kind,
+            kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
+            state.holders(),
             state.waiters());
-    return state.heldSince().map(told::withHeldSince).orElse(told);
+    return told.withHolders(holder -> shown(name, holder));
+  }
+
+  private LockState.Holder shown(String name, LockState.Holder holder) {
+    return holder.fencingToken().isPresent()
+        ? holder.withFencingToken(shown(name, holder.fencingToken().getAsLong()))
+        : holder;
   }
 
   @Override
@@ -122,12 +148,7 @@ abstract class AlteredClaims extends ForwardingQueue {
     LockPage page = super.list(prefix, cursor, limit, deadline);
     return new LockPage(
         page.locks().stream()
-            .map(
-                state ->
-                    state.fencingToken().isEmpty()
-                        ? state
-                        : state.withFencingToken(
-                            shown(state.name(), state.fencingToken().getAsLong())))
+            .map(state -> state.withHolders(holder -> shown(state.name(), holder)))
             .toList(),
         page.next());
   }

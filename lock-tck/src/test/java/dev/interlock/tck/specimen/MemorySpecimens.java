@@ -17,7 +17,9 @@ public final class MemorySpecimens {
             LeaseMutants.all(),
             TokenMutants.all(),
             ViewMutants.all(),
-            SetMutants.all())
+            SetMutants.all(),
+            ShareMutants.all(),
+            SharedLockMutants.all())
         .flatMap(List::stream)
         .toList();
   }

@@ -96,6 +96,8 @@ final class StoreMutants {
             .refusedBy("REL-05", "a wait of the closed client became the holder")
             .refusedBy("FAIR-01", "was not served")
             .refusedBy("FAIR-02", "a waiter that left is still in the queue")
+            .refusedBy("RW-05", "a waiter that gave up keeps others out")
+            .refusedBy("SEM-05", "a waiter that gave up keeps others out")
             .build(),
         Specimen.mutant("waiter not woken")
             .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")

@@ -1,0 +1,513 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.LockKind;
+import dev.interlock.LockState;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockPage;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Stores that share names in the wrong way. */
+final class ShareMutants {
+  private ShareMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("readers beside a writer")
+            .fault("Readers and writers of a name have different keys.")
+            .harness(() -> MemoryMutant.ofBackend(ReadersApart::new))
+            .onlyRules("nearly every rule about both sides depends on it", "RW-01", "RW-02")
+            .refusedBy("RW-01", "a writer was granted beside a reader")
+            .refusedBy("RW-02", "a waiter is not shown in the queue")
+            .build(),
+        Specimen.mutant("one permit too many")
+            .fault("The store grants while less than the limit is held.")
+            .harness(() -> MemoryMutant.ofBackend(OneTooMany::new))
+            .onlyRules("nearly every rule about permits depends on it", "SEM-01")
+            .refusedBy("SEM-01", "more permits were granted than there are")
+            .build(),
+        Specimen.mutant("permits that do not come back")
+            .fault("Permits come back when they are released, and not otherwise.")
+            .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
+            .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
+            .refusedBy("SEM-04", "a hold did not expire")
+            .refusedBy("SEM-06", "a revoked hold did not end")
+            .build(),
+        Specimen.mutant("a writer that starves")
+            .fault(
+                "The store keeps no queue and takes no note of who waits: readers are granted as"
+                    + " long as readers hold the lock.")
+            .harness(() -> MemoryMutant.ofBackend(NoNoteOfWaiters::new))
+            .onlyRules("what others find depends on when a waiter polls", "RW-02", "SEM-02")
+            .refusedBy("RW-02", "readers starved a writer")
+            .refusedBy("SEM-02", "single permits starved a request for all")
+            .build(),
+        Specimen.mutant("an attempt that overtakes")
+            .fault("An attempt that does not wait looks at the holders only, not at the queue.")
+            .harness(() -> MemoryMutant.ofBackend(Overtaking::new))
+            .onlyRules("it breaks the queue in order to overtake", "RW-02", "SEM-02")
+            .refusedBy("RW-02", "a reader overtook a waiting writer")
+            .refusedBy("SEM-02", "one permit overtook a request for more")
+            .build(),
+        Specimen.mutant("one TTL for the whole name")
+            .fault("Each grant and renewal sets the expiry of all holders.")
+            .harness(
+                () -> {
+                  OneTtl.Holders holders = new OneTtl.Holders();
+                  return MemoryMutant.ofBackend(right -> new OneTtl(right, holders));
+                })
+            .refusedBy("RW-03", "the expiry of one hold freed the others")
+            .refusedBy("SEM-03", "the expiry of one hold freed the others")
+            .build(),
+        Specimen.mutant("a disagreement that is granted")
+            .fault("Every kind of lock and every limit has its own key.")
+            .harness(
+                () -> {
+                  Map<String, Set<String>> keys = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(right -> new KeyPerShare(right, keys));
+                })
+            .refusedBy("RW-09", "a name was acquired in two ways")
+            .refusedBy("SEM-07", "a name was acquired in two ways")
+            .build(),
+        Specimen.mutant("a release that frees the whole name")
+            .fault("The release of a reader or permit deletes the key with all holders.")
+            .harness(() -> MemoryMutant.ofSilentBackend(ReleaseOfAll::new))
+            .onlyRules("most rules about holders that are together need them", "RW-04", "SEM-04")
+            .refusedBy("RW-04", "a release ended the hold of another")
+            .refusedBy("SEM-04", "a release ended the hold of another")
+            .build(),
+        Specimen.mutant("a shared renewal whose answer is not read")
+            .fault("What the store says of the renewal of readers and permits is not looked at.")
+            .harness(() -> MemoryMutant.ofSilentBackend(AnswerNotRead::new))
+            .exceptRules("the storm may end before a loss goes unnoticed", "FAULT-01")
+            .refusedBy("RW-06", "one of several holders was not told of its loss")
+            .refusedBy("SEM-06", "one of several holders was not told of its loss")
+            .build(),
+        Specimen.mutant("inspection of one holder")
+            .fault("Only the first of several holders is shown.")
+            .harness(() -> MemoryMutant.ofBackend(FirstShown::new))
+            .refusedBy("RW-03", "the store ended a hold that was valid")
+            .refusedBy("RW-08", "the holders shown")
+            .refusedBy("SEM-01", "the permits shown")
+            .refusedBy("SEM-03", "the store ended a hold that was valid")
+            .refusedBy("SEM-06", "the holders shown")
+            .build(),
+        Specimen.mutant("a forced release of one holder")
+            .fault("A forced release frees only the first of several holders.")
+            .harness(
+                () -> {
+                  Map<String, ConcurrentLinkedQueue<Claim>> granted = new ConcurrentHashMap<>();
+                  return MemoryMutant.ofBackend(right -> new FirstForced(right, granted));
+                })
+            .onlyRules("it frees nothing where the holder is not known", "RW-08", "SEM-06")
+            .refusedBy("RW-08", "a forced release left a holder")
+            .refusedBy("SEM-06", "a forced release left a holder")
+            .build(),
+        Specimen.mutant("shared tokens that repeat")
+            .fault("All who hold a name together have the token of the first.")
+            .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(true)::of))
+            .refusedBy("FENCE-07", "leases that are held together have the same token")
+            .refusedBy("FENCE-08", "whether the earlier of two readers may read after the later")
+            .refusedBy("RW-01", "two leases have the same token")
+            .refusedBy("RW-08", "the token shown")
+            .refusedBy("SEM-01", "two leases have the same token")
+            .refusedBy("SEM-06", "the token shown")
+            .build(),
+        Specimen.mutant("readers without a number")
+            .fault("The grant of a reader or of permits takes no number, but shows the last one.")
+            .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(false)::of))
+            .refusedBy("FENCE-07", "from one kind of lock to the next")
+            .refusedBy("FENCE-08", "from a stopped writer to the readers after it")
+            .refusedBy("RW-01", "two leases have the same token")
+            .refusedBy("RW-08", "the token shown")
+            .refusedBy("SEM-01", "two leases have the same token")
+            .refusedBy("SEM-06", "the token shown")
+            .build());
+  }
+
+  private static boolean isReader(Claim claim) {
+    return claim.share().equals(Share.READ);
+  }
+
+  private static Deadline soon() {
+    return Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
+  }
+
+  private static final class ReadersApart extends AlteredClaims {
+    ReadersApart(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    String nameFor(Claim claim) {
+      return isReader(claim) ? claim.name() + ":readers" : claim.name();
+    }
+  }
+
+  private static final class OneTooMany extends AlteredClaims {
+    OneTooMany(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    Share sent(Share share) {
+      return share.kind() == LockKind.SEMAPHORE
+          ? Share.ofSemaphore(share.weight(), share.capacity() + 1)
+          : share;
+    }
+  }
+
+  private static final class PermitsKept extends AlteredClaims {
+    PermitsKept(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    Duration ttlFor(Claim claim) {
+      return claim.share().kind() == LockKind.SEMAPHORE ? Duration.ofDays(1) : claim.ttl();
+    }
+  }
+
+  private static final class NoNoteOfWaiters extends ForwardingBackend {
+    NoNoteOfWaiters(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public BackendInfo info() {
+      BackendInfo info = super.info();
+      return new BackendInfo(
+          info.name(),
+          info.summary(),
+          info.capabilities().stream()
+              .filter(each -> each != Capability.FIFO && each != Capability.SINGLE_WAKEUP)
+              .collect(Collectors.toSet()),
+          info.granularity(),
+          info.minTtl(),
+          info.failureModel());
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      Attempt attempt = super.tryAcquire(claim, deadline);
+      return attempt instanceof Attempt.Busy ? new Attempt.Busy(Duration.ofMillis(5)) : attempt;
+    }
+  }
+
+  /** Grants under another name what the queue keeps waiting. */
+  private static final class Overtaking extends ForwardingQueue {
+    private final Map<String, Claim> overtaken = new ConcurrentHashMap<>();
+
+    Overtaking(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      Attempt attempt = super.tryAcquire(claim, deadline);
+      if (attempt instanceof Attempt.Granted || claim.share().isWhole()) {
+        return attempt;
+      }
+      LockState state = inspect(claim.name(), deadline);
+      long held = state.holders().stream().mapToLong(LockState.Holder::weight).sum();
+      if (held + claim.share().weight() > claim.share().capacity()) {
+        return attempt;
+      }
+      Claim aside =
+          new Claim(
+              claim.name() + ":aside",
+              claim.id(),
+              claim.ttl(),
+              claim.autoRenew(),
+              claim.holder(),
+              claim.issuedAt(),
+              claim.share(),
+              claim.reservation());
+      overtaken.put(claim.id(), aside);
+      return super.tryAcquire(aside, deadline) instanceof Attempt.Granted granted
+          ? new Attempt.Granted(
+              Grant.expiring(
+                  claim,
+                  granted.grant().token(),
+                  granted.grant().validUntil(),
+                  granted.grant().effectiveTtl()))
+          : attempt;
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      Claim aside = overtaken.remove(claim.id());
+      return super.release(aside == null ? claim : aside, deadline);
+    }
+  }
+
+  private static final class OneTtl extends AlteredClaims {
+    /** Shared by all clients. */
+    static final class Holders {
+      private final Map<String, Map<String, Grant>> byName = new ConcurrentHashMap<>();
+
+      Map<String, Grant> of(Claim claim) {
+        return byName.computeIfAbsent(claim.name(), name -> new ConcurrentHashMap<>());
+      }
+    }
+
+    private final Holders holders;
+
+    OneTtl(QueueingBackend right, Holders holders) {
+      super(right);
+      this.holders = holders;
+    }
+
+    @Override
+    Grant told(Grant grant) throws InterruptedException {
+      if (!grant.claim().share().isWhole()) {
+        holders.of(grant.claim()).put(grant.claim().id(), grant);
+        setAll(grant);
+      }
+      return grant;
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      Renewal renewal = super.renew(grant, deadline);
+      if (!grant.claim().share().isWhole() && renewal instanceof Renewal.Renewed) {
+        setAll(grant);
+      }
+      return renewal;
+    }
+
+    private void setAll(Grant latest) throws InterruptedException {
+      Duration ttl = latest.claim().ttl();
+      for (Grant grant : holders.of(latest.claim()).values()) {
+        Claim claim = grant.claim();
+        Claim other =
+            new Claim(
+                claim.name(),
+                claim.id(),
+                ttl,
+                claim.autoRenew(),
+                claim.holder(),
+                claim.issuedAt(),
+                claim.share(),
+                claim.reservation());
+        Renewal unused =
+            super.renew(Grant.expiring(other, grant.token(), grant.validUntil(), ttl), soon());
+      }
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      holders.of(claim).remove(claim.id());
+      return super.release(claim, deadline);
+    }
+  }
+
+  private static final class KeyPerShare extends AlteredClaims {
+    private final Map<String, Set<String>> keys;
+
+    KeyPerShare(QueueingBackend right, Map<String, Set<String>> keys) {
+      super(right);
+      this.keys = keys;
+    }
+
+    private Set<String> of(String name) {
+      return keys.computeIfAbsent(name, unused -> new ConcurrentSkipListSet<>(Set.of(name)));
+    }
+
+    @Override
+    String nameFor(Claim claim) {
+      Share share = claim.share();
+      if (share.isExclusive()) {
+        return claim.name();
+      }
+      String key = claim.name() + ":" + share.kind() + share.capacity();
+      of(claim.name()).add(key);
+      return key;
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      for (String key : of(name)) {
+        LockState state = super.inspect(key, deadline);
+        if (state.isHeld()) {
+          return renamed(state, name);
+        }
+      }
+      return LockState.free(name);
+    }
+
+    private static LockState renamed(LockState state, String name) {
+      LockKind kind = state.kind().orElseThrow();
+      return LockState.held(
+          name,
+          kind,
+          kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
+          state.holders(),
+          state.waiters());
+    }
+
+    @Override
+    public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+        throws InterruptedException {
+      LockPage page = super.list(prefix, cursor, limit, deadline);
+      return new LockPage(
+          page.locks().stream()
+              .map(
+                  state ->
+                      keys.entrySet().stream()
+                          .filter(entry -> entry.getValue().contains(state.name()))
+                          .findFirst()
+                          .map(entry -> renamed(state, entry.getKey()))
+                          .orElse(state))
+              .toList(),
+          page.next());
+    }
+
+    @Override
+    public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+      boolean held = false;
+      for (String key : of(name)) {
+        held |= super.forceRelease(key, deadline);
+      }
+      return held;
+    }
+
+    @Override
+    public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+      boolean held = false;
+      for (String key : of(name)) {
+        held |= super.revoke(key, deadline);
+      }
+      return held;
+    }
+  }
+
+  private static final class ReleaseOfAll extends ForwardingQueue {
+    ReleaseOfAll(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      boolean released = super.release(claim, deadline);
+      if (released && !claim.share().isWhole()) {
+        boolean unused = forceRelease(claim.name(), deadline);
+      }
+      return released;
+    }
+  }
+
+  private static final class AnswerNotRead extends ForwardingQueue {
+    AnswerNotRead(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      long now = System.nanoTime();
+      Renewal renewal = super.renew(grant, deadline);
+      return grant.claim().share().isWhole()
+          ? renewal
+          : new Renewal.Renewed(now + grant.effectiveTtl().toNanos());
+    }
+  }
+
+  private static final class FirstShown extends ForwardingQueue {
+    FirstShown(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      LockState state = super.inspect(name, deadline);
+      if (state.holders().size() < 2) {
+        return state;
+      }
+      LockKind kind = state.kind().orElseThrow();
+      return LockState.held(
+          name,
+          kind,
+          kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
+          state.holders().subList(0, 1),
+          state.waiters());
+    }
+  }
+
+  private static final class FirstForced extends AlteredClaims {
+    private final Map<String, ConcurrentLinkedQueue<Claim>> granted;
+
+    FirstForced(QueueingBackend right, Map<String, ConcurrentLinkedQueue<Claim>> granted) {
+      super(right);
+      this.granted = granted;
+    }
+
+    @Override
+    Grant told(Grant grant) {
+      granted
+          .computeIfAbsent(grant.claim().name(), name -> new ConcurrentLinkedQueue<>())
+          .add(grant.claim());
+      return grant;
+    }
+
+    @Override
+    public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+      ConcurrentLinkedQueue<Claim> claims = granted.get(name);
+      Claim first = claims == null ? null : claims.poll();
+      return first != null && release(first, deadline);
+    }
+  }
+
+  private static final class SharedToken extends AlteredClaims {
+    /** Shared by all clients: the token that those who hold a name together are told. */
+    static final class Tokens {
+      private final Map<String, Long> told = new ConcurrentHashMap<>();
+      private final boolean firstTakesOne;
+
+      Tokens(boolean firstTakesOne) {
+        this.firstTakesOne = firstTakesOne;
+      }
+
+      SharedToken of(QueueingBackend right) {
+        return new SharedToken(right, this);
+      }
+    }
+
+    private final Tokens tokens;
+
+    SharedToken(QueueingBackend right, Tokens tokens) {
+      super(right);
+      this.tokens = tokens;
+    }
+
+    @Override
+    Grant told(Grant grant) {
+      Claim claim = grant.claim();
+      if (claim.share().isWhole()) {
+        if (tokens.firstTakesOne) {
+          tokens.told.remove(claim.name());
+        } else {
+          tokens.told.put(claim.name(), grant.token());
+        }
+        return grant;
+      }
+      long token = tokens.told.computeIfAbsent(claim.name(), name -> grant.token());
+      return Grant.expiring(claim, token, grant.validUntil(), grant.effectiveTtl());
+    }
+  }
+}

@@ -1,0 +1,249 @@
+package dev.interlock.tck.specimen;
+
+import dev.interlock.Acquirable;
+import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/** Clients that share names in the wrong way. */
+final class SharedLockMutants {
+  private SharedLockMutants() {}
+
+  static List<Specimen> all() {
+    return List.of(
+        Specimen.mutant("a permit released twice frees two")
+            .fault("A repeated release returns another permit that the client holds.")
+            .harness(() -> MemoryMutant.ofClient(ReleasingTwice::new))
+            .refusedBy("SEM-04", "a release ended the hold of another")
+            .build(),
+        Specimen.mutant("permits not counted")
+            .fault("Impossible numbers of permits are replaced by possible ones.")
+            .harness(
+                () ->
+                    MemoryMutant.ofClient(
+                        client ->
+                            new ForwardingClient(client) {
+                              @Override
+                              public DistributedSemaphore semaphore(String name, int limit) {
+                                return new AnyNumber(super.semaphore(name, Math.max(1, limit)));
+                              }
+                            }))
+            .refusedBy("SEM-08", "an impossible number of permits was accepted")
+            .build(),
+        Specimen.mutant("an upgrade that is granted")
+            .fault("A thread that reads, and locks the other side, goes on as a writer.")
+            .harness(
+                () ->
+                    MemoryMutant.ofClient(
+                        client ->
+                            new ForwardingClient(client) {
+                              @Override
+                              public DistributedReadWriteLock readWriteLock(String name) {
+                                return new Upgrading(super.readWriteLock(name));
+                              }
+                            }))
+            .refusedBy("RW-07", "a thread changed sides")
+            .build());
+  }
+
+  /** Forwards every call to another semaphore. */
+  private static class ForwardingSemaphore implements DistributedSemaphore {
+    private final DistributedSemaphore right;
+
+    ForwardingSemaphore(DistributedSemaphore right) {
+      this.right = right;
+    }
+
+    Lease altered(Lease lease) {
+      return lease;
+    }
+
+    @Override
+    public String name() {
+      return right.name();
+    }
+
+    @Override
+    public int limit() {
+      return right.limit();
+    }
+
+    @Override
+    public Acquirable<Lease> permits(int permits) {
+      return right.permits(permits);
+    }
+
+    @Override
+    public Lease acquire() throws InterruptedException {
+      return altered(right.acquire());
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+      return right.tryAcquire().map(this::altered);
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
+      return right.tryAcquire(timeout).map(this::altered);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync() {
+      return new ForwardingFuture<>(right.acquireAsync(), this::altered);
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
+      return new ForwardingFuture<>(right.tryAcquireAsync(), lease -> lease.map(this::altered));
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
+      return new ForwardingFuture<>(
+          right.tryAcquireAsync(timeout), lease -> lease.map(this::altered));
+    }
+  }
+
+  private static final class ReleasingTwice extends ForwardingClient {
+    private final Map<String, Queue<Lease>> permits = new ConcurrentHashMap<>();
+
+    ReleasingTwice(LockClient right) {
+      super(right);
+    }
+
+    @Override
+    public DistributedSemaphore semaphore(String name, int limit) {
+      Queue<Lease> held = permits.computeIfAbsent(name, unused -> new ConcurrentLinkedQueue<>());
+      return new ForwardingSemaphore(super.semaphore(name, limit)) {
+        @Override
+        Lease altered(Lease lease) {
+          held.add(lease);
+          return new ReleasedTwice(lease, held);
+        }
+      };
+    }
+  }
+
+  private static final class ReleasedTwice extends ForwardingLease {
+    private final Lease lease;
+    private final Queue<Lease> held;
+    private final AtomicBoolean released = new AtomicBoolean();
+
+    ReleasedTwice(Lease lease, Queue<Lease> held) {
+      super(lease);
+      this.lease = lease;
+      this.held = held;
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+      if (!released.getAndSet(true)) {
+        held.remove(lease);
+      } else {
+        Lease another = held.poll();
+        if (another != null) {
+          another.release();
+        }
+      }
+      return super.release();
+    }
+  }
+
+  private static final class AnyNumber extends ForwardingSemaphore {
+    AnyNumber(DistributedSemaphore right) {
+      super(right);
+    }
+
+    @Override
+    public Acquirable<Lease> permits(int permits) {
+      return super.permits(Math.min(Math.max(1, permits), limit()));
+    }
+  }
+
+  private record Upgrading(DistributedReadWriteLock right) implements DistributedReadWriteLock {
+    @Override
+    public String name() {
+      return right.name();
+    }
+
+    @Override
+    public DistributedLock readLock() {
+      return right.readLock();
+    }
+
+    @Override
+    public DistributedLock writeLock() {
+      return new ForwardingLock(right.writeLock()) {
+        @Override
+        public Lock asLock() {
+          return new UpgradingView(super.asLock());
+        }
+      };
+    }
+  }
+
+  /** A view whose thread goes on if it already reads. */
+  private record UpgradingView(Lock right) implements Lock {
+    @Override
+    public void lock() {
+      try {
+        right.lock();
+      } catch (IllegalStateException e) {
+        // goes on
+      }
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+      try {
+        right.lockInterruptibly();
+      } catch (IllegalStateException e) {
+        // goes on
+      }
+    }
+
+    @Override
+    public boolean tryLock() {
+      try {
+        return right.tryLock();
+      } catch (IllegalStateException e) {
+        return true;
+      }
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+      try {
+        return right.tryLock(time, unit);
+      } catch (IllegalStateException e) {
+        return true;
+      }
+    }
+
+    @Override
+    public void unlock() {
+      right.unlock();
+    }
+
+    @Override
+    public Condition newCondition() {
+      return right.newCondition();
+    }
+  }
+}
