@@ -66,14 +66,24 @@ public interface Election {
 
   /**
    * Campaigns on a thread of the client again and again, and calls the work on that thread with
-   * each leadership. When the work returns or throws, the client resigns, and campaigns again after
-   * a pause if the work threw. When the leadership is lost, the thread of the work is interrupted;
-   * the next campaign begins only after the work has ended. A campaign that fails is repeated with
-   * growing pauses, and shown by {@link Candidacy#problem()}.
+   * each leadership. When the work returns or throws, the client resigns, and campaigns again;
+   * after a pause if the work threw. When the leadership is lost, at the end of its validity at the
+   * latest, the thread of the work is interrupted; the next campaign begins only after the work has
+   * ended. So each call of the work ends before the next one begins, whatever fails.
+   *
+   * <p>Neither the store nor the work can end the candidacy. A campaign that fails, and work that
+   * throws, even an {@link Error}, are logged, shown by {@link Candidacy#problem()}, and followed
+   * by another campaign after growing pauses. An interrupt status that the work leaves is cleared.
+   * {@link LockOptions#waitTimeout()} does not apply: another leader is no failure.
+   *
+   * <p>{@link LockClient#close(Duration) Closing the client} withdraws the candidacy as {@link
+   * Candidacy#close()} does, and waits for the work for a request time-out or the drain, whichever
+   * is longer. If the work takes longer than that, its leadership is lost.
    *
    * @param work what a leader does; it should end soon after {@link Lease#isHeld()} has become
    *     false or its thread was interrupted
    * @return the candidacy, which goes on until it or the client is closed
+   * @throws IllegalStateException if the client is closed
    */
   Candidacy run(LeaderWork work);
 
@@ -82,21 +92,26 @@ public interface Election {
    *
    * @return the leader, or empty if there is none
    * @throws LockUnavailableException if the store did not answer
-   * @throws LockConfigurationException if the store refused
+   * @throws LockConfigurationException if the store refused, or the name is in use as another
+   *     {@linkplain LockKind kind} of lock
    * @throws IllegalStateException if the client is closed
    */
   Optional<Leader> leader();
 
   /**
    * Calls the listener with the present leader, and again whenever another one, or none, is seen.
-   * Needs no candidacy. The store is asked every {@linkplain LockOptions#pollInterval() poll
-   * interval}, and where it has notifications, also after a leader resigned. Leaders that follow
+   * Needs no candidacy. The first call shows no earlier state than that at the call of this method;
+   * no two calls in a row show the same {@linkplain Leader label and token}. Leaders that follow
    * each other within an interval may be skipped; the last one is always reported. While the store
    * does not answer, nothing is reported.
    *
+   * <p>The store is asked every {@linkplain LockOptions#pollInterval() poll interval}, and where it
+   * notifies waiters without a queue, also after a leader has resigned. Observers of one name in
+   * one client share these requests, and no thread is occupied between them.
+   *
    * @param listener called on a thread of the client, one call at a time; the client logs what it
    *     throws. If it blocks, it is called with the latest leader after that
-   * @return the subscription; closing it ends the calls
+   * @return the subscription; closing it, or the client, ends the calls
    * @throws IllegalStateException if the client is closed
    */
   Subscription observe(Consumer<? super Optional<Leader>> listener);
@@ -107,8 +122,10 @@ public interface Election {
     /**
      * Works as the leader.
      *
-     * @param leadership the lease; released by the client when this returns
-     * @throws Exception if the work fails; logged
+     * @param leadership the lease; released by the client when this returns. It is {@linkplain
+     *     Lease#isHeld() held} until it is lost, the work releases it, or the candidacy is closed
+     * @throws Exception if the work fails; logged, unless it follows from the loss of the
+     *     leadership or is the interrupt of the close
      */
     void lead(Lease leadership) throws Exception;
   }
@@ -118,23 +135,39 @@ public interface Election {
     /** {@return its {@linkplain LockOptions#holder() label}, or empty if the store keeps none} */
     Optional<String> label();
 
-    /** {@return the fencing token of its leadership, or empty if the backend has none} */
+    /**
+     * Returns the fencing token of its leadership, as {@link LockState#fencingToken()} shows it: if
+     * candidates of one client hand the leadership on among them, theirs are up to 63 higher.
+     *
+     * @return the token, or empty if the backend has none
+     */
     OptionalLong fencingToken();
   }
 
   /** A client's standing candidacy. */
   interface Candidacy extends AutoCloseable {
 
-    /** {@return whether this candidate leads at this moment, by its lease's validity} */
+    /**
+     * {@return whether this candidate leads at this moment, by its lease's validity and the local
+     * clock}
+     */
     boolean isLeader();
 
-    /** {@return why the last campaign failed, or empty if it has not or a later one succeeded} */
+    /**
+     * Returns what is wrong, for health checks: why the store cannot be asked at the moment or the
+     * last campaign failed, or else what the work threw last.
+     *
+     * @return the failure; empty if the last campaign has not failed, and no work has since one
+     *     returned
+     */
     Optional<Throwable> problem();
 
     /**
-     * Withdraws: interrupts the work if it is in progress, waits until it has ended, and resigns.
-     * Blocks until then, and for at most a request time-out more. If called by the work itself, it
-     * does not wait. The interrupt status is kept. Closing again does nothing.
+     * Withdraws: the leadership is no longer {@linkplain Lease#isHeld() held} for the work, whose
+     * thread is interrupted once. When the work has ended, the client resigns, so that no other
+     * leader begins before. Blocks until then, and for at most a request time-out more. If called
+     * by the work itself, it does not wait. The interrupt status is kept. Closing again does
+     * nothing more.
      */
     @Override
     void close();

@@ -307,8 +307,9 @@ public interface LockClient extends AutoCloseable {
   Subscription onEvent(Consumer<? super LockEvent> listener);
 
   /**
-   * Ends everything at once: {@link #close(Duration)} without waiting for leases. Never throws for
-   * a lost lease or an unreachable store.
+   * Ends everything at once: {@link #close(Duration)} without waiting for leases, except those of
+   * candidacies, whose work gets a request time-out to end. Never throws for a lost lease or an
+   * unreachable store.
    */
   @Override
   void close();
@@ -317,11 +318,13 @@ public interface LockClient extends AutoCloseable {
    * Closes the client once its leases have been released, or after the given time.
    *
    * <p>From this call on nothing new is acquired, and every wait ends with {@link
-   * IllegalStateException}; leases that are held stay so, and are renewed. When the time has
-   * passed, or the calling thread is interrupted, those that are still held are lost with the
-   * reason {@link LossReason#CLOSED}: the client signals the loss, and then releases the locks. A
-   * later {@link Lease#release()} of such a lease returns {@link ReleaseOutcome#ALREADY_LOST}.
-   * Finally the client disconnects, unless it uses the program's own driver client.
+   * IllegalStateException}; leases that are held stay so, and are renewed. {@linkplain Election#run
+   * Candidacies} are withdrawn, and {@linkplain Election#observe observers} get no more calls. When
+   * the time has passed, or the calling thread is interrupted, those that are still held are lost
+   * with the reason {@link LossReason#CLOSED}: the client signals the loss, and then releases the
+   * locks. A later {@link Lease#release()} of such a lease returns {@link
+   * ReleaseOutcome#ALREADY_LOST}. Finally the client disconnects, unless it uses the program's own
+   * driver client.
    *
    * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
    * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again

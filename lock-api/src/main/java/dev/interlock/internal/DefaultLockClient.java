@@ -41,7 +41,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -75,6 +77,8 @@ final class DefaultLockClient implements LockClient {
   final LocalQueue line = new LocalQueue();
   final SharedGrants shared = new SharedGrants();
   final ThreadHolds threadHolds = new ThreadHolds();
+  final Set<ElectionCandidacy> candidacies = ConcurrentHashMap.newKeySet();
+  final LeaderWatches leaderWatches = new LeaderWatches(this);
   final ClaimIds claimIds;
   final CallSites callSites;
 
@@ -492,7 +496,11 @@ final class DefaultLockClient implements LockClient {
 
   /** Returns how many names and clean-ups the client keeps state for; 0 when it is unused. */
   int residue() {
-    return line.size() + shared.size() + cleanup.pending();
+    return line.size()
+        + shared.size()
+        + cleanup.pending()
+        + candidacies.size()
+        + leaderWatches.size();
   }
 
   // --- leases' own requests, off their callers' threads -----------------------------------------
@@ -643,7 +651,10 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public Election election(String name, Consumer<? super LockOptions.Builder> change) {
-    return new ElectionHandle(this, lock(name, change), changed(change));
+    ensureOpen();
+    LockOptions changed = changed(change);
+    return new ElectionHandle(
+        this, new LockHandle(this, Names.checked(name), Share.EXCLUSIVE, changed), changed);
   }
 
   @Override
@@ -675,7 +686,11 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public LockState inspect(String name) {
-    return withLeaseToken(ask(name, () -> store.inspect(name, requestDeadline())));
+    return ask(name, () -> inspectNow(name));
+  }
+
+  LockState inspectNow(String name) throws InterruptedException {
+    return withLeaseToken(store.inspect(name, requestDeadline()));
   }
 
   /** The store's token is the grant's; the lease's is what users see. */
@@ -782,9 +797,11 @@ final class DefaultLockClient implements LockClient {
     try {
       Deadline drained = in(drain);
       Deadline loopsEnded = requestDeadline();
+      candidacies.forEach(ElectionCandidacy::withdraw);
+      leaderWatches.close();
       line.drain().forEach(LocalQueue.Waiter::onClose);
       loops().forEach(AcquireLoop::stop);
-      while (isInterruptedWhileEnding(this::loops, loopsEnded)) {
+      while (isInterruptedWhileEnding(this::endingFirst, loopsEnded)) {
         interrupted = true;
       }
       Duration left = requestTimeout().plus(loopsEnded.remaining());
@@ -792,10 +809,12 @@ final class DefaultLockClient implements LockClient {
       Deadline deadline = in(left);
       endsLeases = true;
       endLeases(deadline);
-      interrupted |= isInterruptedWhileEnding(this::leases, deadline);
+      interrupted |= isInterruptedWhileEnding(this::endingLast, deadline);
       if (leases().findAny().isPresent() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their TTLs");
       }
+      otherCandidacies()
+          .forEach(other -> log.warn("closed while the work of {} is still in progress", other));
       cleanup.finish(deadline);
       leaseLog.count();
     } finally {
@@ -815,6 +834,21 @@ final class DefaultLockClient implements LockClient {
 
   private Deadline in(Duration duration) {
     return Deadline.in(platform, duration);
+  }
+
+  /** What ends soon after the client is closed: work of candidates should heed the interrupt. */
+  private Stream<?> endingFirst() {
+    return Stream.concat(loops(), otherCandidacies());
+  }
+
+  private Stream<?> endingLast() {
+    return Stream.concat(leases(), otherCandidacies());
+  }
+
+  /** Those whose work has not called this itself, and can end. */
+  private Stream<ElectionCandidacy> otherCandidacies() {
+    Thread caller = Thread.currentThread();
+    return candidacies.stream().filter(candidacy -> !candidacy.isOwn(caller));
   }
 
   /** Waits until none is left. What begins after the client is closed ends at once. */

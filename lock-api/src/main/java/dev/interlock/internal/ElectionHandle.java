@@ -1,14 +1,14 @@
 package dev.interlock.internal;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.interlock.DistributedLock;
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
-import dev.interlock.LockState;
 import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -38,24 +38,21 @@ record ElectionHandle(DefaultLockClient engine, DistributedLock lock, LockOption
 
   @Override
   public Candidacy run(LeaderWork work) {
-    throw new UnsupportedOperationException();
+    requireNonNull(work, "work");
+    engine.ensureOpen();
+    return ElectionCandidacy.start(engine, name(), options, work);
   }
 
   @Override
   public Optional<Leader> leader() {
-    LockState state = engine.inspect(name());
-    return state.holders().stream().findFirst().map(Shown::new);
+    return SeenLeader.in(engine.inspect(name()));
   }
 
   @Override
   public Subscription observe(Consumer<? super Optional<Leader>> listener) {
-    throw new UnsupportedOperationException();
-  }
-
-  private record Shown(Optional<String> label, OptionalLong fencingToken) implements Leader {
-    Shown(LockState.Holder holder) {
-      this(holder.label(), holder.fencingToken());
-    }
+    requireNonNull(listener, "listener");
+    engine.ensureOpen();
+    return engine.leaderWatches.observe(name(), options.pollInterval(), listener);
   }
 
   @Override

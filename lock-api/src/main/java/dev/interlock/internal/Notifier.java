@@ -31,7 +31,7 @@ final class Notifier {
   private static final long RETRY = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
-  private class Sequence implements Runnable {
+  class Sequence implements Runnable {
     @GuardedBy("this")
     private final Deque<Runnable> calls = new ArrayDeque<>(1);
 

@@ -5,11 +5,12 @@ import java.util.concurrent.ExecutorService;
 /**
  * The threads of one client; all daemons, all gone when idle.
  *
- * <p>Six groups, so that none can starve another: acquire loops (asynchronous acquisitions),
+ * <p>Seven groups, so that none can starve another: acquire loops (asynchronous acquisitions),
  * gatherings (asynchronous acquisitions of sets: they wait for acquire loops, which must not wait
  * for their threads), requests (asynchronous renewals and releases, for which acquire loops may
  * wait), clean-up (undoing and releasing in the background), renewal (two threads, two requests in
- * flight), and callbacks into the program's code, which may block for any time.
+ * flight), observers (the requests that ask who leads), and callbacks into the program's code,
+ * which may block for any time.
  */
 final class Threads implements AutoCloseable {
 
@@ -17,12 +18,14 @@ final class Threads implements AutoCloseable {
   private static final int MOST_REQUESTS = 64;
   private static final int MOST_CLEANERS = 8;
   private static final int RENEWERS = 2;
+  private static final int MOST_OBSERVERS = 8;
 
   final ExecutorService loops;
   final ExecutorService gatherings;
   final ExecutorService requests;
   final ExecutorService cleanup;
   final ExecutorService renewal;
+  final ExecutorService observers;
   final ExecutorService callbacks;
 
   Threads(Platform platform, String backend) {
@@ -32,6 +35,7 @@ final class Threads implements AutoCloseable {
     // Not virtual threads: there would be as many as there are claims to undo.
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
+    observers = platform.pool(backend + "-observer", MOST_OBSERVERS, true);
     callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
   }
 
@@ -43,6 +47,7 @@ final class Threads implements AutoCloseable {
     requests.shutdown();
     cleanup.shutdown();
     renewal.shutdown();
+    observers.shutdown();
     callbacks.shutdown();
   }
 }

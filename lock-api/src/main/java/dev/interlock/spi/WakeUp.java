@@ -1,5 +1,6 @@
 package dev.interlock.spi;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,10 @@ public final class WakeUp {
     }
   }
 
+  private static final Runnable NOTHING = () -> {};
+
   private final TimeSource time;
+  private final Runnable onSignal;
 
   @SuppressWarnings("UnusedVariable") // read and written through its handle
   private volatile boolean signalled;
@@ -33,14 +37,37 @@ public final class WakeUp {
    * @param time the clock for waits
    */
   public WakeUp(TimeSource time) {
+    this(time, NOTHING);
+  }
+
+  /**
+   * Makes one without a signal that also calls back, for those who wait without a thread.
+   *
+   * @param time the clock for waits
+   * @param onSignal called by the signalling thread, for the first signal since the last one was
+   *     consumed; must neither block nor throw
+   */
+  public WakeUp(TimeSource time, Runnable onSignal) {
     this.time = time;
+    this.onSignal = onSignal;
   }
 
   /** Ends the wait in progress, or else the next one. */
   public void signal() {
     if (!(boolean) SIGNALLED.getAndSet(this, true)) {
       time.unpark(waiter);
+      onSignal.run();
     }
+  }
+
+  /**
+   * Consumes a signal, if there is one, without waiting.
+   *
+   * @return whether it was signalled
+   */
+  @CanIgnoreReturnValue
+  public boolean take() {
+    return SIGNALLED.compareAndSet(this, true, false);
   }
 
   /**
@@ -58,7 +85,7 @@ public final class WakeUp {
         if (Thread.interrupted()) {
           throw new InterruptedException();
         }
-        if (SIGNALLED.compareAndSet(this, true, false)) {
+        if (take()) {
           return true;
         }
         if (deadline.hasPassed()) {

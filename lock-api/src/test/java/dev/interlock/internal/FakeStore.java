@@ -38,7 +38,8 @@ final class FakeStore {
   enum Op {
     ACQUIRE,
     RENEW,
-    RELEASE
+    RELEASE,
+    INSPECT
   }
 
   /** What happens to a call. */
@@ -491,9 +492,16 @@ final class FakeStore {
     }
 
     @Override
-    public LockState inspect(String name, Deadline deadline) {
+    public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+      Fate fate = arriveOpen(Op.INSPECT);
+      LockState state = state(name);
+      fate.after();
+      return state;
+    }
+
+    private LockState state(String name) {
       synchronized (FakeStore.this) {
-        List<Hold> live = holds.getOrDefault(name, List.of());
+        List<Hold> live = live(name);
         if (live.isEmpty()) {
           return LockState.free(name);
         }

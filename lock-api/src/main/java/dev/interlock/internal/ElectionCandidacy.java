@@ -1,0 +1,333 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.DistributedLock;
+import dev.interlock.Election;
+import dev.interlock.Lease;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Share;
+import dev.interlock.spi.WakeUp;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Campaigns, leads, resigns, and campaigns again, until it is closed.
+ *
+ * <p>One thread does all of it in turn, so that every start of the work has its end, and that end
+ * comes before the release, and the release before the next campaign. Neither the work nor the
+ * store can end the thread: what fails is recorded and logged, and the next turn follows after a
+ * pause.
+ *
+ * <p>It interrupts its thread in campaigns, work and pauses only. An interrupted release would not
+ * be confirmed, and the next leader would have to wait for the TTL.
+ */
+final class ElectionCandidacy implements Election.Candidacy {
+
+  private final DefaultLockClient engine;
+  private final DistributedLock lock;
+  private final Election.LeaderWork work;
+  private final Thread thread;
+  private final WakeUp pauses;
+  private final Backoff betweenCampaigns;
+  private final Backoff afterFailedWork;
+  private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
+
+  @GuardedBy("this")
+  private boolean withdrawn;
+
+  /** Whether the thread is in a step that an interrupt ends. */
+  @GuardedBy("this")
+  private boolean interruptible;
+
+  /** What the work has got, while it is in progress. */
+  private volatile @Nullable Leadership leadership;
+
+  private volatile boolean campaigning;
+  private volatile @Nullable Throwable failureOfCampaign;
+  private volatile @Nullable Throwable failureOfWork;
+
+  private ElectionCandidacy(
+      DefaultLockClient engine, String name, LockOptions options, Election.LeaderWork work) {
+    this.engine = engine;
+    // Who does not lead for a long time has not failed.
+    LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
+    this.lock = new LockHandle(engine, name, Share.EXCLUSIVE, unlimited);
+    this.work = work;
+    this.thread = engine.platform.thread(engine.backend().name() + "-candidate", this::run);
+    this.pauses = new WakeUp(engine.platform);
+    this.betweenCampaigns = new Backoff(engine.platform, options.ttl());
+    this.afterFailedWork = new Backoff(engine.platform, options.ttl());
+  }
+
+  static ElectionCandidacy start(
+      DefaultLockClient engine, String name, LockOptions options, Election.LeaderWork work) {
+    StackRoom.require();
+    ElectionCandidacy candidacy = new ElectionCandidacy(engine, name, options, work);
+    engine.candidacies.add(candidacy);
+    boolean started = false;
+    try {
+      // After it was added: a client that is closed from here on withdraws it.
+      engine.ensureOpen();
+      candidacy.thread.start();
+      started = true;
+    } finally {
+      if (!started) {
+        candidacy.end();
+      }
+    }
+    return candidacy;
+  }
+
+  private void run() {
+    try {
+      while (!isOver()) {
+        try {
+          takeTurn();
+        } catch (RuntimeException | Error e) {
+          Timer.failed("a turn of a candidate", e);
+        }
+      }
+    } finally {
+      end();
+    }
+  }
+
+  private void end() {
+    engine.candidacies.remove(this);
+    ended.complete(null);
+    engine.signalEnd();
+  }
+
+  /** One campaign, and one leadership if it succeeds. */
+  private void takeTurn() {
+    Lease lease = campaign();
+    if (lease == null) {
+      pause(betweenCampaigns);
+      return;
+    }
+    boolean failed = true;
+    try {
+      failed = lead(lease);
+    } finally {
+      resign(lease);
+    }
+    if (failed) {
+      pause(afterFailedWork);
+    }
+  }
+
+  // --- campaigning ----------------------------------------------------------------------------
+
+  private @Nullable Lease campaign() {
+    campaigning = true;
+    try {
+      Lease lease = interruptibly(lock::acquire);
+      failureOfCampaign = null;
+      betweenCampaigns.reset();
+      return lease;
+    } catch (Exception | Error e) {
+      if (!isOver()) {
+        boolean first = failureOfCampaign == null;
+        failureOfCampaign = e;
+        Timer.survive("a log", () -> logCampaign(first, e));
+      }
+      return null;
+    } finally {
+      campaigning = false;
+    }
+  }
+
+  private void logCampaign(boolean first, Throwable failure) {
+    if (first) {
+      DefaultLockClient.log.warn(
+          "a candidate of \"{}\" cannot campaign, and tries again: {}",
+          lock.name(),
+          String.valueOf(failure));
+    }
+    DefaultLockClient.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
+  }
+
+  // --- leading --------------------------------------------------------------------------------
+
+  /** Returns whether the work failed. */
+  private boolean lead(Lease lease) {
+    boolean[] begun = new boolean[1];
+    Leadership elected = new Leadership(lease);
+    try {
+      if (!begin(elected)) {
+        return false;
+      }
+      interruptibly(
+          () ->
+              elected.callWhileHeld(
+                  () -> {
+                    begun[0] = true;
+                    work.lead(elected);
+                    return true;
+                  }));
+      succeeded();
+      return false;
+    } catch (Exception | Error e) {
+      if (!begun[0] || isEndedFromOutside(elected, e)) {
+        DefaultLockClient.log.debug("the work of the leader of \"{}\" was ended", name(), e);
+        return false;
+      }
+      failureOfWork = e;
+      Timer.survive("a log", () -> logWork(e));
+      return true;
+    } finally {
+      leadership = null;
+    }
+  }
+
+  private synchronized boolean begin(Leadership elected) {
+    if (!withdrawn) {
+      leadership = elected;
+    }
+    return !withdrawn;
+  }
+
+  private void succeeded() {
+    failureOfWork = null;
+    afterFailedWork.reset();
+  }
+
+  /** Whether the work has only reacted to the loss, or to being withdrawn. */
+  private boolean isEndedFromOutside(Leadership elected, Throwable failure) {
+    return !(failure instanceof Error)
+        && (elected.isLost() || (failure instanceof InterruptedException && isOver()));
+  }
+
+  private void logWork(Throwable failure) {
+    DefaultLockClient.log.warn("the work of the leader of \"{}\" failed", name(), failure);
+  }
+
+  /**
+   * A lease that is not released would be renewed, and no one would lead. So this never gives up.
+   */
+  private void resign(Lease lease) {
+    while (true) {
+      try {
+        lease.release();
+        return;
+      } catch (RuntimeException | Error e) {
+        Timer.failed("the release of a leadership", e);
+        rest(afterFailedWork);
+      }
+    }
+  }
+
+  // --- its thread -----------------------------------------------------------------------------
+
+  /**
+   * Runs a step that ends with an interrupt when this is closed. An interrupt status that the step
+   * leaves behind was meant for that step.
+   */
+  private <T> T interruptibly(Callable<T> step) throws Exception {
+    synchronized (this) {
+      if (withdrawn) {
+        throw new InterruptedException();
+      }
+      interruptible = true;
+      clearInterrupt();
+    }
+    try {
+      return step.call();
+    } finally {
+      synchronized (this) {
+        interruptible = false;
+        clearInterrupt();
+      }
+    }
+  }
+
+  private static void clearInterrupt() {
+    var unused = Thread.interrupted();
+  }
+
+  private void pause(Backoff backoff) {
+    if (isOver()) {
+      return;
+    }
+    try {
+      interruptibly(() -> pauses.await(in(backoff)));
+    } catch (Exception e) {
+      // Whoever interrupted this thread, the next turn finds out whether it is the last.
+      DefaultLockClient.log.trace("a pause was interrupted", e);
+    }
+  }
+
+  private void rest(Backoff backoff) {
+    try {
+      var unused = pauses.await(in(backoff));
+    } catch (InterruptedException e) {
+      DefaultLockClient.log.trace("a pause was interrupted", e);
+    }
+  }
+
+  private Deadline in(Backoff backoff) {
+    return Deadline.in(engine.platform, backoff.next());
+  }
+
+  private synchronized boolean isOver() {
+    return withdrawn || engine.isClosed();
+  }
+
+  // --- what others see and do -----------------------------------------------------------------
+
+  String name() {
+    return lock.name();
+  }
+
+  boolean isOwn(Thread caller) {
+    return caller == thread;
+  }
+
+  @Override
+  public boolean isLeader() {
+    Leadership current = leadership;
+    return current != null && current.isHeld();
+  }
+
+  @Override
+  public Optional<Throwable> problem() {
+    Throwable failure = failureOfCampaign;
+    if (failure == null && campaigning) {
+      AcquireLoop loop = engine.line.loop(name());
+      failure = loop == null ? null : loop.trouble();
+    }
+    return Optional.ofNullable(failure == null ? failureOfWork : failure);
+  }
+
+  /** Begins the end: nothing of it waits. */
+  synchronized void withdraw() {
+    if (withdrawn) {
+      return;
+    }
+    withdrawn = true;
+    Leadership current = leadership;
+    if (current != null) {
+      current.withdraw();
+    }
+    if (interruptible && Thread.currentThread() != thread) {
+      thread.interrupt();
+    }
+  }
+
+  @Override
+  public void close() {
+    withdraw();
+    if (!isOwn(Thread.currentThread())) {
+      var unused =
+          Awaiting.doneUninterruptibly(engine.platform, ended, Deadline.never(engine.platform));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "Candidacy[" + name() + " on " + engine.endpoint() + "]";
+  }
+}

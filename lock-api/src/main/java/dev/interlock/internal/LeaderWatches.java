@@ -1,0 +1,71 @@
+package dev.interlock.internal;
+
+import dev.interlock.Election.Leader;
+import dev.interlock.Subscription;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
+
+/** The elections that a client observes. A name has an entry while it has an observer. */
+final class LeaderWatches {
+
+  private final DefaultLockClient engine;
+  private final ConcurrentMap<String, LeaderWatch> watches = new ConcurrentHashMap<>();
+
+  LeaderWatches(DefaultLockClient engine) {
+    this.engine = engine;
+  }
+
+  int size() {
+    return watches.size();
+  }
+
+  Subscription observe(
+      String name, Duration pollInterval, Consumer<? super Optional<Leader>> listener) {
+    StackRoom.require();
+    // First, because without its thread nothing would be asked.
+    engine.timer.start();
+    LeaderObserver observer = new LeaderObserver(engine.notifier, pollInterval.toNanos(), listener);
+    LeaderWatch watch =
+        watches.compute(
+            name,
+            (same, present) -> {
+              LeaderWatch shared = present == null ? new LeaderWatch(engine, name) : present;
+              shared.add(observer);
+              return shared;
+            });
+    boolean begun = false;
+    try {
+      // After it was added: a client that is closed from here on ends it.
+      engine.ensureOpen();
+      watch.ask();
+      begun = true;
+    } finally {
+      if (!begun) {
+        remove(name, watch, observer);
+      }
+    }
+    return () -> remove(name, watch, observer);
+  }
+
+  private void remove(String name, LeaderWatch watch, LeaderObserver observer) {
+    observer.close();
+    // Another one under the same name has nothing of this observer.
+    LeaderWatch left =
+        watches.computeIfPresent(
+            name, (same, present) -> present == watch && watch.remove(observer) ? null : present);
+    if (left == null) {
+      watch.end();
+    }
+  }
+
+  void close() {
+    for (LeaderWatch watch : List.copyOf(watches.values())) {
+      watch.end();
+    }
+    watches.clear();
+  }
+}

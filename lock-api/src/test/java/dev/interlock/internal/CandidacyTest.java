@@ -1,0 +1,734 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Election;
+import dev.interlock.Election.Candidacy;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.internal.FakeStore.Op;
+import dev.interlock.spi.Share;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class CandidacyTest extends EngineFixture {
+
+  /** What the leader does, step by step as the test says. */
+  private static class Work implements Election.LeaderWork {
+    final BlockingQueue<Lease> begun = new LinkedBlockingQueue<>();
+    final AtomicInteger starts = new AtomicInteger();
+    final AtomicInteger stops = new AtomicInteger();
+    final AtomicInteger interrupts = new AtomicInteger();
+    private final BlockingQueue<Election.LeaderWork> endings = new LinkedBlockingQueue<>();
+
+    @Override
+    public void lead(Lease leadership) throws Exception {
+      starts.incrementAndGet();
+      begun.add(leadership);
+      try {
+        endings.take().lead(leadership);
+      } catch (InterruptedException e) {
+        interrupts.incrementAndGet();
+        throw e;
+      } finally {
+        stops.incrementAndGet();
+      }
+    }
+
+    /** Ends the leadership in progress, or else the next. */
+    void end(Election.LeaderWork ending) {
+      endings.add(ending);
+    }
+
+    void end() {
+      end(leadership -> {});
+    }
+
+    Lease next() throws InterruptedException {
+      Lease leadership = begun.poll(30, TimeUnit.SECONDS);
+      assertTrue(leadership != null, "the work did not begin");
+      return leadership;
+    }
+  }
+
+  private final Work work = new Work();
+
+  /** Ends work that ignores interrupts. */
+  private final CountDownLatch over = new CountDownLatch(1);
+
+  @AfterEach
+  void endWork() {
+    over.countDown();
+  }
+
+  private Candidacy run() {
+    return engine.election("a").run(work);
+  }
+
+  /** Lets the pauses between campaigns pass. */
+  private Lease nextLeadership() throws InterruptedException {
+    advanceUntil("a leadership", () -> !work.begun.isEmpty());
+    return work.next();
+  }
+
+  private static List<Thread> candidates() {
+    Thread[] threads = new Thread[Thread.activeCount() + 16];
+    int count = Thread.enumerate(threads);
+    return Arrays.stream(threads, 0, count)
+        .filter(thread -> thread.getName().equals("interlock-fake-candidate"))
+        .toList();
+  }
+
+  private void assertNothingLeft() {
+    assertFalse(store.holds("a"));
+    // What is undone in the background is looked for until it can no longer arrive.
+    advanceUntil("nothing to be left", () -> engine.residue() == 0);
+    assertEquals(work.starts.get(), work.stops.get());
+  }
+
+  @Test
+  void aCandidateLeadsUntilItIsClosed() throws Exception {
+    try (Candidacy candidacy = run()) {
+      Lease leadership = work.next();
+      assertTrue(candidacy.isLeader());
+      assertTrue(leadership.isHeld());
+      assertEquals(leadership.fencingToken(), leader());
+      time.advance(TTL.multipliedBy(3).dividedBy(10));
+      time.advance(TTL.multipliedBy(3).dividedBy(10));
+      assertTrue(candidacy.isLeader());
+    }
+    assertEquals(1, work.interrupts.get());
+    assertNothingLeft();
+  }
+
+  private long leader() {
+    return engine.election("a").leader().orElseThrow().fencingToken().orElseThrow();
+  }
+
+  @Test
+  void workThatReturnsResignsAndACampaignFollows() throws Exception {
+    try (Candidacy candidacy = run()) {
+      long last = 0;
+      for (int i = 0; i < 5; i++) {
+        long token = work.next().fencingToken();
+        assertTrue(token > last, token + " after " + last);
+        last = token;
+        assertEquals(i, store.calls(Op.RELEASE));
+        work.end();
+      }
+      work.next();
+      assertTrue(candidacy.isLeader());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void everyStartHasItsStopBeforeTheReleaseAndTheNextCampaignAlsoIfTheReleaseFails()
+      throws Exception {
+    List<String> journal = new CopyOnWriteArrayList<>();
+    Election.LeaderWork noted =
+        leadership -> {
+          journal.add("start");
+          try {
+            work.lead(leadership);
+          } finally {
+            journal.add("stop");
+          }
+        };
+    note(journal, Op.ACQUIRE, "campaign");
+    Candidacy candidacy = engine.election("a").run(noted);
+    Lease first = work.next();
+    store.next(
+        Op.RELEASE,
+        () -> {
+          journal.add("release");
+          note(journal, Op.ACQUIRE, "campaign");
+          store.next(
+              Op.RELEASE,
+              () -> {
+                // The one in the background.
+                journal.add("undone");
+              });
+          throw FakeStore.noAnswer();
+        });
+    work.end();
+    Lease second = nextLeadership();
+    assertTrue(second.fencingToken() > first.fencingToken());
+    assertEquals(
+        List.of("campaign", "start", "stop", "release"), journal.subList(0, 4), journal::toString);
+    assertEquals("start", journal.get(journal.size() - 1));
+    assertEquals(2, journal.stream().filter("start"::equals).count());
+    candidacy.close();
+    assertEquals(2, journal.stream().filter("stop"::equals).count());
+    assertNothingLeft();
+  }
+
+  private void note(List<String> journal, Op op, String what) {
+    store.next(op, () -> journal.add(what));
+  }
+
+  @Test
+  void aLeaderThatTheStoreDoesNotAnswerIsDemotedWhenItsValidityEnds() throws Exception {
+    try (Candidacy candidacy = run()) {
+      Lease leadership = work.next();
+      store.down(true);
+      time.advance(TTL.minusMillis(1));
+      assertTrue(candidacy.isLeader());
+      time.pass(Duration.ofMillis(1));
+      // By its own clock, whatever the threads of the client have done until then.
+      assertFalse(candidacy.isLeader());
+      assertFalse(leadership.isHeld());
+      Waits.until("the work to be stopped", () -> work.interrupts.get() == 1);
+      store.down(false);
+      assertTrue(nextLeadership().fencingToken() > leadership.fencingToken());
+      assertEquals(1, work.stops.get());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void aLeaderThatTheStoreHasDeposedStopsAndCampaignsAgain() throws Exception {
+    try (Candidacy candidacy = run()) {
+      for (int i = 0; i < 20; i++) {
+        Lease leadership = work.next();
+        store.tellLoss("a", LossReason.TAKEN);
+        assertEquals(LossReason.TAKEN, get(leadership.lost()).reason());
+        assertTrue(candidacy.problem().isEmpty(), () -> candidacy.problem().toString());
+      }
+      work.next();
+      assertEquals(20, work.stops.get());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void theNextCampaignWaitsForWorkThatIgnoresTheLoss() throws Exception {
+    work.end(leadership -> awaitUninterruptibly(over));
+    Candidacy candidacy = run();
+    Lease leadership = work.next();
+    store.tellLoss("a", LossReason.TAKEN);
+    get(leadership.lost());
+    store.occupy("a", TTL);
+    time.advance(TTL);
+    assertFalse(candidacy.isLeader());
+    assertEquals(1, store.calls(Op.ACQUIRE));
+    over.countDown();
+    nextLeadership();
+    assertEquals(1, work.stops.get());
+    candidacy.close();
+    assertNothingLeft();
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        latch.await();
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void aCandidateThatIsRefusedShowsItAndTriesAgain() throws Exception {
+    store.refuse(true);
+    try (Candidacy candidacy = run()) {
+      advanceUntil("several campaigns", () -> store.calls(Op.ACQUIRE) >= 4);
+      assertInstanceOf(LockConfigurationException.class, candidacy.problem().orElseThrow());
+      assertFalse(candidacy.isLeader());
+      store.refuse(false);
+      nextLeadership();
+      assertTrue(candidacy.problem().isEmpty());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void anOutageShowsWhileItLastsAndAfterTheCampaignHasFailed() throws Exception {
+    store.down(true);
+    long begunAt = time.nanoTime();
+    try (Candidacy candidacy = run()) {
+      Waits.until("the first answer that fails to come", () -> candidacy.problem().isPresent());
+      assertEquals(begunAt, time.nanoTime());
+      assertInstanceOf(LockUnavailableException.class, candidacy.problem().orElseThrow());
+      // The first campaign ends with its outage time-out; others follow.
+      advanceUntil(
+          "a second campaign",
+          () -> time.nanoTime() - begunAt > RENEWED.outageTimeout().plusSeconds(5).toNanos());
+      assertInstanceOf(LockUnavailableException.class, candidacy.problem().orElseThrow());
+      store.down(false);
+      nextLeadership();
+      assertTrue(candidacy.problem().isEmpty());
+    }
+    Waits.until("nothing to be left", () -> engine.line.size() == 0);
+  }
+
+  @Test
+  void whoDoesNotLeadForLongHasNotFailed() throws Exception {
+    store.occupy("a", TTL.multipliedBy(4));
+    Election election = engine.election("a", options -> options.waitTimeout(Duration.ofSeconds(1)));
+    try (Candidacy candidacy = election.run(work)) {
+      long begunAt = time.nanoTime();
+      advanceUntil("three TTLs", () -> time.nanoTime() - begunAt > TTL.multipliedBy(3).toNanos());
+      assertTrue(candidacy.problem().isEmpty());
+      nextLeadership();
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void workThatFailsResignsAndIsCalledAgainAfterAPause() throws Exception {
+    try (Candidacy candidacy = run()) {
+      for (Throwable failure : List.of(new IllegalStateException("no"), new LinkageError("no"))) {
+        nextLeadership();
+        work.end(
+            leadership -> {
+              if (failure instanceof Error error) {
+                throw error;
+              }
+              throw (Exception) failure;
+            });
+        Waits.until("it to be shown", () -> candidacy.problem().isPresent());
+        Waits.until("the resignation", () -> !store.holds("a"));
+        time.awaitAsleep(candidates().get(0));
+        assertSame(failure, candidacy.problem().orElseThrow());
+        nextLeadership();
+        assertSame(failure, candidacy.problem().orElseThrow());
+        work.end();
+        work.next();
+        assertTrue(candidacy.problem().isEmpty());
+        work.end();
+      }
+      nextLeadership();
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void anInterruptThatTheWorkLeavesBehindEndsNoCampaign() throws Exception {
+    try (Candidacy candidacy = run()) {
+      for (int i = 0; i < 3; i++) {
+        work.next();
+        work.end(leadership -> Thread.currentThread().interrupt());
+      }
+      work.next();
+      assertTrue(candidacy.problem().isEmpty());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void anInterruptFromElsewhereDoesNotEndTheCandidacy() throws Exception {
+    store.occupy("a", TTL);
+    try (Candidacy candidacy = run()) {
+      Thread candidate = candidates().get(0);
+      time.awaitAsleep(candidate);
+      candidate.interrupt();
+      advanceUntil("it to be shown", () -> candidacy.problem().isPresent());
+      assertInstanceOf(InterruptedException.class, candidacy.problem().orElseThrow());
+      nextLeadership();
+      assertTrue(candidacy.problem().isEmpty());
+      // And in the middle of the work.
+      candidate.interrupt();
+      nextLeadership();
+      assertEquals(1, work.stops.get());
+      assertTrue(candidate.isAlive());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void workMayResignItself() throws Exception {
+    try (Candidacy candidacy = run()) {
+      Lease leadership = work.next();
+      work.end(
+          released -> {
+            assertEquals(ReleaseOutcome.RELEASED, released.release());
+            assertFalse(candidacy.isLeader());
+            assertEquals(1, store.calls(Op.ACQUIRE));
+          });
+      assertTrue(work.next().fencingToken() > leadership.fencingToken());
+      assertTrue(candidacy.problem().isEmpty());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void aCandidacyThatIsClosedByItsOwnWorkEndsAfterIt() throws Exception {
+    CompletableFuture<Candidacy> self = new CompletableFuture<>();
+    CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+    work.end(
+        leadership -> {
+          Candidacy candidacy = self.join();
+          candidacy.close();
+          assertFalse(candidacy.isLeader());
+          assertFalse(leadership.isHeld());
+          assertEquals(Duration.ZERO, leadership.remainingValidity());
+          assertThrows(IllegalStateException.class, leadership::ensureHeld);
+          assertThrows(IllegalStateException.class, leadership::renew);
+          assertTrue(leadership.renewAsync().isCompletedExceptionally());
+          assertTrue(store.holds("a"), "released before the work has ended");
+          interrupted.complete(Thread.currentThread().isInterrupted());
+        });
+    Candidacy candidacy = run();
+    self.complete(candidacy);
+    assertFalse(get(interrupted));
+    candidacy.close();
+    assertNothingLeft();
+    assertEquals(1, work.starts.get());
+  }
+
+  @Test
+  void workThatLooksAtItsLeaseEndsWhenTheCandidacyIsClosed() throws Exception {
+    CompletableFuture<Boolean> heldOnStore = new CompletableFuture<>();
+    CountDownLatch looking = new CountDownLatch(1);
+    work.end(
+        leadership -> {
+          looking.countDown();
+          while (leadership.isHeld()) {
+            // As work does that has no interruptible step.
+            Thread.onSpinWait();
+          }
+          heldOnStore.complete(store.holds("a"));
+        });
+    Candidacy candidacy = run();
+    looking.await();
+    candidacy.close();
+    assertTrue(get(heldOnStore), "another could lead while the work went on");
+    assertNothingLeft();
+  }
+
+  @Test
+  void closingWaitsForTheWorkAndKeepsTheInterruptStatus() throws Exception {
+    work.end(leadership -> awaitUninterruptibly(over));
+    Candidacy candidacy = run();
+    work.next();
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              Thread.currentThread().interrupt();
+              candidacy.close();
+              assertEquals(1, work.stops.get());
+              assertFalse(store.holds("a"));
+              return Thread.interrupted();
+            });
+    Waits.until("the close", () -> time.isAsleep(closing.thread));
+    assertFalse(candidacy.isLeader());
+    assertTrue(store.holds("a"));
+    over.countDown();
+    assertTrue(closing.get());
+    candidacy.close();
+    assertNothingLeft();
+  }
+
+  @Test
+  void closingEndsACampaignAndAPause() throws Exception {
+    store.occupy("a", TTL.multipliedBy(100));
+    Candidacy waiting = run();
+    Waits.until("the wait", () -> store.watchers() == 1);
+    waiting.close();
+    assertEquals(0, store.watchers());
+    store.refuse(true);
+    Candidacy pausing = run();
+    Waits.until("the failure", () -> pausing.problem().isPresent());
+    pausing.close();
+    store.refuse(false);
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+    assertEquals(0, work.starts.get());
+  }
+
+  @Test
+  void aGrantThatMeetsTheCloseIsGivenBackAndNoWorkBegins() throws Exception {
+    CompletableFuture<Candidacy> self = new CompletableFuture<>();
+    CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
+    store.next(
+        Op.ACQUIRE,
+        new FakeStore.Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            closing.complete(
+                inBackground(
+                    () -> {
+                      self.join().close();
+                      return true;
+                    }));
+            Waits.until("the interrupt", () -> Thread.currentThread().isInterrupted());
+          }
+        });
+    self.complete(run());
+    assertTrue(get(closing).get());
+    assertEquals(0, work.starts.get());
+    assertNothingLeft();
+    assertEquals(1, store.calls(Op.ACQUIRE));
+  }
+
+  @Test
+  void closingAtAnyMomentLeavesNothing() throws Exception {
+    for (int i = 0; i < 300; i++) {
+      work.begun.clear();
+      int before = store.calls(Op.ACQUIRE);
+      Election.LeaderWork brief = leadership -> work.starts.incrementAndGet();
+      Election.LeaderWork counted =
+          leadership -> {
+            try {
+              brief.lead(leadership);
+            } finally {
+              work.stops.incrementAndGet();
+            }
+          };
+      Candidacy candidacy = engine.election("a").run(counted);
+      int turns = i % 4;
+      Waits.until("some turns", () -> store.calls(Op.ACQUIRE) >= before + turns);
+      candidacy.close();
+      assertNothingLeft();
+    }
+  }
+
+  @Test
+  void twoCandidatesOfOneClientLeadInTurn() throws Exception {
+    Work other = new Work();
+    try (Candidacy first = run()) {
+      Lease firstLed = work.next();
+      try (Candidacy second = engine.election("a").run(other)) {
+        assertFalse(second.isLeader());
+        Waits.until("it to wait", () -> engine.line.isBusy("a", Share.EXCLUSIVE));
+        first.close();
+        Lease secondLed = other.next();
+        assertTrue(secondLed.fencingToken() > firstLed.fencingToken());
+        assertTrue(second.isLeader());
+        assertFalse(first.isLeader());
+      }
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void anotherClientsCandidateFollows() throws Exception {
+    Work other = new Work();
+    DefaultLockClient client = anotherClient();
+    Candidacy first = run();
+    work.next();
+    try (Candidacy second = client.election("a").run(other)) {
+      Waits.until("it to wait", () -> store.watchers() == 1);
+      first.close();
+      other.next();
+      assertTrue(second.isLeader());
+    }
+    assertNothingLeft();
+    Waits.until("nothing to be left", () -> client.residue() == 0);
+  }
+
+  @Test
+  void closingTheClientEndsLeadersAndCandidates() throws Exception {
+    Work other = new Work();
+    Candidacy leading = run();
+    Lease leadership = work.next();
+    Candidacy waiting = engine.election("a").run(other);
+    engine.close();
+    assertNothingLeft();
+    assertEquals(0, other.starts.get());
+    // The work had time to end, so it is no loss.
+    assertFalse(leadership.lost().isDone());
+    assertFalse(leading.isLeader());
+    leading.close();
+    waiting.close();
+    Waits.until("no thread to be left", () -> candidates().isEmpty());
+    assertThrows(IllegalStateException.class, () -> engine.election("a"));
+  }
+
+  @Test
+  void anElectionOfAClosedClientRunsNothing() {
+    Election election = engine.election("a");
+    engine.close();
+    assertThrows(IllegalStateException.class, () -> election.run(work));
+    assertThrows(IllegalStateException.class, () -> election.observe(leader -> {}));
+    assertEquals(0, engine.residue());
+    assertTrue(candidates().isEmpty());
+  }
+
+  @Test
+  void closingTheClientWaitsForWorkThatDoesNotEndNoLongerThanForItsRequests() throws Exception {
+    work.end(leadership -> awaitUninterruptibly(over));
+    Candidacy candidacy = run();
+    Lease leadership = work.next();
+    long begunAt = time.nanoTime();
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              engine.close();
+              return true;
+            });
+    advanceUntil("the end", closing.result::isDone);
+    assertTrue(closing.get());
+    assertTrue(
+        time.nanoTime() - begunAt <= REQUEST_TIMEOUT.multipliedBy(2).plusMillis(200).toNanos());
+    assertEquals(LossReason.CLOSED, get(leadership.lost()).reason());
+    assertFalse(store.holds("a"));
+    assertEquals(0, work.stops.get());
+    over.countDown();
+    candidacy.close();
+    assertNothingLeft();
+    Waits.until("no thread to be left", () -> candidates().isEmpty());
+  }
+
+  @Test
+  void workThatClosesTheClientDoesNotWaitForItself() throws Exception {
+    CompletableFuture<Boolean> heldAfterwards = new CompletableFuture<>();
+    long begunAt = time.nanoTime();
+    work.end(
+        leadership -> {
+          engine.close();
+          heldAfterwards.complete(leadership.isHeld());
+        });
+    Candidacy candidacy = run();
+    assertFalse(get(heldAfterwards));
+    assertEquals(begunAt, time.nanoTime());
+    candidacy.close();
+    assertNothingLeft();
+  }
+
+  @Test
+  void aDrainEndsWhenTheWorkHasEnded() throws Exception {
+    work.end(leadership -> awaitUninterruptibly(over));
+    var unused = run();
+    Lease leadership = work.next();
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              engine.close(TTL.multipliedBy(5));
+              return true;
+            });
+    Waits.until("the client to be closing", engine::isClosed);
+    Waits.until("the leadership to be withdrawn", () -> !leadership.isHeld());
+    for (int i = 0; i < 8; i++) {
+      int renewals = store.calls(Op.RENEW);
+      advanceUntil("a renewal", () -> store.calls(Op.RENEW) > renewals);
+    }
+    over.countDown();
+    advanceUntil("the end", closing.result::isDone);
+    assertFalse(leadership.lost().isDone());
+    assertNothingLeft();
+  }
+
+  @Test
+  void aLeadershipThatEndsBeforeTheWorkBeginsIsNoLeadership() throws Exception {
+    store.next(
+        Op.ACQUIRE,
+        new FakeStore.Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            // The reply takes longer than the lease lasts.
+            time.pass(TTL.plusSeconds(1));
+          }
+        });
+    try (Candidacy candidacy = run()) {
+      Lease leadership = nextLeadership();
+      assertTrue(leadership.isHeld());
+      assertTrue(candidacy.isLeader());
+      assertEquals(1, work.starts.get());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void aLossAndACloseAtTheSameTimeEndTheWorkOnce() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      Candidacy candidacy = run();
+      Lease leadership = work.next();
+      Background<Boolean> loss =
+          inBackground(
+              () -> {
+                store.tellLoss("a", LossReason.TAKEN);
+                return true;
+              });
+      candidacy.close();
+      assertTrue(loss.get());
+      assertNothingLeft();
+      assertFalse(leadership.isHeld());
+      // It may have been elected once more in between.
+      work.begun.clear();
+    }
+  }
+
+  @Test
+  void theLeaseOfTheWorkIsALeaseLikeAnyOther() throws Exception {
+    List<Object> seen = new ArrayList<>();
+    CompletableFuture<Boolean> done = new CompletableFuture<>();
+    work.end(
+        leadership -> {
+          seen.add(leadership.name());
+          seen.add(leadership.effectiveTtl());
+          leadership.renew();
+          get(leadership.renewAsync());
+          seen.add(leadership.callWhileHeld(() -> "worked"));
+          BlockingQueue<LockEvent> events = eventsOf(leadership);
+          store.tellLoss("a", LossReason.TAKEN);
+          Waits.until("the event", () -> events.peek() instanceof LockEvent.Lost);
+          assertThrows(LeaseLostException.class, leadership::ensureHeld);
+          done.complete(true);
+        });
+    try (Candidacy candidacy = run()) {
+      assertTrue(get(done));
+      assertEquals(List.of("a", TTL, "worked"), seen);
+      Waits.until("the next", () -> work.starts.get() == 2);
+      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.toString().contains("a"), candidacy::toString);
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void aCampaignMayBeTimedAsynchronousAndGivenUp() throws Exception {
+    Election election = engine.election("a");
+    assertEquals("a", election.name());
+    try (Lease leadership = election.campaign()) {
+      assertEquals(leadership.fencingToken(), leader());
+      assertTrue(anotherClient().election("a").campaign(Duration.ZERO).isEmpty());
+      CompletableFuture<Lease> later = election.campaignAsync();
+      assertTrue(later.cancel(true));
+      assertThrows(CancellationException.class, later::join);
+    }
+    assertTrue(election.leader().isEmpty());
+    store.refuse(true);
+    assertInstanceOf(
+        LockConfigurationException.class,
+        assertThrows(ExecutionException.class, () -> get(election.campaignAsync())).getCause());
+    assertThrows(LockConfigurationException.class, election::leader);
+    store.refuse(false);
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+}
