@@ -98,7 +98,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   private static @Nullable LeaseState askOnce(DefaultLockClient engine, Request request)
       throws InterruptedException {
     try {
-      return engine.contendBeside(request.once());
+      return engine.contendBeside(request.once(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       // The queue repeats it as the request asks.
       DefaultLockClient.log.debug("{} could not be asked for at once", request.name(), e);

@@ -107,8 +107,11 @@ record Request(
     return copy(name, options, owner, ofSet, timeoutIsFailure, new Acquisition(null));
   }
 
-  /** For an attempt that does not wait, of an acquisition that does. */
-  Request once() {
+  /**
+   * For an attempt that does not wait, of an acquisition that does: its one request has the time
+   * that the next request of the acquisition would have.
+   */
+  Request once(Duration requestTimeout) {
     long now = time.nanoTime();
     return new Request(
         time,
@@ -122,7 +125,7 @@ record Request(
         now,
         withoutStore,
         false,
-        leastPerRequest,
+        Duration.ofNanos(Math.min(requestTimeout.toNanos(), left(now))),
         acquisition);
   }
 

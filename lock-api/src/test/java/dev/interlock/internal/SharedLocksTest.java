@@ -343,6 +343,23 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
+  void aPermitThatIsAskedForAtTheSameTimeHasTheTimeOfAnyRequest() throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> slow = inBackground(semaphore::acquire);
+    gate.awaitArrival();
+    List<Duration> times = new ArrayList<>();
+    semaphore.acquire().close();
+    times.add(store.budget());
+    for (int millis : List.of(600, 1)) {
+      semaphore.tryAcquire(Duration.ofMillis(millis)).orElseThrow().close();
+      times.add(store.budget());
+    }
+    gate.open();
+    slow.get().close();
+    assertEquals(List.of(REQUEST_TIMEOUT, Duration.ofMillis(600), Duration.ofMillis(250)), times);
+  }
+
+  @Test
   void aPermitWhosePlaceFailsIsWaitedFor() throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> slow = inBackground(semaphore::acquire);
