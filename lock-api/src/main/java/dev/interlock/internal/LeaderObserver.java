@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * One listener of an election. It gets the leader that was seen last, if that is another one than
  * it got before: what comes and goes while it blocks is left out.
  */
+@SuppressWarnings("NullableOptional") // null before the first answer, empty if nobody leads
 final class LeaderObserver {
 
   private final Notifier.Sequence calls;

@@ -21,10 +21,8 @@ public final class WakeUp {
     }
   }
 
-  private static final Runnable NOTHING = () -> {};
-
   private final TimeSource time;
-  private final Runnable onSignal;
+  private final @Nullable Runnable onSignal;
 
   @SuppressWarnings("UnusedVariable") // read and written through its handle
   private volatile boolean signalled;
@@ -37,7 +35,7 @@ public final class WakeUp {
    * @param time the clock for waits
    */
   public WakeUp(TimeSource time) {
-    this(time, NOTHING);
+    this(time, null);
   }
 
   /**
@@ -45,9 +43,9 @@ public final class WakeUp {
    *
    * @param time the clock for waits
    * @param onSignal called by the signalling thread, for the first signal since the last one was
-   *     consumed; must neither block nor throw
+   *     consumed; must neither block nor throw; null for none
    */
-  public WakeUp(TimeSource time, Runnable onSignal) {
+  public WakeUp(TimeSource time, @Nullable Runnable onSignal) {
     this.time = time;
     this.onSignal = onSignal;
   }
@@ -56,7 +54,9 @@ public final class WakeUp {
   public void signal() {
     if (!(boolean) SIGNALLED.getAndSet(this, true)) {
       time.unpark(waiter);
-      onSignal.run();
+      if (onSignal != null) {
+        onSignal.run();
+      }
     }
   }
 

@@ -9,18 +9,23 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Election.Candidacy;
+import dev.interlock.Election.Leader;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.Subscription;
 import dev.interlock.internal.EngineFixture.Background;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -176,5 +181,52 @@ class ShortOfMemoryTest {
     assertThrows(InternalError.class, set::release);
     assertTrue(set.isHeld());
     assertEquals(ReleaseOutcome.RELEASED, set.release());
+  }
+
+  /** Otherwise its lease would be renewed for ever, and no candidate could lead. */
+  @Test
+  void aLeaderWhoseReleaseFailsResignsNevertheless() throws Exception {
+    CompletableFuture<Boolean> over = new CompletableFuture<>();
+    BlockingQueue<Lease> begun = new LinkedBlockingQueue<>();
+    try (Candidacy candidacy =
+        engine
+            .election("a")
+            .run(
+                leadership -> {
+                  begun.add(leadership);
+                  over.get();
+                  intercepted.whenCalledHere("release", ShortOfMemoryTest::fail);
+                })) {
+      Waits.until("the work", () -> !begun.isEmpty());
+      Lease first = begun.remove();
+      over.complete(true);
+      EngineFixture.advanceUntil(time, "the next leadership", () -> !begun.isEmpty());
+      assertTrue(begun.remove().fencingToken() > first.fencingToken());
+      assertTrue(candidacy.problem().isEmpty());
+    }
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void anAnswerThatCannotBeNotedIsReportedAfterTheNext() throws Exception {
+    BlockingQueue<Optional<Leader>> told = new LinkedBlockingQueue<>();
+    Subscription subscription = engine.election("a").observe(told::add);
+    try (subscription) {
+      EngineFixture.advanceUntil(time, "the first call", () -> !told.isEmpty());
+      told.clear();
+      Lease leadership = engine.lock("a").acquire();
+      AtomicBoolean failed = new AtomicBoolean();
+      intercepted.when(
+          "requestEnded",
+          () -> {
+            failed.set(true);
+            fail();
+          });
+      EngineFixture.advanceUntil(time, "the failure", failed::get);
+      EngineFixture.advanceUntil(time, "the call", () -> !told.isEmpty());
+      leadership.close();
+      told.clear();
+      EngineFixture.advanceUntil(time, "another", () -> !told.isEmpty());
+    }
   }
 }

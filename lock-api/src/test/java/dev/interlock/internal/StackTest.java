@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
+import dev.interlock.Subscription;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
@@ -137,6 +140,33 @@ class StackTest extends EngineFixture {
       assertFalse(set.isHeld());
       get(set.lost());
     }
+  }
+
+  @Test
+  void anObserverThatRunsOutOfStackLeavesNothing() throws Exception {
+    engine.election("n0").observe(leader -> {}).close();
+    List<Subscription> subscriptions = new ArrayList<>(1_000);
+    new Diver(number -> subscriptions.add(engine.election("n" + number % 20).observe(leader -> {})))
+        .dive();
+    subscriptions.forEach(Subscription::close);
+    assertEquals(0, engine.residue());
+  }
+
+  @Test
+  void aCandidacyThatRunsOutOfStackCampaignsForNothing() throws Exception {
+    List<Election.Candidacy> candidacies = new ArrayList<>(1_000);
+    engine.election("n0").run(leadership -> {}).close();
+    Diver diver =
+        new Diver(
+            number ->
+                candidacies.add(
+                    engine
+                        .election("n" + number)
+                        .run(leadership -> new CountDownLatch(1).await())));
+    diver.dive();
+    candidacies.forEach(Election.Candidacy::close);
+    assertEquals(0, held(diver.steps));
+    advanceUntil("nothing to be left", () -> engine.residue() == 0);
   }
 
   @Test

@@ -4,17 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
+import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -123,6 +127,34 @@ class ThreadStartTest {
     platform.exhausted = false;
     EngineFixture.get(lost);
     assertThrows(ExecutionException.class, () -> EngineFixture.get(waiter));
+  }
+
+  @Test
+  void aCandidacyForWhichThereIsNoThreadLeavesNothing() throws Exception {
+    Election election = engine.election("a");
+    platform.exhausted = true;
+    assertThrows(OutOfMemoryError.class, () -> election.run(leadership -> {}));
+    assertThrows(OutOfMemoryError.class, () -> election.observe(leader -> {}));
+    assertEquals(0, engine.residue());
+    assertEquals(0, store.calls(FakeStore.Op.ACQUIRE));
+  }
+
+  @Test
+  void anObserverForWhoseRequestThereIsNoThreadIsCalledLater() throws Exception {
+    BlockingQueue<Optional<Election.Leader>> told = new LinkedBlockingQueue<>();
+    try (Subscription subscription = engine.election("a").observe(told::add)) {
+      advanceUntil("the first call", () -> !told.isEmpty());
+      assertEquals(Optional.empty(), told.remove());
+      Lease leadership = engine.lock("a").acquire();
+      platform.exhausted = true;
+      time.advance(Duration.ofSeconds(2));
+      assertTrue(told.isEmpty());
+      platform.exhausted = false;
+      advanceUntil("the call", () -> !told.isEmpty());
+      assertTrue(told.remove().isPresent());
+      leadership.close();
+    }
+    assertEquals(0, engine.residue());
   }
 
   @Test
