@@ -32,6 +32,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** RW: read-write locks. */
+@SuppressWarnings("LockNotBeforeTry") // each step is looked at
 public abstract class ReadWriteRules extends SharedRuleTest {
 
   @Override
