@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Comparator.comparingLong;
+import static java.util.Objects.requireNonNull;
 
 import dev.interlock.LockException;
 import dev.interlock.LockState;
@@ -127,14 +128,14 @@ final class Administration {
     return CompletableFuture.allOf(leases.values().toArray(CompletableFuture<?>[]::new))
         .thenApply(
             done ->
-                held.keySet().stream()
+                queues.entrySet().stream()
                     .map(
-                        name ->
+                        queue ->
                             state(
-                                name,
-                                queues.get(name),
-                                held.get(name),
-                                holder -> leases.get(holder.getLease()).join()))
+                                queue.getKey(),
+                                queue.getValue(),
+                                requireNonNull(held.get(queue.getKey())),
+                                holder -> requireNonNull(leases.get(holder.getLease())).join()))
                     .toList());
   }
 

@@ -37,7 +37,9 @@ abstract class Entry {
 
   abstract Call release();
 
-  /** Returns the label of who holds the lock, from what a busy answer gives; null if it has none. */
+  /**
+   * Returns the label of who holds the lock, from what a busy answer gives; null if it has none.
+   */
   abstract @Nullable String holder(String stored);
 
   static byte[] number(long value) {
@@ -99,7 +101,16 @@ abstract class Entry {
     @Override
     Call acquire(byte[] ttl, byte[] retention, boolean listening) {
       return new Call(
-          Script.SHARE_ACQUIRE, keys, head, hold, id, weight, capacity, ttl, retention, reservation);
+          Script.SHARE_ACQUIRE,
+          keys,
+          head,
+          hold,
+          id,
+          weight,
+          capacity,
+          ttl,
+          retention,
+          reservation);
     }
 
     @Override

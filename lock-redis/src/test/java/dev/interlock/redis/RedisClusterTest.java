@@ -136,8 +136,7 @@ class RedisClusterTest {
         String name = "job {" + i + "}";
         grants.add(take(backend, claim(name, Share.READ)));
         grants.add(take(backend, claim(name, Share.READ)));
-        assertInstanceOf(
-            Attempt.Busy.class, backend.tryAcquire(claim(name, Share.WRITE), soon()));
+        assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim(name, Share.WRITE), soon()));
         assertEquals(2, backend.inspect(name, soon()).holders().size());
         assertThrows(
             LockConfigurationException.class, () -> backend.tryAcquire(claim(name), soon()));
@@ -169,8 +168,7 @@ class RedisClusterTest {
       assertTrue(backend.release(second.claim(), soon()));
       move.finish();
       assertInstanceOf(Renewal.Confirmed.class, backend.renew(first, soon()));
-      assertTrue(
-          take(backend, claim(name, Share.ofSemaphore(2, 3))).token() > second.token());
+      assertTrue(take(backend, claim(name, Share.ofSemaphore(2, 3))).token() > second.token());
       assertTrue(backend.release(first.claim(), soon()));
     }
   }

@@ -111,9 +111,10 @@ class SharedClientsTest {
     }
     LockClient writing = client(PATIENT);
     for (int i = 0; i < 10; i++) {
-      assertTrue(end(threads.submit(() -> writing.readWriteLock("job").writeLock().acquire()))
-          .release()
-          .equals(ReleaseOutcome.RELEASED));
+      assertTrue(
+          end(threads.submit(() -> writing.readWriteLock("job").writeLock().acquire()))
+              .release()
+              .equals(ReleaseOutcome.RELEASED));
     }
     reading.set(false);
     for (Future<Integer> reader : readers) {
@@ -173,7 +174,8 @@ class SharedClientsTest {
               threads.submit(
                   () -> {
                     for (int i = 0; i < 15; i++) {
-                      try (Lease lease = client.semaphore("job", limit).permits(permits).acquire()) {
+                      try (Lease lease =
+                          client.semaphore("job", limit).permits(permits).acquire()) {
                         int now = used.addAndGet(permits);
                         most.accumulateAndGet(now, Math::max);
                         assertTrue(now <= limit, () -> now + " of " + limit);
@@ -208,8 +210,7 @@ class SharedClientsTest {
     LockClient waiting = client(HEARING);
     Lease first = holding.semaphore("job", 4).permits(2).acquire();
     Lease second = holding.semaphore("job", 4).permits(1).acquire();
-    Future<Lease> three =
-        threads.submit(() -> waiting.semaphore("job", 4).permits(3).acquire());
+    Future<Lease> three = threads.submit(() -> waiting.semaphore("job", 4).permits(3).acquire());
     awaitWaiting(3);
     second.release();
     assertFalse(three.isDone());
@@ -260,8 +261,7 @@ class SharedClientsTest {
         readers.add(claim("job", Share.READ));
         take(backend, readers.get(i));
       }
-      assertInstanceOf(
-          Attempt.Busy.class, tryWhole(backend, Share.READ, Duration.ofMinutes(10)));
+      assertInstanceOf(Attempt.Busy.class, tryWhole(backend, Share.READ, Duration.ofMinutes(10)));
       for (Claim reader : readers.subList(0, 9)) {
         assertTrue(backend.release(reader, soon()));
       }
@@ -399,7 +399,11 @@ class SharedClientsTest {
       assertInstanceOf(Renewal.Confirmed.class, backend.renew(reader, soon()));
       assertInstanceOf(Renewal.Confirmed.class, backend.renew(lock, soon()));
       assertEquals(
-          Set.of("interlock:{job}", "interlock:{job}:fence", "interlock:{lock}", "interlock:{lock}:fence"),
+          Set.of(
+              "interlock:{job}",
+              "interlock:{job}:fence",
+              "interlock:{lock}",
+              "interlock:{lock}:fence"),
           mortal.keys().keySet());
     }
   }

@@ -138,8 +138,7 @@ class SharesTest {
   void tokensOfAllKindsOfANameComeFromOneSource() throws Exception {
     redis.call("SET", FENCE, "4503599627370496");
     long token = 4503599627370496L;
-    for (Share share :
-        List.of(Share.READ, Share.EXCLUSIVE, Share.ofSemaphore(2, 3), Share.WRITE)) {
+    for (Share share : List.of(Share.READ, Share.EXCLUSIVE, Share.ofSemaphore(2, 3), Share.WRITE)) {
       Claim claim = claim("job", share);
       assertEquals(++token, take(backend, claim).token());
       LockState state = backend.inspect("job", soon());
@@ -491,8 +490,7 @@ class SharesTest {
     LockState state = backend.inspect("job", soon());
     assertEquals(LockKind.SEMAPHORE, state.kind().orElseThrow());
     assertEquals(9, state.limit());
-    assertEquals(
-        List.of(3, 1, 2), state.holders().stream().map(LockState.Holder::weight).toList());
+    assertEquals(List.of(3, 1, 2), state.holders().stream().map(LockState.Holder::weight).toList());
     assertEquals(
         grants.stream().map(Grant::token).toList(),
         state.holders().stream().map(holder -> holder.fencingToken().orElseThrow()).toList());
@@ -592,8 +590,7 @@ class SharesTest {
   void aLabelMayHaveBarsAndAnyUnicode() throws Exception {
     for (String label : List.of("revoked|zürich|7|main 🔒", "|", "line|1:2:3")) {
       Claim claim =
-          new Claim(
-              "job", reader().id(), Backends.TTL, true, label, 0, Share.READ, Duration.ZERO);
+          new Claim("job", reader().id(), Backends.TTL, true, label, 0, Share.READ, Duration.ZERO);
       Grant grant = take(backend, claim);
       assertInstanceOf(Renewal.Confirmed.class, backend.renew(grant, soon()));
       assertEquals(label, backend.inspect("job", soon()).holder().orElseThrow());
@@ -669,6 +666,7 @@ class SharesTest {
 
   // --- what it costs ---------------------------------------------------------------------------
 
+  @SuppressWarnings("ImmutableEnumChecker") // a record of constants
   enum Kind {
     READER(Share.READ),
     PERMIT(Share.ofSemaphore(1, 100_000));

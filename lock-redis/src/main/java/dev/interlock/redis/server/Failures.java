@@ -285,17 +285,16 @@ public final class Failures {
   }
 
   private static String describe(String problem) {
-    return
-        switch (problem) {
-          case "free" -> "what the waiters of a shared lock have left";
-          case "no expiry" -> "a value that does not expire";
-          case "no lock" -> "a value that is not a lock";
-          case "no token" -> "a value that is not a fencing token";
-          default ->
-              problem.startsWith(FORMAT)
-                  ? problem + ", which a newer version of Interlock has written"
-                  : "a " + problem;
-        };
+    return switch (problem) {
+      case "free" -> "what the waiters of a shared lock have left";
+      case "no expiry" -> "a value that does not expire";
+      case "no lock" -> "a value that is not a lock";
+      case "no token" -> "a value that is not a fencing token";
+      default ->
+          problem.startsWith(FORMAT)
+              ? problem + ", which a newer version of Interlock has written"
+              : "a " + problem;
+    };
   }
 
   private static String text(Object word) {

@@ -21,8 +21,8 @@ import redis.clients.jedis.Protocol.Command;
  *
  * <p>A claim is compared by the whole value that it writes: its id, a bar, and the holder's label.
  * {@code revoked|} before that marks a revoked lock, and {@code awaited|} before all of it a lock
- * whose release a client waits for. What several claims hold together is a sorted set instead, which
- * {@code share_acquire.lua} describes.
+ * whose release a client waits for. What several claims hold together is a sorted set instead,
+ * which {@code share_acquire.lua} describes.
  *
  * <p>The most frequent reply is one value: the token of an acquisition, the word {@code released}.
  * Every other reply is an array that begins with a word, so that no number can be mistaken for
