@@ -2,7 +2,6 @@ package dev.interlock.tck;
 
 import dev.interlock.tck.rules.AdminRules;
 import dev.interlock.tck.rules.ApiRules;
-import dev.interlock.tck.rules.ElectionRules;
 import dev.interlock.tck.rules.ExclusionRules;
 import dev.interlock.tck.rules.FairnessRules;
 import dev.interlock.tck.rules.FaultRules;
@@ -153,7 +152,4 @@ public abstract class LockTck {
 
   @Nested
   class Semaphores extends SemaphoreRules {}
-
-  @Nested
-  class Elections extends ElectionRules {}
 }
