@@ -118,7 +118,9 @@ final class ZooKeeperUnderTest implements Server, StoreView {
       return false;
     }
     try {
-      observer.delete(lock + "/" + line.nodes().get(0).full(), -1);
+      for (NodeName holder : line.nodes().subList(0, line.holders())) {
+        observer.delete(lock + "/" + holder.full(), -1);
+      }
       return true;
     } catch (KeeperException.NoNodeException e) {
       return false; // it has left meanwhile
