@@ -2,6 +2,7 @@ package dev.interlock.tck;
 
 import dev.interlock.tck.rules.AdminRules;
 import dev.interlock.tck.rules.ApiRules;
+import dev.interlock.tck.rules.ElectionRules;
 import dev.interlock.tck.rules.ExclusionRules;
 import dev.interlock.tck.rules.FairnessRules;
 import dev.interlock.tck.rules.FaultRules;
@@ -152,4 +153,7 @@ public abstract class LockTck {
 
   @Nested
   class Semaphores extends SemaphoreRules {}
+
+  @Nested
+  class Elections extends ElectionRules {}
 }

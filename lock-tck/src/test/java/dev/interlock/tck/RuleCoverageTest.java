@@ -121,6 +121,6 @@ class RuleCoverageTest {
             .filter(section -> section.isAnnotationPresent(Nested.class))
             .map(section -> section.getSuperclass().getSimpleName())
             .collect(Collectors.toCollection(TreeSet::new));
-    assertEquals(14, sections.size(), sections::toString);
+    assertEquals(15, sections.size(), sections::toString);
   }
 }

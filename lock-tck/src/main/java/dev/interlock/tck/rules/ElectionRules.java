@@ -1,0 +1,544 @@
+package dev.interlock.tck.rules;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedLock;
+import dev.interlock.Election;
+import dev.interlock.Election.Candidacy;
+import dev.interlock.Election.Leader;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.Subscription;
+import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** ELECT: elections. */
+public abstract class ElectionRules extends RuleTest {
+  private static final Duration MOMENT = Duration.ofMillis(200);
+
+  private LockClient labelled(String holder) {
+    return client(lasting().toBuilder().holder(holder).build());
+  }
+
+  /** Work that a test can watch: it leads until it is interrupted, or told to return. */
+  private final class WatchedWork implements Election.LeaderWork {
+    final AtomicInteger calls = new AtomicInteger();
+    final AtomicInteger inside = new AtomicInteger();
+    final AtomicInteger interrupts = new AtomicInteger();
+
+    /** Until it is opened, the work goes on after an interrupt. */
+    private final CountDownLatch mayEnd;
+
+    private volatile CountDownLatch mayReturn = new CountDownLatch(1);
+    private volatile @Nullable Lease leadership;
+
+    WatchedWork(boolean endsWhenInterrupted) {
+      mayEnd = new CountDownLatch(endsWhenInterrupted ? 0 : 1);
+    }
+
+    @Override
+    public void lead(Lease lease) throws Exception {
+      leadership = lease;
+      calls.incrementAndGet();
+      if (inside.incrementAndGet() > 1) {
+        calls.set(Integer.MIN_VALUE); // no later count is right
+      }
+      try {
+        mayReturn.await();
+      } catch (InterruptedException e) {
+        interrupts.incrementAndGet();
+        mayEnd.await();
+      } finally {
+        inside.decrementAndGet();
+      }
+    }
+
+    /** Waits until the work has been called that often, and returns its present lease. */
+    Lease awaitCall(int count) {
+      eventually(
+          bound().multipliedBy(2), () -> calls.get() >= count, "a candidate was not elected");
+      assertEquals(count, calls.get(), "calls of the work");
+      Lease present = leadership;
+      return present == null ? fail("the work has no lease") : present;
+    }
+
+    /** Lets the present call return. */
+    void finish() {
+      CountDownLatch present = mayReturn;
+      mayReturn = new CountDownLatch(1);
+      present.countDown();
+    }
+
+    void letEnd() {
+      mayEnd.countDown();
+    }
+  }
+
+  /** Stands for election until the test ends. */
+  private Candidacy run(LockClient client, String name, Election.LeaderWork work) {
+    return closing(client.election(name).run(work));
+  }
+
+  private Lease campaignWithin(Duration limit, LockClient client, String name, String otherwise)
+      throws InterruptedException {
+    return client
+        .election(name)
+        .campaign(limit)
+        .orElseGet(() -> fail(otherwise + " within " + text(limit)));
+  }
+
+  // --- ELECT-01 ---
+
+  @Test
+  @Rule("ELECT-01")
+  void candidatesOfSeveralClientsNeverLeadTogether() throws Exception {
+    String name = newName();
+    Queue<Event> history = new ConcurrentLinkedQueue<>();
+    AtomicInteger leading = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    List<Future<?>> campaigning = new ArrayList<>();
+    List<CountDownLatch> standing = new ArrayList<>();
+    for (int c = 0; c < 3; c++) {
+      LockClient client = client();
+      LeaseRecorder recorder =
+          new LeaseRecorder("client-" + c, has(Capability.FENCING), history::add);
+      campaigning.add(
+          inThread(
+              () -> {
+                for (int i = 0; i < 6; i++) {
+                  long requestedAt = System.nanoTime();
+                  try (Lease lease = client.election(name).campaign()) {
+                    lead(recorder, lease, requestedAt, leading, most);
+                  }
+                }
+                return null;
+              }));
+      CountDownLatch terms = new CountDownLatch(3);
+      standing.add(terms);
+      AtomicLong notBefore = new AtomicLong(System.nanoTime());
+      run(
+          client,
+          name,
+          lease -> {
+            lead(recorder, lease, notBefore.get(), leading, most);
+            notBefore.set(System.nanoTime());
+            terms.countDown();
+          });
+    }
+    for (Future<?> each : campaigning) {
+      within(Duration.ofSeconds(100), each, "a candidate was not elected");
+    }
+    for (CountDownLatch terms : standing) {
+      eventually(
+          timing().longTtl(), () -> terms.getCount() == 0, "a standing candidate was not elected");
+    }
+    assertExclusive(history);
+    assertEquals(1, most.get(), "leaders at one time");
+  }
+
+  private static void lead(
+      LeaseRecorder recorder,
+      Lease lease,
+      long requestedAt,
+      AtomicInteger leading,
+      AtomicInteger most)
+      throws InterruptedException {
+    LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
+    most.accumulateAndGet(leading.incrementAndGet(), Math::max);
+    try {
+      letPass(Duration.ofMillis(1)); // lets others come in
+    } finally {
+      leading.decrementAndGet();
+      recorded.ends();
+    }
+  }
+
+  @Test
+  @Rule("ELECT-01")
+  void aLeaderKeepsAllOthersOutAndHoldsTheLockOfTheName() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Lease leadership = campaignWithin(bound(), client, name, "the only candidate was not elected");
+    for (LockClient other : List.of(client, client())) {
+      assertTrue(
+          answer(() -> other.election(name).campaign(Duration.ZERO)).isEmpty(),
+          "two candidates lead");
+      assertRefused(other.lock(name), "the lock of a leader was acquired");
+    }
+    renewNow(leadership, bound());
+    leadership.release();
+  }
+
+  // --- ELECT-02 ---
+
+  @Test
+  @Rule("ELECT-02")
+  void aLeaderThatWasDeposedIsInterruptedAndCampaignsOnlyAfterItsWork() throws Exception {
+    String name = newName();
+    WatchedWork work = new WatchedWork(false);
+    Candidacy candidacy = run(client(renewed()), name, work);
+    try {
+      Lease leadership = work.awaitCall(1);
+      assertTrue(candidacy.isLeader(), "a leader is not shown as one");
+      LockClient other = client();
+      takeAway(other, name);
+      within(
+          renewed().ttl().dividedBy(2).plus(bound()),
+          leadership.lost(),
+          "a leader was not told of its loss");
+      assertFalse(candidacy.isLeader(), "a candidate that has lost is shown as the leader");
+      assertFalse(leadership.isHeld());
+      eventually(() -> work.interrupts.get() == 1, "the work of a lost leader went on");
+      Lease next = campaignWithin(bound(), other, name, "nobody leads after the loss");
+      assertEquals(1, work.calls.get(), "calls of the work before it has ended");
+      next.release();
+      letPass(MOMENT);
+      assertEquals(1, work.calls.get(), "calls of the work before it has ended");
+    } finally {
+      work.letEnd();
+    }
+    work.awaitCall(2);
+    assertTrue(candidacy.isLeader(), "a leader is not shown as one");
+  }
+
+  @Test
+  @Rule("ELECT-02")
+  void aLeaderThatIsCutOffKnowsItBeforeAnotherLeads() throws Exception {
+    String name = newName();
+    Network network = network();
+    WatchedWork work = new WatchedWork(true);
+    Candidacy candidacy = run(client(network, renewed()), name, work);
+    Lease leadership = work.awaitCall(1);
+    LockClient other = client();
+    Future<Boolean> overlap =
+        inThread(
+            () -> {
+              try (Lease next = other.election(name).campaign()) {
+                return (candidacy.isLeader() || leadership.isHeld()) && next.isHeld();
+              }
+            });
+    never(MOMENT, overlap, "two candidates lead");
+    Disturbance partition = network.partition();
+    within(
+        untilEnd(leadership),
+        leadership.lost(),
+        "a leader that is cut off was not told of its loss");
+    eventually(() -> work.interrupts.get() >= 1, "the work of a lost leader went on");
+    assertFalse(candidacy.isLeader(), "a candidate that has lost is shown as the leader");
+    assertFalse(
+        within(untilEnd(leadership), overlap, "nobody leads after a leader was cut off"),
+        "two candidates lead");
+    assertStruck(partition);
+  }
+
+  // --- ELECT-03 ---
+
+  @Test
+  @Rule("ELECT-03")
+  void everybodySeesWhoLeads() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    LockClient first = labelled("the first leader");
+    LockClient second = labelled("the second leader");
+    List<LockClient> everybody = List.of(first, second, observer);
+    for (int i = 0; i < 2; i++) {
+      LockClient candidate = everybody.get(i);
+      String label = i == 0 ? "the first leader" : "the second leader";
+      everybody.forEach(
+          client ->
+              eventually(
+                  () -> client.election(name).leader().isEmpty(), "a leader is shown in vain"));
+      Lease leadership = campaignWithin(bound(), candidate, name, "the only candidate lost");
+      for (LockClient client : everybody) {
+        assertShown(answer(() -> client.election(name).leader()), label, leadership);
+      }
+      leadership.release();
+    }
+    assertTrue(observer.held().isEmpty(), "a client that asks takes part");
+  }
+
+  private static void assertShown(Optional<Leader> shown, String label, Lease leadership) {
+    Leader leader = shown.orElseGet(() -> fail("no leader is shown"));
+    leader.label().ifPresent(seen -> assertEquals(label, seen, "the leader shown"));
+    leader
+        .fencingToken()
+        .ifPresent(token -> assertEquals(leadership.fencingToken(), token, "the token shown"));
+  }
+
+  /** What an observer was told. */
+  private final class Observed {
+    private final Queue<Optional<Leader>> states = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicBoolean together = new AtomicBoolean();
+    private volatile Optional<Leader> latest = Optional.empty();
+
+    void tell(Optional<Leader> state) {
+      if (inside.incrementAndGet() > 1) {
+        together.set(true);
+      }
+      latest = state;
+      states.add(state);
+      inside.decrementAndGet();
+    }
+
+    /** Waits for a state that stays. */
+    void await(@Nullable String label, String otherwise) {
+      eventually(
+          lasting().pollInterval().plus(bound()),
+          () ->
+              !states.isEmpty()
+                  && (label == null
+                      ? latest.isEmpty()
+                      : latest.isPresent() && latest.get().label().orElse(label).equals(label)),
+          otherwise);
+      assertFalse(together.get(), "a listener was called twice at a time");
+    }
+  }
+
+  @Test
+  @Rule("ELECT-03")
+  void anObserverIsToldOfEveryLeaderThatStays() throws Exception {
+    String name = newName();
+    LockClient observer = client();
+    Observed observed = new Observed();
+    Subscription subscription = closing(observer.election(name).observe(observed::tell));
+    observed.await(null, "an observer was not told that nobody leads");
+    Lease first =
+        campaignWithin(bound(), labelled("the first leader"), name, "the only candidate lost");
+    observed.await("the first leader", "an observer was not told of the leader");
+    assertShown(observed.latest, "the first leader", first);
+    LockClient second = labelled("the second leader");
+    Future<Lease> waiting = inThread(second.election(name)::campaign);
+    awaitQueued(observer, name, 1);
+    Observed later = new Observed();
+    Subscription thrower =
+        closing(
+            observer
+                .election(name)
+                .observe(
+                    state -> {
+                      later.tell(state);
+                      throw new IllegalStateException("a listener that always throws");
+                    }));
+    later.await("the first leader", "an observer was not told of the present leader");
+    first.release();
+    Lease leadership = within(waiting, "nobody leads after a leader has resigned");
+    observed.await("the second leader", "an observer was not told of the next leader");
+    later.await("the second leader", "a listener that had thrown was not told of the next leader");
+    assertTrue(observer.held().isEmpty(), "a client that observes takes part");
+    assertTrue(answer(() -> observer.inspect(name)).waiters().isEmpty(), "an observer waits");
+    thrower.close();
+    leadership.release();
+    observed.await(null, "an observer was not told that nobody leads");
+    subscription.close();
+    int told = observed.states.size();
+    Lease again = campaignWithin(bound(), second, name, "the only candidate lost");
+    letPass(lasting().pollInterval().plus(MOMENT));
+    assertEquals(told, observed.states.size(), "calls of a listener that was closed");
+    again.release();
+  }
+
+  // --- ELECT-04 ---
+
+  @Test
+  @Rule("ELECT-04")
+  void anotherLeadsAfterALeaderHasResigned() throws Exception {
+    String name = newName();
+    LockClient next = client();
+    LockClient leaving = client();
+    WatchedWork work = new WatchedWork(true);
+    List<Ending> endings =
+        List.of(
+            (candidacy, lease) -> lease.release(),
+            (candidacy, lease) -> candidacy.close(),
+            (candidacy, lease) -> leaving.close());
+    for (Ending ending : endings) {
+      int calls = work.calls.get();
+      Candidacy candidacy = run(leaving, name, work);
+      Lease leadership = work.awaitCall(calls + 1);
+      Future<Lease> waiting = inThread(next.election(name)::campaign);
+      awaitQueued(next, name, 1);
+      never(MOMENT, waiting, "two candidates lead");
+      ending.of(candidacy, leadership);
+      Lease led = within(waiting, "nobody leads after a leader has resigned");
+      assertFalse(candidacy.isLeader(), "a candidate that has resigned is shown as the leader");
+      work.finish();
+      candidacy.close();
+      led.release();
+    }
+  }
+
+  /** How a leader ends its leadership. */
+  private interface Ending {
+    void of(Candidacy candidacy, Lease leadership);
+  }
+
+  /** Campaigns, and returns the effective TTL of its leadership. */
+  static final class Campaign implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      Lease lease = worker.client().election(arguments.get(0)).campaign();
+      worker.keep(arguments.get(0), lease);
+      return lease.effectiveTtl().toString();
+    }
+  }
+
+  @Test
+  @Rule("ELECT-04")
+  void anotherLeadsAfterALeaderWasKilled() throws Exception {
+    String name = newName();
+    OtherProcess leader = process(renewed());
+    Duration ttl = Duration.parse(leader.call(bound().multipliedBy(2), Campaign.class, name));
+    WatchedWork work = new WatchedWork(true);
+    Candidacy candidacy = run(client(), name, work);
+    letPass(MOMENT);
+    assertEquals(0, work.calls.get(), "two candidates lead");
+    leader.kill();
+    eventually(ttl.plus(bound()), () -> work.calls.get() == 1, "nobody leads after a leader died");
+    assertTrue(candidacy.isLeader(), "a leader is not shown as one");
+  }
+
+  @Test
+  @Rule("ELECT-04")
+  void aCandidateThatWithdrewNeverLeads() throws Exception {
+    String name = newName();
+    LockClient leader = client();
+    Lease leadership = campaignWithin(bound(), leader, name, "the only candidate lost");
+    LockClient withdrawing = client();
+    CompletableFuture<Lease> cancelled = withdrawing.election(name).campaignAsync();
+    WatchedWork work = new WatchedWork(true);
+    Candidacy candidacy = run(withdrawing, name, work);
+    assertNotAcquired(inThread(() -> withdrawing.election(name).campaign(MOMENT)), MOMENT);
+    assertTrue(cancelled.cancel(true), "two candidates lead");
+    candidacy.close();
+    leadership.release();
+    DistributedLock lock = client().lock(name);
+    acquireWithin(lock, "a candidate that withdrew leads").release();
+    assertEquals(0, work.calls.get(), "calls of the work of a candidate that withdrew");
+    assertFalse(candidacy.isLeader(), "a candidate that withdrew is shown as the leader");
+  }
+
+  // --- ELECT-05 ---
+
+  @Test
+  @Rule("ELECT-05")
+  void aCandidateStandsAgainAfterItsWorkHasReturnedOrThrown() throws Exception {
+    String name = newName();
+    AtomicInteger calls = new AtomicInteger();
+    Candidacy candidacy =
+        run(
+            client(),
+            name,
+            lease -> {
+              if (calls.incrementAndGet() % 2 == 0) {
+                throw new IllegalStateException("work that fails");
+              }
+            });
+    eventually(
+        bound().multipliedBy(2),
+        () -> calls.get() >= 4,
+        "a candidate did not stand again after its work");
+    candidacy.close();
+    int before = calls.get();
+    acquireWithin(client().lock(name), "a candidate did not resign").release();
+    letPass(MOMENT);
+    assertEquals(before, calls.get(), "calls of the work, before and after the end");
+  }
+
+  @Test
+  @Rule("ELECT-05")
+  void aCandidateRidesOutAnOutageAndShowsIt() throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient client =
+        client(network, lasting().toBuilder().outageTimeout(Duration.ofMillis(500)).build());
+    acquireNow(client.lock(newName())).release();
+    WatchedWork work = new WatchedWork(true);
+    Candidacy candidacy;
+    Disturbance outage = network.cut();
+    candidacy = run(client, name, work);
+    eventually(
+        bound().multipliedBy(2),
+        () -> candidacy.problem().isPresent(),
+        "a candidate does not say that it cannot reach the store");
+    assertStruck(outage);
+    assertEquals(0, work.calls.get(), "elected without the store");
+    network.heal();
+    eventually(
+        renewed().ttl().multipliedBy(2).plus(bound()),
+        () -> work.calls.get() == 1,
+        "a candidate did not stand again after an outage");
+    eventually(() -> candidacy.problem().isEmpty(), "a problem is shown that is over");
+  }
+
+  @Test
+  @Rule("ELECT-05")
+  void closingWaitsForTheWorkAndResigns() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    WatchedWork work = new WatchedWork(false);
+    Candidacy candidacy = run(client, name, work);
+    Lease leadership = work.awaitCall(1);
+    Future<?> closing =
+        inThread(
+            () -> {
+              candidacy.close();
+              return null;
+            });
+    eventually(() -> work.interrupts.get() == 1, "the work was not interrupted");
+    never(MOMENT, closing, "closing did not wait for the work");
+    assertRefused(client().lock(name), "a leader resigned before its work had ended");
+    work.letEnd();
+    within(closing, "closing did not return after the work had ended");
+    assertFalse(leadership.isHeld(), "a candidacy that was closed leads");
+    acquireWithin(client().lock(name), "a candidate did not resign").release();
+    letPass(MOMENT);
+    assertEquals(1, work.calls.get(), "calls of the work");
+    candidacy.close();
+  }
+
+  @Test
+  @Rule("ELECT-05")
+  void theWorkCanEndItsOwnCandidacy() throws Exception {
+    String name = newName();
+    AtomicInteger calls = new AtomicInteger();
+    CompletableFuture<Candidacy> own = new CompletableFuture<>();
+    CompletableFuture<Boolean> closed = new CompletableFuture<>();
+    own.complete(
+        run(
+            client(),
+            name,
+            lease -> {
+              calls.incrementAndGet();
+              own.join().close();
+              closed.complete(true);
+            }));
+    within(closed, "the work waits for itself");
+    acquireWithin(client().lock(name), "a candidate did not resign").release();
+    letPass(MOMENT);
+    assertEquals(1, calls.get(), "calls of the work");
+  }
+}
