@@ -34,7 +34,8 @@ public interface Server extends AutoCloseable {
   }
 
   /**
-   * Deletes a lock in the store without notice to its holder, as with the store's own tools.
+   * Deletes a lock in the store without notice to its holders, as with the store's own tools. Of
+   * several that hold it together, none may be left.
    *
    * @param name the lock's name
    * @return false if this is not supported; the kit then uses {@link

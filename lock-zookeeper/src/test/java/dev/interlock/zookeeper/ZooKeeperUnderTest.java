@@ -114,17 +114,16 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     catchUp();
     String lock = LockPaths.of("/interlock", name);
     LockQueue line = queue(lock);
-    if (line.isEmpty()) {
-      return false;
-    }
-    try {
-      for (NodeName holder : line.nodes().subList(0, line.holders())) {
+    boolean deleted = false;
+    for (NodeName holder : line.nodes().subList(0, line.holders())) {
+      try {
         observer.delete(lock + "/" + holder.full(), -1);
+        deleted = true;
+      } catch (KeeperException.NoNodeException e) {
+        // it has left meanwhile
       }
-      return true;
-    } catch (KeeperException.NoNodeException e) {
-      return false; // it has left meanwhile
     }
+    return deleted;
   }
 
   @Override
@@ -134,12 +133,12 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     for (String name : childrenOf("/interlock")) {
       // A container is removed by the servers some time after its last child.
       entries.add(new Entry(Kind.FENCE, "container " + name, true));
-      List<NodeName> nodes = queue("/interlock/" + name).nodes();
-      for (int i = 0; i < nodes.size(); i++) {
+      LockQueue line = queue("/interlock/" + name);
+      for (int i = 0; i < line.nodes().size(); i++) {
         entries.add(
             new Entry(
-                i == 0 ? Kind.HOLDER : Kind.WAITER,
-                "node " + name + "/" + nodes.get(i).full(),
+                i < line.holders() ? Kind.HOLDER : Kind.WAITER,
+                "node " + name + "/" + line.nodes().get(i).full(),
                 false));
       }
     }

@@ -731,8 +731,9 @@ public abstract class FencingRules extends RuleTest {
         "whether the late write was accepted while readers read");
     assertTrue(one.isHeld() && two.isHeld());
     one.release();
-    ReleaseOutcome outcome = two.release();
-    Lease next = acquireAfter(outcome, client().readWriteLock(name).writeLock());
+    two.release();
+    Lease next =
+        acquireWithin(client().readWriteLock(name).writeLock(), "not free after the last reader");
     lists.forEach(
         list -> assertTrue(list.write(2, next.fencingToken()), "the next writer was refused"));
     next.release();
