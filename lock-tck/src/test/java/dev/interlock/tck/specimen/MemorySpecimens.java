@@ -19,7 +19,8 @@ public final class MemorySpecimens {
             ViewMutants.all(),
             SetMutants.all(),
             ShareMutants.all(),
-            SharedLockMutants.all())
+            SharedLockMutants.all(),
+            ElectionMutants.all())
         .flatMap(List::stream)
         .toList();
   }
