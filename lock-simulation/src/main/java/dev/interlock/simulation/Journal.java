@@ -2,12 +2,14 @@ package dev.interlock.simulation;
 
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
+import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
@@ -17,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +40,7 @@ final class Journal {
   final class Held {
     final String id;
     final String name;
+    final Share share;
     final long token;
     final Machine machine;
     final boolean isView;
@@ -73,7 +77,13 @@ final class Journal {
     String reason = "";
 
     private Held(
-        Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
+        Machine machine,
+        String name,
+        Share share,
+        long token,
+        long requestedAt,
+        @Nullable Lease lease) {
+      this.share = share;
       this.requestedAt = requestedAt;
       this.machine = machine;
       this.name = name;
@@ -87,6 +97,16 @@ final class Journal {
       this.validUntil = before + machine.trueNanos(leftAtFirst);
       this.validAtMost = grantedAt + machine.trueNanos(leftAtFirst);
       this.wasWarnedBefore = lease != null && leftAtFirst <= lease.effectiveTtl().toNanos() / 3;
+    }
+
+    /** Until when it was certainly held. */
+    private long heldUntil() {
+      return Math.min(validUntil, Math.min(closedAt, Math.min(releaseCalledAt, lossSignalledAt)));
+    }
+
+    /** Whether both cannot be held at once. */
+    private boolean excludes(Held other) {
+      return (long) share.weight() + other.share.weight() > share.capacity();
     }
 
     /** Fails unless the condition holds. */
@@ -198,7 +218,12 @@ final class Journal {
 
     @Override
     public String toString() {
-      return id + " of \"" + name + "\"" + (token == 0 ? "" : ", token " + token);
+      return id
+          + " of \""
+          + name
+          + "\""
+          + (share.isExclusive() ? "" : " as " + Plan.use(share))
+          + (token == 0 ? "" : ", token " + token);
     }
   }
 
@@ -266,11 +291,20 @@ final class Journal {
   }
 
   /** Records a lease; call it as soon as the acquisition has returned. */
-  Held granted(Machine machine, String name, long token, long requestedAt, @Nullable Lease lease) {
-    Held held = new Held(machine, name, token, requestedAt, lease);
+  Held granted(
+      Machine machine,
+      String name,
+      Share share,
+      long token,
+      long requestedAt,
+      @Nullable Lease lease) {
+    Held held = new Held(machine, name, share, token, requestedAt, lease);
     for (Held before : leases) {
       held.require(
-          !undisturbed || before.minHoldUntil <= scheduler.now() || !before.name.equals(name),
+          !undisturbed
+              || before.minHoldUntil <= scheduler.now()
+              || !before.name.equals(name)
+              || !before.excludes(held),
           "LEASE-11",
           "granted before the minimum hold of " + before + " was over");
     }
@@ -287,7 +321,9 @@ final class Journal {
             Thread.currentThread().getName(),
             requestedAt,
             scheduler.now(),
-            Math.max(held.validUntil, scheduler.now())));
+            Math.max(held.validUntil, scheduler.now()),
+            share.weight(),
+            share.capacity()));
     scheduler.mix(token);
     note(machine, held + " granted to " + Thread.currentThread().getName());
     return held;
@@ -519,6 +555,14 @@ final class Journal {
 
     /** Since when there has always been a waiter here, and no holder. */
     long since;
+
+    /** What the last one waits for, and until when. */
+    Share share = Share.EXCLUSIVE;
+
+    long until;
+
+    /** How many writers have been granted since it began to wait. */
+    int writers;
   }
 
   private Queueing queueing(Machine machine, String name) {
@@ -527,8 +571,16 @@ final class Journal {
         .computeIfAbsent(machine, key -> new Queueing());
   }
 
-  void waits(Machine machine, String name) {
+  /**
+   * Records that a thread waits from now on.
+   *
+   * @param until when it gives up, by the machine's clock; or never
+   */
+  void waits(Machine machine, String name, Share share, long until) {
     Queueing here = queueing(machine, name);
+    here.until = until;
+    here.share = share;
+    here.writers = 0;
     if (here.waiters++ == 0) {
       here.since = scheduler.now();
     }
@@ -540,6 +592,10 @@ final class Journal {
 
   /** Fails if a client was served before another whose first waiter arrived earlier. */
   void checkFairness(Held held, long margin) {
+    if (!held.share.isExclusive()) {
+      checkLine(held, margin);
+      return;
+    }
     long since = queueing(held.machine, held.name).since;
     queueings
         .getOrDefault(held.name, Map.of())
@@ -559,6 +615,94 @@ final class Journal {
                         + (since - there.since) / MS
                         + " ms less than "
                         + machine.name());
+              }
+            });
+  }
+
+  /**
+   * Fails if another waiter, whose client came before, still waits a little later: whoever fits in
+   * beside all before him has left room for them. Each client has one waiter.
+   */
+  private void checkLine(Held held, long margin) {
+    waitersBefore(
+        held,
+        margin,
+        (machine, there) -> {
+          long since = there.since;
+          scheduler.after(
+              margin,
+              () -> {
+                if (there.waiters > 0
+                    && there.since == since
+                    && machine.stopped(since, scheduler.now()) == 0
+                    && held.machine.stopped(held.requestedAt, scheduler.now()) == 0) {
+                  scheduler.fail(
+                      "FAIR-02",
+                      held
+                          + " was granted, and not to "
+                          + machine.name()
+                          + ", which waits as "
+                          + Plan.use(there.share)
+                          + " since "
+                          + (held.requestedAt - since) / MS
+                          + " ms before");
+                }
+              });
+        });
+  }
+
+  /**
+   * Fails if a reader came before a writer that had waited, except for a short time after another
+   * writer; or if two writers, one after the other, came before a reader that had waited. Each
+   * client has one waiter, and the store no queue.
+   */
+  void checkTurns(Held held, long margin) {
+    if (held.share.kind() != LockKind.READ_WRITE) {
+      return;
+    }
+    boolean writes = held.share.isWhole();
+    long lastWriter =
+        leases.stream()
+            .filter(other -> other.name.equals(held.name) && other.share.isWhole())
+            .mapToLong(Held::heldUntil)
+            .filter(end -> end <= scheduler.now())
+            .max()
+            .orElse(start - margin);
+    waitersBefore(
+        held,
+        margin,
+        (machine, there) -> {
+          if (writes && !there.share.isWhole() && ++there.writers > 1) {
+            scheduler.fail(
+                "FAIR-02", held + " was granted before a reader at " + machine.name() + " again");
+          }
+          long after = scheduler.now() - lastWriter;
+          boolean waits = there.until == NEVER || there.until - machine.monotonic() > margin;
+          if (!writes && there.share.isWhole() && waits && after > TtlServer.WINDOW + margin) {
+            scheduler.fail(
+                "FAIR-02",
+                held
+                    + " was granted before a writer at "
+                    + machine.name()
+                    + " that has waited for "
+                    + (scheduler.now() - there.since) / MS
+                    + " ms, "
+                    + after / MS
+                    + " ms after the last writer");
+          }
+        });
+  }
+
+  /** Those on other machines that waited when the store was asked for a lease. */
+  private void waitersBefore(Held held, long margin, BiConsumer<Machine, Queueing> action) {
+    queueings
+        .getOrDefault(held.name, Map.of())
+        .forEach(
+            (machine, there) -> {
+              if (machine != held.machine
+                  && there.waiters > 0
+                  && held.requestedAt - there.since > margin) {
+                action.accept(machine, there);
               }
             });
   }
@@ -605,9 +749,28 @@ final class Journal {
         scheduler.fail("FENCE-01", violation.toString());
       }
     }
+    if (!outside) {
+      checkAgreement();
+    }
     for (Held held : leases) {
       if (!held.isView) {
         checkEnd(held, calm);
+      }
+    }
+  }
+
+  /** Fails if a name was two things at once. */
+  private void checkAgreement() {
+    for (Held held : leases) {
+      for (Held other : leases) {
+        if (other.name.equals(held.name) && !other.share.agreesWith(held.share)) {
+          held.require(
+              other.grantedAt < held.grantedAt
+                  ? other.heldUntil() <= held.grantedAt
+                  : held.heldUntil() <= other.grantedAt,
+              "KIND",
+              "was held together with " + other);
+        }
       }
     }
   }

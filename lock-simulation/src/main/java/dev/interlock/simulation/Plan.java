@@ -1,6 +1,9 @@
 package dev.interlock.simulation;
 
+import dev.interlock.LockKind;
+import dev.interlock.spi.Share;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -30,8 +33,11 @@ record Plan(
   /**
    * Durations in nanoseconds.
    *
+   * @param uses what each name is used as, by its smallest share
    * @param outside whether there are faults outside of the failure model
    * @param queueing whether each client has single waiters, whose order is checked
+   * @param inTurns whether each client has one thread and there are no faults, so that it is
+   *     checked how long readers and writers wait for each other
    * @param silent whether the only faults are connections that fall silent
    * @param countsFromReply whether the backend counts validity from the reply, so that the client
    *     has to correct it
@@ -39,7 +45,7 @@ record Plan(
    * @param locksAtClose how many locks each client holds when it is closed at the end
    */
   record Setting(
-      int names,
+      List<Share> uses,
       long ttl,
       long requestTimeout,
       long sessionTimeout,
@@ -48,11 +54,47 @@ record Plan(
       int pool,
       boolean outside,
       boolean queueing,
+      boolean inTurns,
       boolean silent,
       boolean countsFromReply,
       long maxHold,
       int locksAtClose,
-      long length) {}
+      long length) {
+
+    int names() {
+      return uses.size();
+    }
+
+    Setting withUses(List<Share> others, boolean othersInTurns) {
+      return new Setting(
+          others,
+          ttl,
+          requestTimeout,
+          sessionTimeout,
+          delay,
+          virtualThreads,
+          pool,
+          outside,
+          queueing,
+          othersInTurns,
+          silent,
+          countsFromReply,
+          maxHold,
+          locksAtClose,
+          length);
+    }
+
+    /** The names of exclusive locks, of which sets consist. */
+    List<String> namesOfLocks() {
+      List<String> names = new ArrayList<>();
+      for (int i = 0; i < uses.size(); i++) {
+        if (uses.get(i).isExclusive()) {
+          names.add(name(i));
+        }
+      }
+      return names;
+    }
+  }
 
   /** An operation: a way to acquire a lock, or something else. */
   enum Kind {
@@ -132,6 +174,7 @@ record Plan(
   record Op(
       Kind kind,
       int name,
+      Share share,
       Keeping keeping,
       Treatment treatment,
       Ending ending,
@@ -142,9 +185,72 @@ record Plan(
       int listener, // 1 throws, 2 blocks
       boolean again, // whether it tries to acquire again what it holds
       long pause) {
+    /**
+     * The same as a wait of the program's thread, which has released the name before it waits for
+     * it again.
+     *
+     * @param often whether it soon does
+     */
+    Op inOrder(boolean often) {
+      return new Op(
+          kind == Kind.ACQUIRE || kind.isAsync() ? Kind.ACQUIRE : Kind.TIMED,
+          name,
+          share,
+          Keeping.RENEWED,
+          treatment,
+          Ending.RELEASE,
+          patience,
+          hold,
+          renews,
+          looks,
+          listener,
+          false,
+          often ? Math.min(pause, 50 * MS) : pause);
+    }
+
+    /**
+     * The same on a name of some kind.
+     *
+     * @param uses what the names are used as
+     * @param oneInHeavy one in so many is a writer, or takes several permits
+     * @param disagrees whether some use names as what they are not
+     */
+    Op withShare(List<Share> uses, int oneInHeavy, boolean disagrees, SplittableRandom random) {
+      Share use = uses.get(name);
+      if (disagrees && random.nextInt(40) == 0) {
+        use = uses.get(random.nextInt(uses.size()));
+        use = use.isExclusive() ? Share.READ : Share.EXCLUSIVE;
+      }
+      boolean heavy = random.nextInt(oneInHeavy) == 0;
+      Share share =
+          switch (use.kind()) {
+            case EXCLUSIVE -> use;
+            case READ_WRITE -> heavy ? Share.WRITE : Share.READ;
+            case SEMAPHORE ->
+                Share.ofSemaphore(heavy ? 1 + random.nextInt(use.capacity()) : 1, use.capacity());
+          };
+      boolean ofSet = kind.isOfSet() && uses.stream().anyMatch(Share::isExclusive);
+      boolean noView = kind.isView() && share.kind() == LockKind.SEMAPHORE;
+      return new Op(
+          (kind.isOfSet() && !ofSet) || noView ? kind.way() : kind,
+          name,
+          ofSet ? uses.get(name) : share,
+          keeping,
+          treatment,
+          ending,
+          patience,
+          hold,
+          renews,
+          looks,
+          listener,
+          again,
+          pause);
+    }
+
     @Override
     public String toString() {
       StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + keeping);
+      text.append(share.isExclusive() ? "" : " " + use(share));
       text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
       text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
       return text + (listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "");
@@ -178,6 +284,15 @@ record Plan(
   /** One fault and its target. */
   record PlannedFault(FaultKind kind, long at, int client, int thread, int server, long lasting) {}
 
+  /** What a share is, in a word or two. */
+  static String use(Share share) {
+    return switch (share.kind()) {
+      case EXCLUSIVE -> "lock";
+      case READ_WRITE -> share.isWhole() ? "writer" : "reader";
+      case SEMAPHORE -> share.weight() + " of " + share.capacity();
+    };
+  }
+
   int clients() {
     return programs.size();
   }
@@ -197,6 +312,14 @@ record Plan(
   /** The name of a lock. */
   static String name(int number) {
     return String.valueOf((char) ('a' + number));
+  }
+
+  /** Whether a name is used as two things. */
+  boolean disagrees() {
+    return programs.stream()
+        .flatMap(List::stream)
+        .flatMap(List::stream)
+        .anyMatch(op -> !op.share().agreesWith(setting.uses.get(op.name())));
   }
 
   /** Whether locks are revoked or released by force. */
@@ -223,11 +346,62 @@ record Plan(
 
   /** The plan of a seed, on one of the model stores. */
   static Plan of(long seed) {
-    return of(seed, Store.values()[(int) Math.floorMod(seed, 3L)]);
+    return of(seed, storeOf(seed));
   }
 
-  /** The plan of a seed on the given store. */
+  private static Store storeOf(long seed) {
+    return Store.values()[(int) Math.floorMod(seed, 3L)];
+  }
+
+  /** The plan of a seed on the given store. In every second world, names are of any kind. */
   static Plan of(long seed, Store store) {
+    Plan ofLocks = ofLocks(seed, store);
+    SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 12);
+    return random.nextBoolean() ? ofLocks : ofLocks.withShares(random);
+  }
+
+  /** The plan of a seed, with exclusive locks only. */
+  static Plan ofLocks(long seed) {
+    return ofLocks(seed, storeOf(seed));
+  }
+
+  /** The same plan, with readers, writers and permits in place of some exclusive locks. */
+  private Plan withShares(SplittableRandom random) {
+    List<Share> uses = new ArrayList<>();
+    for (int i = 0; i < setting.names(); i++) {
+      boolean readWrite = store == Store.MAJORITY || random.nextBoolean();
+      uses.add(
+          random.nextInt(4) == 0
+              ? Share.EXCLUSIVE
+              : readWrite ? Share.READ : Share.ofSemaphore(1, 1 + random.nextInt(5)));
+    }
+    int oneInHeavy = 2 + random.nextInt(6);
+    boolean inTurns =
+        store == Store.TTL && faults.isEmpty() && !takesAway() && random.nextBoolean();
+    boolean ordered = setting.queueing || inTurns;
+    boolean disagrees = random.nextInt(4) == 0 && !ordered;
+    List<List<List<Op>>> shared = new ArrayList<>();
+    for (List<List<Op>> threads : programs) {
+      // The order of waiters is checked only where a client has one waiter of a name.
+      List<List<Op>> some = ordered ? threads.subList(0, 1) : threads;
+      shared.add(
+          some.stream()
+              .map(
+                  ops ->
+                      ops.stream()
+                          .map(op -> ordered ? op.inOrder(inTurns) : op)
+                          .map(op -> op.withShare(uses, oneInHeavy, disagrees, random))
+                          .toList())
+              .toList());
+    }
+    Setting with = setting.withUses(uses, inTurns);
+    List<PlannedFault> faultsLeft =
+        faults.stream().filter(fault -> fault.thread < shared.get(fault.client).size()).toList();
+    return new Plan(seed, store, with, shared, faultsLeft);
+  }
+
+  /** The plan of a seed on the given store, with exclusive locks only. */
+  static Plan ofLocks(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
     boolean calm = random.nextInt(6) == 0;
     // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
@@ -241,7 +415,9 @@ record Plan(
     long ttl = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
         new Setting(
-            random.nextInt(8) == 0 ? 4 + random.nextInt(4) : 1 + random.nextInt(3),
+            Collections.nCopies(
+                random.nextInt(8) == 0 ? 4 + random.nextInt(4) : 1 + random.nextInt(3),
+                Share.EXCLUSIVE),
             ttl,
             (tight || random.nextInt(4) == 0 ? 2_000 : 300 + random.nextInt(1_200)) * MS,
             (3_000 + random.nextInt(5_000)) * MS,
@@ -250,6 +426,7 @@ record Plan(
             1 + random.nextInt(5),
             outside,
             queueing,
+            false,
             silent,
             random.nextInt(4) == 0,
             random.nextInt(3) == 0 ? ttl / 2 : 0,
@@ -312,7 +489,7 @@ record Plan(
     }
     if (rare == 0) {
       kind = Kind.INSPECT;
-    } else if (rare == 1 && setting.names == 1) {
+    } else if (rare == 1 && setting.names() == 1) {
       // A set that loses one name releases the others before its holder can notice.
       kind = Kind.REVOKE;
     } else if (rare <= 4 && setting.outside) {
@@ -345,15 +522,16 @@ record Plan(
           default -> upTo(random, 50 * MS);
         };
     long patience = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
-    int name = random.nextInt(setting.names);
+    int name = random.nextInt(setting.names());
     if (favourite != null && favourite.isOfSet() && !kind.isOfSet() && random.nextInt(2) == 0) {
       // Sets have most of their names, and wait for the last.
-      name = setting.names - 1;
+      name = setting.names() - 1;
       hold = upTo(random, setting.ttl);
     }
     return new Op(
         kind,
         name,
+        Share.EXCLUSIVE,
         keeping,
         treatment,
         ending,

@@ -3,10 +3,14 @@ package dev.interlock.simulation;
 import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -16,6 +20,7 @@ import dev.interlock.simulation.Plan.Ending;
 import dev.interlock.simulation.Plan.Kind;
 import dev.interlock.simulation.Plan.Op;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,7 +32,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
-import java.util.stream.IntStream;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One thread of one client: performs its operations in order. */
@@ -100,7 +105,11 @@ final class Program implements Runnable {
         journal.note(machine, who() + " interrupted");
       } catch (LockException e) {
         journal.note(machine, who() + ": " + e);
-        world.unavailable(op, e);
+        if (e instanceof LockConfigurationException) {
+          world.refused(op, e);
+        } else {
+          world.unavailable(op, e);
+        }
       } catch (IllegalStateException e) {
         if (!String.valueOf(e.getMessage()).contains("is closed")) {
           throw e;
@@ -168,10 +177,10 @@ final class Program implements Runnable {
   private void perform(Op op, LockClient client) throws InterruptedException {
     String name = Plan.name(op.name());
     switch (op.kind()) {
-      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, lock(op, client));
+      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, acquirable(op, client));
       case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, lock(op, client).asLock());
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
-        List<String> names = IntStream.range(0, setting.names()).mapToObj(Plan::name).toList();
+        List<String> names = setting.namesOfLocks();
         take(
             op,
             op.keeping() == Plan.Keeping.DEFAULT
@@ -201,11 +210,29 @@ final class Program implements Runnable {
     }
   }
 
+  private Acquirable<Lease> acquirable(Op op, LockClient client) {
+    Share share = op.share();
+    if (share.kind() != LockKind.SEMAPHORE) {
+      return lock(op, client);
+    }
+    String name = Plan.name(op.name());
+    DistributedSemaphore semaphore =
+        op.keeping() == Plan.Keeping.DEFAULT
+            ? client.semaphore(name, share.capacity())
+            : client.semaphore(name, share.capacity(), options -> change(options, op));
+    return semaphore.permits(share.weight());
+  }
+
   private DistributedLock lock(Op op, LockClient client) {
     String name = Plan.name(op.name());
-    return op.keeping() == Plan.Keeping.DEFAULT
-        ? client.lock(name)
-        : client.lock(name, options -> change(options, op));
+    boolean byDefault = op.keeping() == Plan.Keeping.DEFAULT;
+    Consumer<LockOptions.Builder> changed = options -> change(options, op);
+    if (op.share().isExclusive()) {
+      return byDefault ? client.lock(name) : client.lock(name, changed);
+    }
+    DistributedReadWriteLock both =
+        byDefault ? client.readWriteLock(name) : client.readWriteLock(name, changed);
+    return op.share().isWhole() ? both.writeLock() : both.readLock();
   }
 
   private void took(String rule, String what, long from, long bound) {
@@ -234,7 +261,7 @@ final class Program implements Runnable {
     L lease = null;
     switch (op.kind().way()) {
       case ACQUIRE -> {
-        journal.waits(machine, name);
+        journal.waits(machine, name, op.share(), Journal.NEVER);
         try {
           lease = lock.acquire();
         } finally {
@@ -255,7 +282,7 @@ final class Program implements Runnable {
         }
       }
       case TIMED -> {
-        journal.waits(machine, name);
+        journal.waits(machine, name, op.share(), machine.monotonic() + op.patience());
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
@@ -292,7 +319,7 @@ final class Program implements Runnable {
 
   /** Many futures of one name, more than a client may have threads: each is served. */
   private void crowd(Op op, LockClient client) throws InterruptedException {
-    DistributedLock lock = client.lock(Plan.name(op.name()));
+    Acquirable<Lease> lock = acquirable(op, client);
     WakeUp wakeUp = new WakeUp(machine);
     List<Pending> all = new ArrayList<>();
     long from = world.now();
@@ -303,7 +330,7 @@ final class Program implements Runnable {
         CompletableFuture<Journal.Held> held =
             lease.thenApply(
                 one -> {
-                  Journal.Held granted = granted(one, from);
+                  Journal.Held granted = granted(op, one, from);
                   granted.listen(one, 0);
                   return granted;
                 });
@@ -333,8 +360,9 @@ final class Program implements Runnable {
     }
   }
 
-  private Journal.Held granted(Lease lease, long requestedAt) {
-    return journal.granted(machine, lease.name(), lease.fencingToken(), requestedAt, lease);
+  private Journal.Held granted(Op op, Lease lease, long requestedAt) {
+    return journal.granted(
+        machine, lease.name(), op.share(), lease.fencingToken(), requestedAt, lease);
   }
 
   /** How long the renewal of a set may have taken before its grant. */
@@ -399,13 +427,17 @@ final class Program implements Runnable {
     if (lease instanceof MultiLease set) {
       requireNoToken(set);
       for (String name : set.names()) {
-        held.add(journal.granted(machine, name, set.fencingToken(name), requestedAt, lease));
+        long token = set.fencingToken(name);
+        held.add(journal.granted(machine, name, Share.EXCLUSIVE, token, requestedAt, lease));
       }
     } else {
-      held.add(granted(lease, requestedAt));
+      held.add(granted(op, lease, requestedAt));
     }
+    long margin = 50 * MS + 50 * setting.delay();
     if (setting.queueing()) {
-      journal.checkFairness(held.get(0), 50 * MS + 50 * setting.delay());
+      journal.checkFairness(held.get(0), margin);
+    } else if (setting.inTurns()) {
+      journal.checkTurns(held.get(0), margin);
     }
     boolean async = op.kind().isAsync();
     for (Journal.Held one : held) {
@@ -447,8 +479,9 @@ final class Program implements Runnable {
     } finally {
       journal.ends(label);
     }
-    held.require(second == null || !lease.isHeld(), "EXCL-06", "acquired twice");
-    if (second == null && !waits && lease.isHeld()) {
+    boolean whole = held.share.isWhole();
+    held.require(second == null || !whole || !lease.isHeld(), "EXCL-06", "acquired twice");
+    if (second == null && whole && !waits && lease.isHeld()) {
       took("WAIT-01", "tryAcquire() of what is held here", from, 0);
     }
     if (second != null) {
@@ -588,7 +621,7 @@ final class Program implements Runnable {
     if (interrupted && !Thread.interrupted()) {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
-    Journal.Held held = journal.granted(machine, Plan.name(op.name()), 0, from, null);
+    Journal.Held held = journal.granted(machine, Plan.name(op.name()), op.share(), 0, from, null);
     journal.staysTaken(held, from + machine.trueNanos(minHold(op)));
     boolean lost = false;
     try {

@@ -33,7 +33,12 @@ final class QueueBackend implements QueueingBackend {
       new BackendInfo(
           "model",
           "a model of stores with a queue",
-          Set.of(Capability.FENCING, Capability.FIFO, Capability.SINGLE_WAKEUP),
+          Set.of(
+              Capability.FENCING,
+              Capability.FIFO,
+              Capability.SINGLE_WAKEUP,
+              Capability.READ_WRITE,
+              Capability.SEMAPHORE),
           Duration.ZERO,
           Duration.ofMillis(100),
           FailureModel.builder().build());
@@ -252,11 +257,10 @@ final class QueueBackend implements QueueingBackend {
     long number =
         ask(
             () -> {
-              if (!server.line(claim.name()).isEmpty()) {
+              QueueServer.Node node = server.createHolding(session(mine), claim);
+              if (node == null) {
                 return -1L;
               }
-              QueueServer.Node node =
-                  server.create(session(mine), claim.name(), claim.id(), claim.holder());
               server.watch(node.number(), watched, () -> nodeGone(claim));
               return node.number();
             },
@@ -295,8 +299,7 @@ final class QueueBackend implements QueueingBackend {
     }
     long used = mine;
     int before = epoch;
-    QueueServer.Node node =
-        ask(() -> server.create(used, claim.name(), claim.id(), claim.holder()), deadline);
+    QueueServer.Node node = ask(() -> server.create(used, claim), deadline);
     return new Place(claim, node.number(), before);
   }
 
@@ -322,7 +325,7 @@ final class QueueBackend implements QueueingBackend {
         requireSession();
         Deadline look = deadline;
         try {
-          if (isFirst(deadline)) {
+          if (holds(deadline)) {
             requireSession();
             return granted(claim, number, joined);
           }
@@ -350,23 +353,12 @@ final class QueueBackend implements QueueingBackend {
       }
     }
 
-    private boolean isFirst(Deadline deadline) throws InterruptedException {
+    private boolean holds(Deadline deadline) throws InterruptedException {
       Connection watched = connected();
       return ask(
           () -> {
-            QueueServer.Node before = null;
-            for (QueueServer.Node node : server.line(claim.name())) {
-              if (node.number() == number) {
-                server.watch(
-                    before == null ? number : before.number(),
-                    watched,
-                    before == null ? () -> nodeGone(claim) : news::signal);
-                return before == null;
-              }
-              before = node;
-            }
-            gone = true;
-            throw Connection.unavailable(server, "the place is gone");
+            gone = !server.has(number);
+            return server.holdsOrWatches(number, watched, () -> nodeGone(claim), news::signal);
           },
           deadline.orIn(context.options().requestTimeout()));
     }
@@ -435,20 +427,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    return ask(
-        () -> {
-          List<QueueServer.Node> line = server.line(name);
-          if (line.isEmpty()) {
-            return LockState.free(name);
-          }
-          return LockState.held(
-              name,
-              line.get(0).holder(),
-              line.get(0).number(),
-              null,
-              line.stream().skip(1).map(node -> node.holder()).toList());
-        },
-        deadline);
+    return ask(() -> server.inspect(name), deadline);
   }
 
   @Override

@@ -1,6 +1,9 @@
 package dev.interlock.simulation;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,10 +15,13 @@ import org.jspecify.annotations.Nullable;
  * A store with sessions, ephemeral nodes in order, and watches: a model of a ZooKeeper ensemble,
  * seen as one server that loses its leader at times.
  */
-final class QueueServer extends Server {
+class QueueServer extends Server {
 
-  /** A node: a place in the queue; the first of a name holds the lock. */
-  record Node(String name, String claim, String holder, long session, long number) {}
+  /**
+   * A node: a place in the queue. It holds the name if its weight and those of all before it fit
+   * into the capacity. So nobody overtakes one who needs more.
+   */
+  record Node(String name, String claim, String holder, Share share, long session, long number) {}
 
   private static final class Session {
     final long id;
@@ -152,14 +158,62 @@ final class QueueServer extends Server {
     }
   }
 
-  Node create(long session, String name, String claim, String holder) {
+  Node create(long session, Claim claim) {
     if (!touch(session)) {
       throw Connection.unavailable(this, "the session has ended");
     }
     requireWilling();
-    Node node = new Node(name, claim, holder, session, ++lastNode);
+    ensureAgreement(claim);
+    Node node =
+        new Node(claim.name(), claim.id(), claim.holder(), claim.share(), session, ++lastNode);
     nodes.put(node.number(), node);
     return node;
+  }
+
+  private void ensureAgreement(Claim claim) {
+    for (Node present : line(claim.name())) {
+      if (!present.share().agreesWith(claim.share())) {
+        throw claim.share().disagreement(claim.name(), present.share());
+      }
+    }
+  }
+
+  /** Creates the node of a claim that holds at once; null if it would have to wait. */
+  @Nullable Node createHolding(long session, Claim claim) {
+    ensureAgreement(claim);
+    return fits(claim.share(), line(claim.name())) ? create(session, claim) : null;
+  }
+
+  /** Whether a share fits in behind those that are before it. */
+  boolean fits(Share share, List<Node> before) {
+    long ahead = before.stream().mapToLong(node -> node.share().weight()).sum();
+    return ahead + share.weight() <= share.capacity();
+  }
+
+  /** Those before a node in its queue. */
+  private List<Node> before(Node node) {
+    return line(node.name()).stream().takeWhile(other -> other.number() < node.number()).toList();
+  }
+
+  private boolean holds(Node node) {
+    return fits(node.share(), before(node));
+  }
+
+  /**
+   * Whether the node holds; watches it if so, and otherwise all before it. (A real client watches
+   * one of these; which one is the backend's matter.)
+   */
+  boolean holdsOrWatches(long number, Connection connection, Runnable gone, Runnable news) {
+    Node node = nodes.get(number);
+    if (node == null) {
+      throw Connection.unavailable(this, "the place is gone");
+    }
+    if (holds(node)) {
+      watch(number, connection, gone);
+      return true;
+    }
+    before(node).forEach(other -> watch(other.number(), connection, news));
+    return false;
   }
 
   List<Node> line(String name) {
@@ -173,18 +227,38 @@ final class QueueServer extends Server {
   boolean release(String name, String claim) {
     requireLeader();
     requireWilling();
-    List<Node> line = line(name);
-    boolean held = !line.isEmpty() && line.get(0).claim().equals(claim);
-    line.stream().filter(node -> node.claim().equals(claim)).forEach(this::remove);
+    List<Node> own = line(name).stream().filter(node -> node.claim().equals(claim)).toList();
+    boolean held = own.stream().anyMatch(this::holds);
+    own.forEach(this::remove);
     return held;
   }
 
   boolean force(String name) {
     requireLeader();
     requireWilling();
+    List<Node> holders = line(name).stream().filter(this::holds).toList();
+    holders.forEach(this::remove);
+    return !holders.isEmpty();
+  }
+
+  LockState inspect(String name) {
     List<Node> line = line(name);
-    line.stream().findFirst().ifPresent(this::remove);
-    return !line.isEmpty();
+    List<Node> holders = line.stream().filter(this::holds).toList();
+    if (holders.isEmpty()) {
+      return LockState.free(name);
+    }
+    Share share = holders.get(0).share();
+    return LockState.held(
+        name,
+        share.kind(),
+        share.capacity(),
+        holders.stream()
+            .map(
+                node ->
+                    new LockState.Holder(
+                        node.holder(), node.share().weight(), node.number(), null, null))
+            .toList(),
+        line.stream().skip(holders.size()).map(Node::holder).toList());
   }
 
   /** Watches a node; returns whether it exists. */

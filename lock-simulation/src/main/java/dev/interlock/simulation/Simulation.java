@@ -14,9 +14,8 @@ final class Simulation {
 
   private Simulation() {}
 
-  /** Runs the world of a seed; returns a report of its failure, or null. */
-  static @Nullable String failureOf(long seed) {
-    Plan plan = Plan.of(seed);
+  /** Runs a world; returns a report of its failure, or null. */
+  static @Nullable String failureOf(Plan plan) {
     Failure failure = World.run(plan, null, false).failure();
     return failure == null ? null : report(plan, failure, null);
   }

@@ -17,6 +17,7 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,7 +30,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Locks with TTLs on one server, or on a majority of several. With several servers a token is the
- * highest counter that was seen; it is written to a majority before the lock counts as granted.
+ * highest counter that was seen; it is written to a majority before the lock counts as granted. Two
+ * readers may see the same counter on different servers, so the server's number is a part of it.
  */
 final class TtlBackend implements LockBackend {
 
@@ -37,7 +39,18 @@ final class TtlBackend implements LockBackend {
       new BackendInfo(
           "model",
           "a model of stores with TTLs",
-          Set.of(Capability.FENCING, Capability.REVOKE),
+          Set.of(
+              Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE, Capability.SEMAPHORE),
+          Duration.ZERO,
+          Duration.ofMillis(100),
+          FailureModel.builder().build());
+
+  /** Any two majorities have a server in common, but three may have none: no semaphores. */
+  static final BackendInfo MAJORITY_INFO =
+      new BackendInfo(
+          "model",
+          "a model of a majority of stores with TTLs",
+          Set.of(Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE),
           Duration.ZERO,
           Duration.ofMillis(100),
           FailureModel.builder().build());
@@ -83,7 +96,7 @@ final class TtlBackend implements LockBackend {
 
   @Override
   public BackendInfo info() {
-    return INFO;
+    return servers.size() == 1 ? INFO : MAJORITY_INFO;
   }
 
   @Override
@@ -197,16 +210,21 @@ final class TtlBackend implements LockBackend {
     long sentAt = machine.nanoTime();
     List<TtlServer.Answer> answers =
         askAll(
-            server ->
-                server.acquire(claim.name(), claim.id(), claim.holder(), claim.ttl().toNanos()),
+            server -> server.acquire(claim).from(servers.indexOf(server)),
             TtlServer.Answer::granted,
             deadline);
     List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
-      long token = granted.stream().mapToLong(TtlServer.Answer::token).max().orElseThrow();
+      TtlServer.Answer highest =
+          granted.stream()
+              .max(
+                  Comparator.comparingLong(TtlServer.Answer::token)
+                      .thenComparingInt(TtlServer.Answer::server))
+              .orElseThrow();
       if (servers.size() > 1) {
-        askAll(server -> server.raise(claim.name(), token), answer -> true, deadline);
+        askAll(server -> server.raise(claim.name(), highest.token()), answer -> true, deadline);
       }
+      long token = highest.token() * servers.size() + highest.server();
       Duration certain = Duration.ofNanos(certain(claim.ttl()));
       return new Attempt.Granted(
           new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.ttl(), certain, true));
@@ -263,17 +281,7 @@ final class TtlBackend implements LockBackend {
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    List<LockState> answers =
-        askAll(
-            server -> {
-              server.requireWilling();
-              TtlServer.Entry entry = server.live(name);
-              return entry == null
-                  ? LockState.free(name)
-                  : LockState.held(name, entry.holder, entry.token, null, List.of());
-            },
-            state -> true,
-            deadline);
+    List<LockState> answers = askAll(server -> server.inspect(name), state -> true, deadline);
     return answers.stream().filter(LockState::isHeld).findFirst().orElse(answers.get(0));
   }
 

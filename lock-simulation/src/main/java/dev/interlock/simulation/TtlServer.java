@@ -1,35 +1,85 @@
 package dev.interlock.simulation;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockState;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A server that keeps locks for a TTL, and notifies subscribers of releases: a model of Redis. */
-final class TtlServer extends Server {
+/**
+ * A server that keeps locks for a TTL, and notifies subscribers of releases: a model of Redis. It
+ * has no queue. A claim that waits reserves the name: lighter ones are refused until it is granted
+ * or its reservation expires. When it ends, lighter ones that were refused have a short time in
+ * which they come first. So neither readers nor writers starve.
+ */
+class TtlServer extends Server {
+
+  /** For how long lighter claims come first after a heavier one has ended. */
+  static final long WINDOW = 200_000_000;
 
   static final class Entry {
     final String id;
     final String holder;
+    final Share share;
     final long token;
     long expiresAt;
     boolean revoked;
 
-    Entry(String id, String holder, long token, long expiresAt) {
-      this.id = id;
-      this.holder = holder;
+    Entry(Claim claim, long token, long expiresAt) {
+      this.id = claim.id();
+      this.holder = claim.holder();
+      this.share = claim.share();
       this.token = token;
       this.expiresAt = expiresAt;
     }
   }
 
-  /** The outcome of an attempt: the token, or how long the lock is still taken. */
-  record Answer(boolean granted, long token, long busyFor) {}
+  /** A name: its holders in the order of their grants, and the weights that wait. */
+  private static final class Entries {
+    final Map<String, Entry> holders = new LinkedHashMap<>();
 
-  private final Map<String, Entry> entries = new HashMap<>();
+    /** Until when a claim of this weight counts as waiting. */
+    final Map<Integer, Long> waiting = new HashMap<>();
+
+    /** Until when claims lighter than {@link #heaviestEnded} come first. */
+    long lighterFirstUntil;
+
+    /** Zero if none has ended yet. */
+    int heaviestEnded;
+
+    boolean isLighterFirst(long now) {
+      return heaviestEnded > 0 && lighterFirstUntil - now > 0;
+    }
+
+    boolean waits(long now, boolean lighter, int than) {
+      return waiting.entrySet().stream()
+          .anyMatch(
+              mark ->
+                  mark.getValue() - now > 0
+                      && (lighter ? mark.getKey() < than : mark.getKey() > than));
+    }
+  }
+
+  /** The outcome of an attempt: the token, or how long the lock is still taken. */
+  record Answer(boolean granted, long token, long busyFor, int server) {
+    Answer(boolean granted, long token, long busyFor) {
+      this(granted, token, busyFor, 0);
+    }
+
+    Answer from(int number) {
+      return new Answer(granted, token, busyFor, number);
+    }
+  }
+
+  private final Map<String, Entries> names = new HashMap<>();
   private final Map<String, Long> counters = new HashMap<>();
   private final Map<String, Set<Subscriber>> subscribers = new HashMap<>();
 
@@ -42,7 +92,7 @@ final class TtlServer extends Server {
 
   @Override
   void forgetEverything() {
-    entries.clear();
+    names.clear();
   }
 
   @Override
@@ -58,30 +108,85 @@ final class TtlServer extends Server {
 
   /** Until when an entry is kept if it is not renewed; 0 if there is none. */
   long keptUntil(String name, long token) {
-    Entry entry = live(name);
-    return entry == null || entry.token != token ? 0 : entry.expiresAt;
+    return live(name).stream()
+        .filter(entry -> entry.token == token)
+        .mapToLong(entry -> entry.expiresAt)
+        .findFirst()
+        .orElse(0);
   }
 
-  @Nullable Entry live(String name) {
-    Entry entry = entries.get(name);
-    if (entry != null && entry.expiresAt - scheduler.now() <= 0) {
-      entries.remove(name);
-      return null;
+  /** The holders of a name, in the order of their grants. */
+  Collection<Entry> live(String name) {
+    Entries entries = names.get(name);
+    if (entries == null) {
+      return List.of();
     }
-    return entry;
+    for (Entry entry : List.copyOf(entries.holders.values())) {
+      if (entry.expiresAt - scheduler.now() <= 0) {
+        entries.holders.remove(entry.id);
+        ended(entries, entry, entry.expiresAt);
+      }
+    }
+    return List.copyOf(entries.holders.values());
   }
 
-  Answer acquire(String name, String id, String holder, long ttl) {
+  private static void ended(Entries entries, Entry entry, long at) {
+    int weight = entry.share.weight();
+    if (entries.waits(at, true, weight)) {
+      entries.lighterFirstUntil = at + WINDOW;
+      entries.heaviestEnded = weight;
+    }
+  }
+
+  Answer acquire(Claim claim) {
     requireWilling();
-    Entry entry = live(name);
-    if (entry != null) {
-      return entry.id.equals(id)
-          ? new Answer(true, entry.token, 0)
-          : new Answer(false, 0, entry.expiresAt - scheduler.now());
+    long now = scheduler.now();
+    Collection<Entry> present = live(claim.name());
+    for (Entry entry : present) {
+      if (entry.id.equals(claim.id())) {
+        return new Answer(true, entry.token, 0);
+      }
+      if (!entry.share.agreesWith(claim.share())) {
+        throw claim.share().disagreement(claim.name(), entry.share);
+      }
     }
-    long token = counters.merge(name, 1L, Long::sum);
-    entries.put(name, new Entry(id, holder, token, scheduler.now() + ttl));
+    Entries entries = entries(claim.name());
+    int weight = claim.share().weight();
+    long busyFor = 0;
+    if (!hasRoom(claim, present)) {
+      busyFor = present.stream().mapToLong(entry -> entry.expiresAt - now).min().orElse(1);
+    } else if (entries.isLighterFirst(now)
+        && weight >= entries.heaviestEnded
+        && entries.waits(now, true, weight)) {
+      busyFor = entries.lighterFirstUntil - now;
+    } else if (!entries.isLighterFirst(now) && entries.waits(now, false, weight)) {
+      busyFor =
+          entries.waiting.entrySet().stream()
+              .filter(mark -> mark.getKey() > weight)
+              .mapToLong(mark -> mark.getValue() - now)
+              .max()
+              .orElse(1);
+    }
+    if (busyFor > 0) {
+      if (!claim.reservation().isZero()) {
+        entries.waiting.merge(weight, now + claim.reservation().toNanos(), Math::max);
+      }
+      return new Answer(false, 0, busyFor);
+    }
+    entries.waiting.remove(weight);
+    long token = counters.merge(claim.name(), 1L, Long::sum);
+    entries.holders.put(claim.id(), new Entry(claim, token, now + claim.ttl().toNanos()));
     return new Answer(true, token, 0);
+  }
+
+  private Entries entries(String name) {
+    return names.computeIfAbsent(name, key -> new Entries());
+  }
+
+  /** Whether a claim fits in beside the holders. */
+  boolean hasRoom(Claim claim, Collection<Entry> present) {
+    long held = present.stream().mapToLong(entry -> entry.share.weight()).sum();
+    return held + claim.share().weight() <= claim.share().capacity();
   }
 
   /** Raises the counter, so that the next grant gets a higher token. */
@@ -105,44 +210,60 @@ final class TtlServer extends Server {
   }
 
   boolean release(String name, String id) {
-    boolean held = entryOf(name, id) != null;
-    if (held) {
-      remove(name);
-    }
-    return held;
-  }
-
-  /** Withdraws a minority vote, which cannot have granted the lock. */
-  boolean withdraw(String name, String id) {
-    return entryOf(name, id) != null && entries.remove(name) != null;
-  }
-
-  private @Nullable Entry entryOf(String name, String id) {
-    requireWilling();
-    Entry entry = live(name);
-    return entry == null || !entry.id.equals(id) ? null : entry;
-  }
-
-  boolean force(String name) {
-    requireWilling();
-    boolean held = live(name) != null;
-    if (held) {
-      remove(name);
-    }
-    return held;
-  }
-
-  boolean revoke(String name) {
-    requireWilling();
-    Entry entry = live(name);
+    Entry entry = entryOf(name, id);
     if (entry != null) {
-      entry.revoked = true;
+      remove(name, List.of(entry));
     }
     return entry != null;
   }
 
-  private void remove(String name) {
-    entries.remove(name);
+  /** Withdraws a minority vote, which cannot have granted the lock. */
+  boolean withdraw(String name, String id) {
+    Entry entry = entryOf(name, id);
+    return entry != null && entries(name).holders.remove(id) != null;
+  }
+
+  @Nullable Entry entryOf(String name, String id) {
+    requireWilling();
+    return live(name).stream().filter(entry -> entry.id.equals(id)).findFirst().orElse(null);
+  }
+
+  boolean force(String name) {
+    requireWilling();
+    Collection<Entry> held = live(name);
+    remove(name, held);
+    return !held.isEmpty();
+  }
+
+  boolean revoke(String name) {
+    requireWilling();
+    Collection<Entry> held = live(name);
+    held.forEach(entry -> entry.revoked = true);
+    return !held.isEmpty();
+  }
+
+  LockState inspect(String name) {
+    requireWilling();
+    List<LockState.Holder> holders = new ArrayList<>();
+    Share share = Share.EXCLUSIVE;
+    for (Entry entry : live(name)) {
+      share = entry.share;
+      holders.add(new LockState.Holder(entry.holder, share.weight(), entry.token, null, null));
+    }
+    return holders.isEmpty()
+        ? LockState.free(name)
+        : LockState.held(name, share.kind(), share.capacity(), holders, List.of());
+  }
+
+  private void remove(String name, Collection<Entry> removed) {
+    if (removed.isEmpty()) {
+      return;
+    }
+    Entries entries = entries(name);
+    for (Entry entry : removed) {
+      entries.holders.remove(entry.id);
+      ended(entries, entry, scheduler.now());
+    }
     for (Subscriber subscriber : List.copyOf(subscribers.getOrDefault(name, Set.of()))) {
       subscriber.connection.push(subscriber.signal);
     }
@@ -166,9 +287,8 @@ final class TtlServer extends Server {
 
   /** All locks. */
   List<String> held() {
-    return List.copyOf(entries.entrySet()).stream()
-        .filter(entry -> live(entry.getKey()) != null)
-        .map(entry -> entry.getKey() + " by " + entry.getValue().id)
+    return names.keySet().stream()
+        .flatMap(name -> live(name).stream().map(entry -> name + " by " + entry.id))
         .toList();
   }
 }

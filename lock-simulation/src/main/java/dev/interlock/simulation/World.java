@@ -1,7 +1,9 @@
 package dev.interlock.simulation;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
@@ -12,6 +14,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -144,6 +147,17 @@ final class World {
             ? queue.keptUntil(number)
             : ((TtlServer) servers.get(0)).keptUntil(held.name, number);
     return until == 0 && setting.outside() ? Journal.NEVER : until;
+  }
+
+  /** Fails if a name could not be acquired though all agree on what it is. */
+  void refused(Op op, LockException e) {
+    boolean mayBeRefused =
+        plan.disagrees()
+            || plan.faults().stream()
+                .anyMatch(fault -> fault.kind() == Plan.FaultKind.SERVER_REFUSE);
+    if (!mayBeRefused) {
+      fail("KIND", op + " was refused: " + describe(e));
+    }
   }
 
   void unavailable(Op op, LockException e) {
@@ -427,24 +441,45 @@ final class World {
       }
       for (int i = 0; i < setting.names(); i++) {
         String name = Plan.name(i);
+        Acquirable<? extends Lease> whole = whole(client, name, setting.uses().get(i));
         SimThread last =
-            host.machine.run(
-                "last",
-                () -> {
-                  try {
-                    Optional<Lease> had = client.lock(name).tryAcquire(Duration.ofNanos(patience));
-                    if (had.isEmpty()) {
-                      fail("WAIT-05", "\"" + name + "\" was never freed: " + left());
-                    } else {
-                      had.get().close();
-                    }
-                  } catch (InterruptedException | LockException e) {
-                    fail(
-                        "WAIT-05",
-                        "\"" + name + "\" cannot be acquired at the end: " + describe(e));
-                  }
-                });
+            host.machine.run("last", () -> requireServed(host.machine, name, whole, patience));
         join(last, 20 * MS);
+      }
+    }
+  }
+
+  /** All of a name. */
+  private static Acquirable<? extends Lease> whole(LockClient client, String name, Share use) {
+    return switch (use.kind()) {
+      case EXCLUSIVE -> client.lock(name);
+      case READ_WRITE -> client.readWriteLock(name).writeLock();
+      case SEMAPHORE -> client.semaphore(name, use.capacity()).permits(use.capacity());
+    };
+  }
+
+  private void requireServed(
+      Machine machine, String name, Acquirable<? extends Lease> whole, long patience) {
+    long until = now() + patience;
+    while (true) {
+      try {
+        Optional<? extends Lease> had = whole.tryAcquire(Duration.ofNanos(patience));
+        if (had.isEmpty()) {
+          fail("WAIT-05", "\"" + name + "\" was never freed: " + left());
+        } else {
+          had.get().close();
+        }
+        return;
+      } catch (LockConfigurationException e) {
+        // What was dropped or left by a dead machine may be of another kind.
+        if (now() - until > 0 || !plan.disagrees()) {
+          fail("WAIT-05", "\"" + name + "\" is refused at the end: " + describe(e));
+          return;
+        }
+        Journal.blockFor(machine, 100 * MS);
+      } catch (InterruptedException | LockException e) {
+        fail("WAIT-05", "\"" + name + "\" cannot be acquired at the end: " + describe(e));
+        return;
       }
     }
   }
