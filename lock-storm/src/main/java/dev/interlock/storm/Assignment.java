@@ -12,7 +12,7 @@ import java.util.List;
  * @param client its name, and the beginning of its leases' identities
  * @param seed makes its choices
  * @param threads how many threads it has
- * @param names the locks
+ * @param names what it competes for; the first is held for long
  * @param ttlMillis the TTL of leases that are renewed
  * @param shortTtlMillis the TTL of leases that are left to expire
  * @param requestTimeoutMillis how long a request may take
@@ -24,7 +24,7 @@ record Assignment(
     String client,
     long seed,
     int threads,
-    List<String> names,
+    List<UsedName> names,
     long ttlMillis,
     long shortTtlMillis,
     long requestTimeoutMillis,
@@ -51,6 +51,9 @@ record Assignment(
         .requestTimeout(Duration.ofMillis(requestTimeoutMillis))
         .build();
   }
+
+  /** The options of leases that the client renews: its own. */
+  static void renewed(LockOptions.Builder options) {}
 
   /** The options of leases that only the program renews. */
   static void fixed(LockOptions.Builder options) {

@@ -10,11 +10,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -212,17 +212,18 @@ final class ClientWorkers implements AutoCloseable {
               .formatted(assignment.client(), assignment.patience()));
       return;
     }
-    for (String name : assignment.names()) {
+    for (UsedName name : assignment.names()) {
       long requestedAt = System.nanoTime();
       try {
-        Optional<Lease> lease = open.get().lock(name).tryAcquire(assignment.patience());
+        Optional<Lease> lease =
+            name.whole(open.get(), Assignment::renewed).tryAcquire(assignment.patience());
         if (lease.isPresent()) {
-          recorder.granted(lease.get(), requestedAt).release(lease.get());
+          recorder.granted(lease.get(), name.whole(), requestedAt).release(lease.get());
         } else {
-          unserved("WAIT-03", name, "it is held: " + open.get().inspect(name));
+          unserved("WAIT-03", name.name(), "it is held: " + open.get().inspect(name.name()));
         }
       } catch (LockException e) {
-        unserved("FAULT-01", name, e.toString());
+        unserved("FAULT-01", name.name(), e.toString());
       }
     }
   }
@@ -232,15 +233,14 @@ final class ClientWorkers implements AutoCloseable {
     if (open.isEmpty()) {
       return; // the probe has recorded that
     }
-    for (String name : assignment.names()) {
+    for (UsedName name : assignment.names()) {
       long requestedAt = System.nanoTime();
       try {
-        open.get()
-            .lock(name, assignment::passing)
+        name.whole(open.get(), assignment::passing)
             .tryAcquire(assignment.patience())
-            .ifPresent(lease -> recorder.granted(lease, requestedAt).abandoned());
+            .ifPresent(lease -> recorder.granted(lease, name.whole(), requestedAt).abandoned());
       } catch (LockException e) {
-        unserved("FAULT-01", name, e.toString());
+        unserved("FAULT-01", name.name(), e.toString());
       }
     }
   }
@@ -250,20 +250,20 @@ final class ClientWorkers implements AutoCloseable {
     if (open.isEmpty()) {
       return; // the probe has recorded that
     }
-    Map<String, CompletableFuture<Lease>> waiting = new TreeMap<>();
+    Map<UsedName, CompletableFuture<Lease>> waiting = new LinkedHashMap<>();
     long requestedAt = System.nanoTime();
-    for (String name : assignment.names()) {
-      waiting.put(name, open.get().lock(name).acquireAsync());
+    for (UsedName name : assignment.names()) {
+      waiting.put(name, name.whole(open.get(), Assignment::renewed).acquireAsync());
     }
-    for (Map.Entry<String, CompletableFuture<Lease>> each : waiting.entrySet()) {
+    for (Map.Entry<UsedName, CompletableFuture<Lease>> each : waiting.entrySet()) {
       try {
         Lease lease = each.getValue().get(assignment.patience().toMillis(), TimeUnit.MILLISECONDS);
-        recorder.granted(lease, requestedAt).release(lease);
+        recorder.granted(lease, each.getKey().whole(), requestedAt).release(lease);
       } catch (TimeoutException e) {
         each.getValue().cancel(true);
-        unserved("WAIT-05", each.getKey(), "its holder let it expire meanwhile");
+        unserved("WAIT-05", each.getKey().name(), "its holder let it expire meanwhile");
       } catch (ExecutionException e) {
-        unserved("WAIT-05", each.getKey(), String.valueOf(e.getCause()));
+        unserved("WAIT-05", each.getKey().name(), String.valueOf(e.getCause()));
       }
     }
   }

@@ -3,6 +3,7 @@ package dev.interlock.storm;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.process.Journal;
 import java.time.Duration;
@@ -36,7 +37,7 @@ final class LeaseJournal {
   }
 
   /** Records a lease; call it as soon as the acquisition has returned. */
-  Recorded granted(Lease lease, long requestedAt) {
+  Recorded granted(Lease lease, Share share, long requestedAt) {
     String id = client + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
     long validUntil = now + lease.remainingValidity().toNanos();
@@ -48,7 +49,9 @@ final class LeaseJournal {
             client + " " + Thread.currentThread().getName(),
             requestedAt,
             now,
-            validUntil));
+            validUntil,
+            share.weight(),
+            share.capacity()));
     long ttl = lease.effectiveTtl().toNanos();
     if (longestTtl.getAndAccumulate(ttl, Math::max) < ttl) {
       journal.record(new Entry.EffectiveTtl(ttl));

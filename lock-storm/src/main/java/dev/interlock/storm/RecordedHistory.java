@@ -61,6 +61,11 @@ final class RecordedHistory {
       return grant.at();
     }
 
+    /** Whether it excludes all others. */
+    boolean isWhole() {
+      return grant.weight() == grant.capacity();
+    }
+
     /** Until when its holder relied on it. */
     long until() {
       return Math.min(validUntil, ended);

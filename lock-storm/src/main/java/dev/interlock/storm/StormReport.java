@@ -142,6 +142,7 @@ record StormReport(
             "verdict",
             "faults",
             "leases",
+            "shared",
             "lost",
             "reported in time",
             "overlaps within",
@@ -158,6 +159,7 @@ record StormReport(
                         one.passed() ? "kept" : "broken: " + one.rules(),
                         count(one.faultsThatTookEffect()),
                         count(one.operations().grants()),
+                        count(one.operations().shared()),
                         count(one.operations().lost()),
                         count(one.operations().reported()),
                         count(

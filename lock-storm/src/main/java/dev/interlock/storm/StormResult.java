@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param beyondAt when faults outside the failure model were to begin
  * @param passed whether no rule was broken
  * @param clients names of the clients
- * @param names names of the locks
+ * @param names names of the locks, of the read-write lock and of the semaphore
  * @param operations what the clients did
  * @param writes how many writes under the locks were accepted and lost
  * @param overlapsOutside pairs of leases that were valid at once because of a fault outside the
@@ -90,6 +90,7 @@ public record StormResult(
    *
    * @param grants leases that were acquired
    * @param handedOver how many of these by a handoff inside a process
+   * @param shared how many did not exclude all others: those of readers, and of some permits
    * @param released leases that were released
    * @param renewals explicit renewals that were confirmed
    * @param abandoned leases left to expire on purpose
@@ -102,6 +103,7 @@ public record StormResult(
   public record Operations(
       long grants,
       long handedOver,
+      long shared,
       long released,
       long renewals,
       long abandoned,

@@ -15,10 +15,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <p>See {@link Verdict} for the rules that are checked.
  */
 public final class StormRun {
-  private static final int NAMES = 5;
+  private static final int LOCKS = 5;
+  private static final int OTHER_KINDS = 2;
   private static final Duration SLACK = Duration.ofSeconds(4);
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(60);
 
@@ -99,18 +100,15 @@ public final class StormRun {
 
   private StormResult run() throws Exception {
     Files.createDirectories(settings.folder());
-    List<String> names = new ArrayList<>();
-    for (int n = 0; n < NAMES; n++) {
-      names.add(kit.newName());
-    }
+    List<UsedName> used = UsedName.of(newNames(LOCKS), newNames(OTHER_KINDS), kit.info());
+    List<String> names = used.stream().map(UsedName::name).toList();
     try (GuardedStore store = GuardedStore.start();
         Clients clients = new Clients()) {
       progress("starting the clients");
-      start(clients, names, store.port());
+      start(clients, used, store.port());
       clients.perform(Phase.AWAIT_WORKING);
 
-      Target target =
-          new Target(kit, uri, deployment, clients.all(), List.copyOf(names), timing.renewedTtl());
+      Target target = new Target(kit, uri, deployment, clients.all(), names, timing.renewedTtl());
       Plan plan = Nemesis.plan(settings.seed(), settings.duration(), target, settings.beyond());
       Instant started = Instant.now();
       long origin = System.nanoTime();
@@ -164,7 +162,11 @@ public final class StormRun {
     settings.progress().accept(what);
   }
 
-  private void start(Clients clients, List<String> names, int storePort) throws Exception {
+  private List<String> newNames(int count) {
+    return Stream.generate(kit::newName).limit(count).toList();
+  }
+
+  private void start(Clients clients, List<UsedName> names, int storePort) throws Exception {
     boolean proxied = behindProxies();
     int processes = isShared() ? settings.processes() : 0;
     Random random = new Random(settings.seed());

@@ -13,11 +13,13 @@ import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -29,8 +31,9 @@ import org.jspecify.annotations.Nullable;
  * Decides what held in a storm.
  *
  * <ul>
- *   <li>EXCL-01: no two leases of a name were valid at once, except for what a fault outside the
- *       failure model explains; see {@link #mayBeFrom}.
+ *   <li>EXCL-01: at no moment more of a name was held than there is, except for what a fault
+ *       outside the failure model explains; see {@link #mayBeFrom}. Two leases of a lock are too
+ *       much, as are a writer and a reader, or more permits than the semaphore has.
  *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap.
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
@@ -149,16 +152,24 @@ final class Verdict {
     return origin + fault.until().toNanos();
   }
 
-  /** Each lease against the one before it that is valid for longest. */
+  /** Each lease together with those before it that are still valid. */
   private void checkExclusion() {
     List<Violation> violations = new ArrayList<>();
     for (List<Lease> leases : byName().values()) {
-      Lease longest = null;
+      PriorityQueue<Lease> valid = new PriorityQueue<>(Comparator.comparingLong(Lease::until));
+      long held = 0;
       for (Lease lease : leases) {
         if (lease.until() <= lease.from()) {
           continue;
         }
-        if (longest != null && longest.until() > lease.from()) {
+        for (Lease first = valid.peek();
+            first != null && first.until() <= lease.from();
+            first = valid.peek()) {
+          valid.remove();
+          held -= first.grant.weight();
+        }
+        if (!valid.isEmpty() && held + lease.grant.weight() > lease.grant.capacity()) {
+          Lease longest = Collections.max(valid, Comparator.comparingLong(Lease::until));
           Violation overlap =
               new Violation(Violation.Kind.OVERLAP, longest.grant, longest.until(), lease.grant);
           if (outsideExplains(longest, lease)) {
@@ -172,9 +183,8 @@ final class Verdict {
             violations.add(overlap);
           }
         }
-        if (longest == null || lease.until() > longest.until()) {
-          longest = lease;
-        }
+        valid.add(lease);
+        held += lease.grant.weight();
       }
     }
     violations.sort(Comparator.comparingLong(Verdict::distance));
@@ -229,16 +239,21 @@ final class Verdict {
               .filter(lease -> lease.token() != 0)
               .sorted(Comparator.comparingLong(Lease::token).reversed())
               .toList();
-      Lease successor = null; // the earliest grant among those of later turns
+      // The earliest grants among those of later turns, and among these of all of the name.
+      Lease any = null;
+      Lease whole = null;
       Lease ofThisTurn = null;
       long turn = -1;
       for (Lease lease : falling) {
         if (lease.token() / Grant.LEASES_PER_GRANT != turn) {
           turn = lease.token() / Grant.LEASES_PER_GRANT;
-          successor = earlier(successor, ofThisTurn);
+          any = earlier(any, ofThisTurn);
+          whole = ofThisTurn != null && ofThisTurn.isWhole() ? earlier(whole, ofThisTurn) : whole;
           ofThisTurn = null;
         }
         ofThisTurn = earlier(ofThisTurn, lease);
+        // Those that hold together renew their leases side by side.
+        Lease successor = lease.isWhole() ? any : whole;
         if (successor != null
             && successor.from() > lease.from()
             && lease.validUntil - records.effectiveTtl > successor.from()) {
@@ -299,6 +314,7 @@ final class Verdict {
     return new Operations(
         records.leases.size(),
         count(lease -> lease.token() % Grant.LEASES_PER_GRANT != 0),
+        count(lease -> !lease.isWhole()),
         count(Lease::isReleased),
         records.entries(Entry.Renewed.class).size(),
         records.entries(Entry.Abandoned.class).size(),

@@ -1,12 +1,14 @@
 package dev.interlock.storm;
 
-import dev.interlock.DistributedLock;
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Share;
 import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.time.Duration;
@@ -20,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -105,8 +108,9 @@ final class WorkerThread extends Thread {
   public void run() {
     try (GuardedStore.Connection store = new GuardedStore.Connection(assignment.storePort())) {
       while (!over.getAsBoolean()) {
-        lockName = assignment.names().get(nextName());
-        takeAndUse(lockName, store);
+        UsedName name = assignment.names().get(nextName());
+        lockName = name.name();
+        takeAndUse(name, store);
         TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
       }
     } catch (InterruptedException e) {
@@ -127,7 +131,7 @@ final class WorkerThread extends Thread {
     return random.nextInt(1_000) < TO_THE_SLOW ? 0 : 1 + random.nextInt(others);
   }
 
-  private Use use(String name) {
+  private Use use(UsedName name) {
     int what = random.nextInt(1_000);
     if (what < (recorder.isSlow() ? ABANDONED_IF_SLOW : abandoned)) {
       return Use.ABANDONED;
@@ -144,42 +148,51 @@ final class WorkerThread extends Thread {
         .collect(Collectors.joining(" at "));
   }
 
-  private void takeAndUse(String name, GuardedStore.Connection store)
+  private void takeAndUse(UsedName name, GuardedStore.Connection store)
       throws InterruptedException, IOException {
     Use use = use(name);
     boolean isFixed = random.nextInt(4) == 0;
-    DistributedLock lock =
+    Share share = name.anyShare(random);
+    Consumer<LockOptions.Builder> options =
         use == Use.ABANDONED
-            ? client.lock(name, assignment::passing)
-            : isFixed ? client.lock(name, Assignment::fixed) : client.lock(name);
+            ? assignment::passing
+            : isFixed ? Assignment::fixed : Assignment::renewed;
+    Acquirable<Lease> lock = name.share(share, client, options);
     long requestedAt = System.nanoTime();
     try {
       Optional<Lease> had = take(lock);
       if (had.isPresent()) {
-        LeaseJournal.Recorded recorded = recorder.granted(had.get(), requestedAt);
+        LeaseJournal.Recorded recorded = recorder.granted(had.get(), share, requestedAt);
         onLease.run();
         try {
-          use(had.get(), recorded, use, isFixed, store);
+          if (share.isWhole()) {
+            useAlone(had.get(), recorded, use, isFixed, store);
+          } else {
+            use(had.get(), recorded, use, isFixed);
+          }
+          if (use != Use.ABANDONED) {
+            giveBack(had.get(), recorded);
+          }
         } catch (InterruptedException | IOException | RuntimeException e) {
           recorded.release(had.get()); // so that it is not renewed for ever
           throw e;
         }
       } else {
-        none(Entry.Why.BUSY, lock, requestedAt);
+        none(Entry.Why.BUSY, requestedAt);
       }
     } catch (CancellationException e) {
-      none(Entry.Why.CANCELLED, lock, requestedAt);
+      none(Entry.Why.CANCELLED, requestedAt);
     } catch (LockException e) {
-      none(Entry.Why.UNAVAILABLE, lock, requestedAt);
+      none(Entry.Why.UNAVAILABLE, requestedAt);
       TimeUnit.MILLISECONDS.sleep(10);
     }
   }
 
-  private void none(Entry.Why why, DistributedLock lock, long requestedAt) {
-    journal.record(new Entry.NoLease(why, lock.name(), requestedAt, System.nanoTime()));
+  private void none(Entry.Why why, long requestedAt) {
+    journal.record(new Entry.NoLease(why, lockName, requestedAt, System.nanoTime()));
   }
 
-  private Optional<Lease> take(DistributedLock lock) throws InterruptedException {
+  private Optional<Lease> take(Acquirable<Lease> lock) throws InterruptedException {
     return switch (random.nextInt(10)) {
       case 0, 1 -> Optional.of(lock.acquire());
       case 2 -> lock.tryAcquire();
@@ -206,7 +219,8 @@ final class WorkerThread extends Thread {
     }
   }
 
-  private void use(
+  /** Uses what nobody else holds: reads the stores that it protects, and writes to them. */
+  private void useAlone(
       Lease lease,
       LeaseJournal.Recorded recorded,
       Use use,
@@ -217,6 +231,16 @@ final class WorkerThread extends Thread {
     String name = lease.name();
     OptionalLong guarded = token == 0 ? OptionalLong.empty() : store.read(name, token);
     long unguarded = store.readUnguarded(name);
+    use(lease, recorded, use, isFixed);
+    // Without checking the lease, as careless programs do: the token has to suffice.
+    if (guarded.isPresent()) {
+      store.write(name, token, guarded.getAsLong() + 1);
+    }
+    store.writeUnguarded(name, unguarded + 1);
+  }
+
+  private void use(Lease lease, LeaseJournal.Recorded recorded, Use use, boolean isFixed)
+      throws InterruptedException {
     switch (use) {
       case SHORT -> TimeUnit.MICROSECONDS.sleep(random.nextInt(8_000));
       case HELD -> hold(lease, recorded, atMost(Duration.ofMillis(800)), isFixed);
@@ -225,14 +249,6 @@ final class WorkerThread extends Thread {
         recorded.abandoned();
         abandon(lease, recorded);
       }
-    }
-    // Without checking the lease, as careless programs do: the token has to suffice.
-    if (guarded.isPresent()) {
-      store.write(name, token, guarded.getAsLong() + 1);
-    }
-    store.writeUnguarded(name, unguarded + 1);
-    if (use != Use.ABANDONED) {
-      giveBack(lease, recorded);
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.Share;
 import dev.interlock.storm.Client.Stop;
 import dev.interlock.storm.StormResult.Finding;
 import dev.interlock.storm.StormResult.Recovery;
@@ -34,9 +35,22 @@ class VerdictTest {
 
   /** A lease that is requested a millisecond before it is granted. */
   private String lease(long token, long from, long validUntil) {
+    return lease(Share.EXCLUSIVE, token, from, validUntil);
+  }
+
+  private String lease(Share share, long token, long from, long validUntil) {
     String id = "c/" + ++leases;
     journal.add(
-        new Event.Granted(id, "a", token, "c", nanos(from - 1), nanos(from), nanos(validUntil)));
+        new Event.Granted(
+            id,
+            "a",
+            token,
+            "c",
+            nanos(from - 1),
+            nanos(from),
+            nanos(validUntil),
+            share.weight(),
+            share.capacity()));
     return id;
   }
 
@@ -105,6 +119,53 @@ class VerdictTest {
     assertEquals(List.of("EXCL-01"), rules(verdict));
     assertNotNull(verdict.counterExample());
     assertTrue(verdict.counterExample().contains("two leases were valid at once"));
+  }
+
+  @Test
+  void readersMayHoldTogetherAndRenewBesideEachOther() {
+    String first = lease(Share.READ, 64, 10, 4_010);
+    lease(Share.READ, 128, 20, 4_020);
+    lease(Share.READ, 65, 30, 4_010);
+    extended(first, 1_000, 9_000);
+    Verdict verdict = verdict();
+    assertEquals(List.of(), verdict.findings());
+    assertEquals(3, verdict.operations().shared());
+  }
+
+  @Test
+  void aReaderBesideAWriterIsFoundBehindOtherReaders() {
+    lease(Share.READ, 64, 10, 4_010);
+    ends(lease(Share.READ, 128, 20, 4_020), 30);
+    lease(Share.WRITE, 192, 3_000, 3_001);
+    assertEquals(List.of("EXCL-01"), rules(verdict()));
+  }
+
+  @Test
+  void aWriterThatRenewsAfterAReaderWasGrantedIsFound() {
+    String writer = lease(Share.WRITE, 64, 10, 4_010);
+    ends(writer, 20);
+    lease(Share.READ, 128, 3_000, 3_001);
+    extended(writer, 3_100, 7_100);
+    assertEquals(List.of("LEASE-04"), rules(verdict()));
+  }
+
+  @Test
+  void morePermitsThanThereAreIsFound() {
+    lease(Share.ofSemaphore(1, 3), 64, 10, 4_010);
+    lease(Share.ofSemaphore(2, 3), 128, 20, 4_020);
+    assertEquals(List.of(), rules(verdict()));
+    lease(Share.ofSemaphore(1, 3), 192, 30, 4_030);
+    Verdict verdict = verdict();
+    assertEquals(List.of("EXCL-01"), rules(verdict));
+    assertTrue(verdict.counterExample().contains("more was held at once than there is"));
+  }
+
+  @Test
+  void permitsThatHaveBeenReleasedLeaveRoom() {
+    ends(lease(Share.ofSemaphore(2, 3), 64, 10, 4_010), 20);
+    lease(Share.ofSemaphore(1, 3), 128, 15, 4_015);
+    lease(Share.ofSemaphore(2, 3), 192, 20, 4_020);
+    assertEquals(List.of(), rules(verdict()));
   }
 
   @Test
