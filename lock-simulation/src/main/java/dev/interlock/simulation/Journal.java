@@ -16,9 +16,11 @@ import dev.interlock.tck.history.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -563,7 +565,13 @@ final class Journal {
 
     /** How many writers have been granted since it began to wait. */
     int writers;
+
+    /** Those who wait on threads of their own. */
+    final Set<Waiter> threads = new LinkedHashSet<>();
   }
+
+  /** A thread that waits. */
+  private record Waiter(Thread thread, long since, long until, Share share) {}
 
   private Queueing queueing(Machine machine, String name) {
     return queueings
@@ -579,6 +587,7 @@ final class Journal {
   void waits(Machine machine, String name, Share share, long until) {
     Queueing here = queueing(machine, name);
     here.until = until;
+    here.threads.add(new Waiter(Thread.currentThread(), scheduler.now(), until, share));
     here.share = share;
     here.writers = 0;
     if (here.waiters++ == 0) {
@@ -587,7 +596,9 @@ final class Journal {
   }
 
   void waitsNoMore(Machine machine, String name) {
-    queueing(machine, name).waiters--;
+    Queueing here = queueing(machine, name);
+    here.waiters--;
+    here.threads.removeIf(waiter -> waiter.thread() == Thread.currentThread());
   }
 
   /** Fails if a client was served before another whose first waiter arrived earlier. */
@@ -617,6 +628,36 @@ final class Journal {
                         + machine.name());
               }
             });
+  }
+
+  /**
+   * Fails if another thread of the client, which came before, still waits a little later. No
+   * machine may have been disturbed.
+   */
+  void checkLocalOrder(Held held, long margin) {
+    Queueing here = queueing(held.machine, held.name);
+    for (Waiter waiter : here.threads) {
+      if (held.requestedAt - waiter.since() > margin) {
+        scheduler.after(
+            margin,
+            () -> {
+              boolean timesOut =
+                  waiter.until() != NEVER && waiter.until() - held.machine.monotonic() < margin;
+              if (here.threads.contains(waiter) && !timesOut) {
+                scheduler.fail(
+                    "FAIR-01",
+                    held
+                        + " was granted, and not to "
+                        + waiter.thread().getName()
+                        + ", which waits as "
+                        + Plan.use(waiter.share())
+                        + " since "
+                        + (held.requestedAt - waiter.since()) / MS
+                        + " ms before");
+              }
+            });
+      }
+    }
   }
 
   /**

@@ -214,9 +214,17 @@ record Plan(
      * @param uses what the names are used as
      * @param oneInHeavy one in so many is a writer, or takes several permits
      * @param disagrees whether some use names as what they are not
+     * @param ordered whether the order of waiters is checked, so that leases only end by a release
      */
-    Op withShare(List<Share> uses, int oneInHeavy, boolean disagrees, SplittableRandom random) {
-      Share use = uses.get(name);
+    Op withShare(
+        List<Share> uses,
+        int oneInHeavy,
+        boolean disagrees,
+        boolean ordered,
+        long ttl,
+        SplittableRandom random) {
+      int which = name % uses.size();
+      Share use = uses.get(which);
       if (disagrees && random.nextInt(40) == 0) {
         use = uses.get(random.nextInt(uses.size()));
         use = use.isExclusive() ? Share.READ : Share.EXCLUSIVE;
@@ -231,15 +239,18 @@ record Plan(
           };
       boolean ofSet = kind.isOfSet() && uses.stream().anyMatch(Share::isExclusive);
       boolean noView = kind.isView() && share.kind() == LockKind.SEMAPHORE;
+      // Others may have a part in what a reader or a permit is granted, so it may end in any way.
+      boolean brief = !share.isWhole() && keeping == Keeping.RENEWED && random.nextInt(8) == 0;
+      boolean lasting = !share.isWhole() && !kind.isOfSet() && random.nextInt(6) == 0;
       return new Op(
           (kind.isOfSet() && !ofSet) || noView ? kind.way() : kind,
-          name,
-          ofSet ? uses.get(name) : share,
-          keeping,
+          which,
+          ofSet ? uses.get(which) : share,
+          brief && !ordered ? Keeping.MAX_HOLD : keeping,
           treatment,
           ending,
           patience,
-          hold,
+          lasting ? upTo(random, 2 * ttl) : hold,
           renews,
           looks,
           listener,
@@ -368,7 +379,9 @@ record Plan(
   /** The same plan, with readers, writers and permits in place of some exclusive locks. */
   private Plan withShares(SplittableRandom random) {
     List<Share> uses = new ArrayList<>();
-    for (int i = 0; i < setting.names(); i++) {
+    // In some worlds all threads want one name, so that many of a client wait for it together.
+    int names = random.nextInt(3) == 0 ? 1 : setting.names();
+    for (int i = 0; i < names; i++) {
       boolean readWrite = store == Store.MAJORITY || random.nextBoolean();
       uses.add(
           random.nextInt(4) == 0
@@ -390,7 +403,7 @@ record Plan(
                   ops ->
                       ops.stream()
                           .map(op -> ordered ? op.inOrder(inTurns) : op)
-                          .map(op -> op.withShare(uses, oneInHeavy, disagrees, random))
+                          .map(op -> op.withShare(uses, oneInHeavy, disagrees, ordered, setting.ttl, random))
                           .toList())
               .toList());
     }

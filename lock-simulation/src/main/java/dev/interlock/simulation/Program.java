@@ -439,6 +439,10 @@ final class Program implements Runnable {
     } else if (setting.inTurns()) {
       journal.checkTurns(held.get(0), margin);
     }
+    Kind way = op.kind().way();
+    if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {
+      journal.checkLocalOrder(held.get(0), margin);
+    }
     boolean async = op.kind().isAsync();
     for (Journal.Held one : held) {
       one.renews = op.keeping() != Plan.Keeping.FIXED;
