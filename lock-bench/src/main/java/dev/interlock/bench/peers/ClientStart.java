@@ -72,7 +72,7 @@ final class ClientStart {
       }
     } else if (isZooKeeper) { // our driver there is Curator
       long start = System.nanoTime();
-      try (CuratorMutex curator = CuratorMutex.open(uri)) {
+      try (CuratorLocks curator = CuratorLocks.open(uri)) {
         System.out.println(System.nanoTime() - start);
       }
     } else {

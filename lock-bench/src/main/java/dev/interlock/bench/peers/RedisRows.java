@@ -31,6 +31,8 @@ final class RedisRows {
         Target.atMost(4, Unit.COUNT),
         hot.values(Peer.OURS, Figure.HANDOFF_REQUESTS));
     bench.hundredThreads(List.of(redisson, SpringRegistry.lock()));
+    SharedRows.measure(
+        bench, requests, RedissonClients.readers(), RedissonClients.permits(SharedRows.PERMITS));
     bench.starts();
   }
 

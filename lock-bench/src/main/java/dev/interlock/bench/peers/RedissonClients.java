@@ -6,12 +6,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
@@ -19,10 +22,23 @@ import org.redisson.config.Config;
 final class RedissonClients implements Locking {
   private static final int DEFAULT_PORT = 6379;
 
-  private final List<RedissonClient> servers = new ArrayList<>();
-  private final Function<String, Lock> locks;
+  /** For as long as a permit lives that is not released: the library's watchdog for locks. */
+  private static final long PERMIT_SECONDS = 30;
 
-  private RedissonClients(String uri, boolean redLock) {
+  /** A kind of lock. */
+  private interface Way {
+    Optional<AutoCloseable> acquire(RedissonClients clients, String name, Duration atMost)
+        throws InterruptedException;
+  }
+
+  private final List<RedissonClient> servers = new ArrayList<>();
+  private final Way way;
+
+  /** The semaphores whose limit this client has set. */
+  private final Set<String> limited = ConcurrentHashMap.newKeySet();
+
+  private RedissonClients(String uri, Way way) {
+    this.way = way;
     try {
       for (LockUri.Endpoint server : LockUri.parse(uri).endpoints(DEFAULT_PORT)) {
         Config config = new Config();
@@ -33,17 +49,59 @@ final class RedissonClients implements Locking {
       close();
       throw e;
     }
-    this.locks = redLock ? this::redLock : name -> servers.get(0).getLock(key(name));
   }
 
   /** {@code RLock} on one server. */
   static Peer<Locking> lock() {
-    return new Peer<>("Redisson RLock", (uri, threads) -> new RedissonClients(uri, false));
+    return peer("Redisson RLock", locking((clients, name) -> clients.first().getLock(key(name))));
   }
 
   /** {@code RedissonRedLock} over all servers. */
   static Peer<Locking> redLock() {
-    return new Peer<>("RedissonRedLock", (uri, threads) -> new RedissonClients(uri, true));
+    return peer("RedissonRedLock", locking(RedissonClients::redLock));
+  }
+
+  /** The read lock of {@code RReadWriteLock} on one server. */
+  static Peer<Locking> readers() {
+    return peer(
+        "RReadWriteLock",
+        locking((clients, name) -> clients.first().getReadWriteLock(key(name)).readLock()));
+  }
+
+  /** One permit of {@code RPermitExpirableSemaphore} on one server; not renewed. */
+  static Peer<Locking> permits(int limit) {
+    return peer(
+        "RPermitExpirableSemaphore",
+        (clients, name, atMost) -> {
+          RPermitExpirableSemaphore semaphore =
+              clients.first().getPermitExpirableSemaphore(key(name));
+          if (clients.limited.add(name)) {
+            var unused = semaphore.trySetPermits(limit);
+          }
+          String permit =
+              semaphore.tryAcquire(
+                  atMost.toMillis(),
+                  TimeUnit.SECONDS.toMillis(PERMIT_SECONDS),
+                  TimeUnit.MILLISECONDS);
+          return permit == null ? Optional.empty() : Optional.of(() -> semaphore.release(permit));
+        });
+  }
+
+  private static Peer<Locking> peer(String name, Way way) {
+    return new Peer<>(name, (uri, threads) -> new RedissonClients(uri, way));
+  }
+
+  private static Way locking(BiFunction<RedissonClients, String, Lock> locks) {
+    return (clients, name, atMost) -> {
+      Lock lock = locks.apply(clients, name);
+      return lock.tryLock(atMost.toMillis(), TimeUnit.MILLISECONDS)
+          ? Optional.of(lock::unlock)
+          : Optional.empty();
+    };
+  }
+
+  private RedissonClient first() {
+    return servers.get(0);
   }
 
   private static String key(String name) {
@@ -58,10 +116,7 @@ final class RedissonClients implements Locking {
 
   @Override
   public Optional<AutoCloseable> acquire(String name, Duration atMost) throws InterruptedException {
-    Lock lock = locks.apply(name);
-    return lock.tryLock(atMost.toMillis(), TimeUnit.MILLISECONDS)
-        ? Optional.of(lock::unlock)
-        : Optional.empty();
+    return way.acquire(this, name, atMost);
   }
 
   @Override

@@ -12,7 +12,7 @@ final class ZooKeeperRows {
   private ZooKeeperRows() {}
 
   static void measure(Bench bench) throws InterruptedException {
-    Peer<Locking> curator = CuratorMutex.lock();
+    Peer<Locking> curator = CuratorLocks.lock();
     Series<String> own = bench.uncontended(null, List.of(Peer.baseline(), Peer.ours(), curator));
     bench.row(
         "uncontended: p50 of a pair, to the bare calls",
@@ -44,6 +44,8 @@ final class ZooKeeperRows {
           hot.ratios(Figure.HANDOFF_P50, Peer.OURS, curator.name()));
     }
     bench.hundredThreads(List.of(curator));
+    SharedRows.measure(
+        bench, null, CuratorLocks.readers(), CuratorLocks.permits(SharedRows.PERMITS));
     bench.starts();
   }
 }

@@ -1,0 +1,119 @@
+package dev.interlock.bench.peers;
+
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.RequestCounter;
+import dev.interlock.compare.rounds.Series;
+import dev.interlock.report.Unit;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Readers of one name, and the permits of one semaphore, of our locks and of another library's. */
+final class SharedRows {
+
+  /** How many permits there are. */
+  static final int PERMITS = 8;
+
+  private static final int CLIENTS = 4;
+  private static final int THREADS_EACH = 4;
+
+  private SharedRows() {}
+
+  static void measure(
+      Bench bench, @Nullable RequestCounter requests, Peer<Locking> readers, Peer<Locking> permits)
+      throws InterruptedException {
+    for (int threads : new int[] {1, 16}) {
+      String what = "readers of one name, " + threads + (threads == 1 ? " thread" : " threads");
+      measure(bench, what, threads, requests, ourReaders(), readers);
+    }
+    measure(
+        bench,
+        "readers of one name, " + CLIENTS + " clients × " + THREADS_EACH,
+        CLIENTS * THREADS_EACH,
+        requests,
+        SeveralClients.of(CLIENTS, ourReaders()),
+        SeveralClients.of(CLIENTS, readers));
+    String semaphore = "a semaphore of " + PERMITS;
+    measure(bench, semaphore + ", 1 thread", 1, requests, ourPermits(), permits);
+    measure(
+        bench,
+        semaphore + ", " + PERMITS + " threads: one permit for each",
+        PERMITS,
+        requests,
+        ourPermits(),
+        permits);
+    measure(
+        bench,
+        semaphore + ", " + 2 * PERMITS + " threads: half of them wait",
+        2 * PERMITS,
+        requests,
+        ourPermits(),
+        permits);
+    measure(
+        bench,
+        semaphore + ", " + CLIENTS + " clients × " + THREADS_EACH,
+        CLIENTS * THREADS_EACH,
+        requests,
+        SeveralClients.of(CLIENTS, ourPermits()),
+        SeveralClients.of(CLIENTS, permits));
+  }
+
+  private static void measure(
+      Bench bench,
+      String what,
+      int threads,
+      @Nullable RequestCounter requests,
+      Peer<Locking> ours,
+      Peer<Locking> theirs)
+      throws InterruptedException {
+    Series<String> series =
+        bench.pairs(what, threads, number -> "shared", requests, List.of(ours, theirs));
+    bench.row(
+        what + ": pairs a second, to those of " + theirs.name(),
+        Target.atLeast(2, Unit.RATIO),
+        series.ratios(Figure.PAIRS, ours.name(), theirs.name()));
+  }
+
+  /** The read lock of a name. */
+  private static Peer<Locking> ourReaders() {
+    return ours((client, name, atMost) -> client.readWriteLock(name).readLock().tryAcquire(atMost));
+  }
+
+  /** One permit of a name. */
+  private static Peer<Locking> ourPermits() {
+    return ours(
+        (client, name, atMost) -> {
+          DistributedSemaphore semaphore = client.semaphore(name, PERMITS);
+          return semaphore.tryAcquire(atMost);
+        });
+  }
+
+  private interface Way {
+    Optional<? extends AutoCloseable> acquire(LockClient client, String name, Duration atMost)
+        throws InterruptedException;
+  }
+
+  private static Peer<Locking> ours(Way way) {
+    return new Peer<>(
+        Peer.OURS,
+        (uri, threads) -> {
+          LockClient client = LockClient.open(uri);
+          return new Locking() {
+            @Override
+            public Optional<? extends AutoCloseable> acquire(String name, Duration atMost)
+                throws InterruptedException {
+              return way.acquire(client, name, atMost);
+            }
+
+            @Override
+            public void close() {
+              client.close();
+            }
+          };
+        });
+  }
+}
