@@ -72,7 +72,7 @@ record Profile(
 
   /** Divides the time for interleaved rounds among the backends. */
   Profile amongBackends(int backends) {
-    long points = 2 + 2L * threads.size() + waiters.size() + 1 + 2L * roundTrips.size();
+    long points = 2 + 2L * threads.size() + 2L * waiters.size() + 3 + 2L * roundTrips.size();
     Duration share = budget.dividedBy(points * (rounds + 1) * Math.max(1, backends));
     share = share.compareTo(slice) > 0 ? slice : share;
     share = share.compareTo(SHORTEST_SLICE) < 0 ? SHORTEST_SLICE : share;

@@ -71,6 +71,7 @@ abstract class Scenario {
         new Uncontended(),
         new ManyLocks(),
         new HotLock(),
+        new SharedNames(),
         new AddedLatency(),
         new ServerCost(),
         new Takeover(),

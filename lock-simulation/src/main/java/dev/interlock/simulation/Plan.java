@@ -403,7 +403,10 @@ record Plan(
                   ops ->
                       ops.stream()
                           .map(op -> ordered ? op.inOrder(inTurns) : op)
-                          .map(op -> op.withShare(uses, oneInHeavy, disagrees, ordered, setting.ttl, random))
+                          .map(
+                              op ->
+                                  op.withShare(
+                                      uses, oneInHeavy, disagrees, ordered, setting.ttl, random))
                           .toList())
               .toList());
     }

@@ -1,15 +1,12 @@
 package dev.interlock.bench.peers;
 
-import dev.interlock.DistributedSemaphore;
 import dev.interlock.LockClient;
 import dev.interlock.compare.rounds.Figure;
 import dev.interlock.compare.rounds.Locking;
 import dev.interlock.compare.rounds.RequestCounter;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Unit;
-import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Readers of one name, and the permits of one semaphore, of our locks and of another library's. */
@@ -78,42 +75,12 @@ final class SharedRows {
         series.ratios(Figure.PAIRS, ours.name(), theirs.name()));
   }
 
-  /** The read lock of a name. */
   private static Peer<Locking> ourReaders() {
-    return ours((client, name, atMost) -> client.readWriteLock(name).readLock().tryAcquire(atMost));
+    return new Peer<>(Peer.OURS, (uri, threads) -> Locking.readersBy(LockClient.open(uri)));
   }
 
-  /** One permit of a name. */
   private static Peer<Locking> ourPermits() {
-    return ours(
-        (client, name, atMost) -> {
-          DistributedSemaphore semaphore = client.semaphore(name, PERMITS);
-          return semaphore.tryAcquire(atMost);
-        });
-  }
-
-  private interface Way {
-    Optional<? extends AutoCloseable> acquire(LockClient client, String name, Duration atMost)
-        throws InterruptedException;
-  }
-
-  private static Peer<Locking> ours(Way way) {
     return new Peer<>(
-        Peer.OURS,
-        (uri, threads) -> {
-          LockClient client = LockClient.open(uri);
-          return new Locking() {
-            @Override
-            public Optional<? extends AutoCloseable> acquire(String name, Duration atMost)
-                throws InterruptedException {
-              return way.acquire(client, name, atMost);
-            }
-
-            @Override
-            public void close() {
-              client.close();
-            }
-          };
-        });
+        Peer.OURS, (uri, threads) -> Locking.permitsBy(LockClient.open(uri), PERMITS));
   }
 }

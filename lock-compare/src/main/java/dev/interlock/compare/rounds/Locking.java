@@ -1,8 +1,11 @@
 package dev.interlock.compare.rounds;
 
+import dev.interlock.Acquirable;
+import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** A client that can wait for a name which is held: a lock, not just a call. */
 public interface Locking extends Pairs {
@@ -27,11 +30,29 @@ public interface Locking extends Pairs {
 
   /** {@return our lock, with the client's options; closing it closes the client} */
   static Locking by(LockClient client) {
+    return by(client, client::lock);
+  }
+
+  /** {@return the read locks of our read-write locks, in the same way} */
+  static Locking readersBy(LockClient client) {
+    return by(client, name -> client.readWriteLock(name).readLock());
+  }
+
+  /**
+   * {@return a permit of our semaphores, in the same way}
+   *
+   * @param limit how many permits each name has
+   */
+  static Locking permitsBy(LockClient client, int limit) {
+    return by(client, name -> client.semaphore(name, limit));
+  }
+
+  private static Locking by(LockClient client, Function<String, Acquirable<Lease>> names) {
     return new Locking() {
       @Override
       public Optional<? extends AutoCloseable> acquire(String name, Duration atMost)
           throws InterruptedException {
-        return client.lock(name).tryAcquire(atMost);
+        return names.apply(name).tryAcquire(atMost);
       }
 
       @Override

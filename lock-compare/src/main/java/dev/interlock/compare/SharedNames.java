@@ -1,0 +1,161 @@
+package dev.interlock.compare;
+
+import dev.interlock.Capability;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Locking;
+import dev.interlock.compare.rounds.PairTrial;
+import dev.interlock.compare.rounds.Trial;
+import dev.interlock.compare.rounds.Workers;
+import dev.interlock.report.Unit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+
+/** What it costs to share a name: readers together, permits, and a writer among readers. */
+final class SharedNames extends Scenario {
+  static final String READERS = "readers";
+  static final String THREADS = "threads";
+  static final Metric RATE = new Metric("reader-pairs", "readers' pairs", Unit.PER_SECOND);
+  static final Metric PERMIT_RATE = new Metric("permit-pairs", "permits", Unit.PER_SECOND);
+  static final Metric WRITER = new Metric("writer-wait-p99", "writer's wait p99", Unit.SECONDS);
+
+  private static final int PERMITS = 8;
+  private static final int READERS_BESIDE_A_WRITER = 4;
+  private static final Duration READ = Duration.ofMillis(2);
+
+  SharedNames() {
+    super(
+        "shared-names",
+        "Readers and permits",
+        """
+        Threads of one process read one name, again and again; then twice as many threads as there
+        are permits want one of 8 each. In the end one thread writes a name that 4 others read
+        for 2 ms each, in a client of their own: how long it waits for them.
+        """,
+        List.of(),
+        List.of(new Chart.Lines("Readers' pairs per second, one name", RATE, READERS, READERS)));
+  }
+
+  @Override
+  List<Column> columns(Profile profile) {
+    List<Column> columns = new ArrayList<>();
+    for (int readers : profile.waiters()) {
+      Point point = new Point(READERS, readers);
+      columns.add(new Column(readers == 1 ? "1 reader" : readers + " readers", RATE, point));
+    }
+    columns.add(new Column("8 permits, 16 threads", PERMIT_RATE, new Point(THREADS, 2 * PERMITS)));
+    columns.add(
+        new Column("writer's wait p99", WRITER, new Point(READERS, READERS_BESIDE_A_WRITER)));
+    return columns;
+  }
+
+  @Override
+  Duration estimate(Profile profile, int backends) {
+    return profile.roundsOf(backends * (profile.waiters().size() + 2));
+  }
+
+  @Override
+  void run(Run run) throws InterruptedException {
+    for (OpenContender contender : run.contenders()) {
+      for (Capability needed : List.of(Capability.READ_WRITE, Capability.SEMAPHORE)) {
+        if (!contender.info().has(needed)) {
+          run.skip(contender, "it has no " + needed);
+        }
+      }
+    }
+    for (int readers : run.profile().waiters()) {
+      measure(
+          run,
+          Capability.READ_WRITE,
+          contender -> () -> pairs(run, contender, Locking.readersBy(contender.open()), readers),
+          RATE,
+          new Point(READERS, readers),
+          Figure.PAIRS);
+    }
+    int threads = 2 * PERMITS;
+    measure(
+        run,
+        Capability.SEMAPHORE,
+        contender ->
+            () -> pairs(run, contender, Locking.permitsBy(contender.open(), PERMITS), threads),
+        PERMIT_RATE,
+        new Point(THREADS, threads),
+        Figure.PAIRS);
+    measure(
+        run,
+        Capability.READ_WRITE,
+        contender -> () -> WriterAmongReaders.of(contender, run.profile().slice()),
+        WRITER,
+        new Point(READERS, READERS_BESIDE_A_WRITER),
+        Figure.WAIT_P99);
+  }
+
+  private static void measure(
+      Run run, Capability needed, Run.Entry entry, Metric metric, Point at, Figure figure)
+      throws InterruptedException {
+    run.interleaved(
+        contender -> contender.info().has(needed) ? entry.of(contender) : null,
+        contender -> null,
+        (contender, series, lock, baseline) ->
+            run.measured(contender, metric, at, series.values(lock, figure)));
+  }
+
+  private static PairTrial pairs(Run run, OpenContender contender, Locking client, int threads) {
+    String name = contender.newName();
+    return new PairTrial(client, threads, run.profile().slice(), number -> name, null);
+  }
+
+  /** One thread that writes, and some of another client that read. */
+  private record WriterAmongReaders(
+      LockClient writer, LockClient readers, String name, Duration slice) implements Trial {
+
+    static WriterAmongReaders of(OpenContender contender, Duration slice) {
+      LockClient writer = contender.open();
+      try {
+        return new WriterAmongReaders(writer, contender.open(), contender.newName(), slice);
+      } catch (RuntimeException e) {
+        writer.close();
+        throw e;
+      }
+    }
+
+    @Override
+    public Map<Figure, Double> round() throws Exception {
+      Histogram waits = new Histogram(3); // of one thread
+      DistributedReadWriteLock written = writer.readWriteLock(name);
+      DistributedReadWriteLock read = readers.readWriteLock(name);
+      Workers.work(
+          1 + READERS_BESIDE_A_WRITER,
+          slice,
+          (number, goesOn) -> {
+            do {
+              if (number == 0) {
+                long asked = System.nanoTime();
+                Lease lease = written.writeLock().acquire();
+                waits.recordValue(System.nanoTime() - asked);
+                lease.close();
+              } else {
+                try (Lease lease = read.readLock().acquire()) {
+                  TimeUnit.NANOSECONDS.sleep(READ.toNanos());
+                }
+              }
+            } while (goesOn.getAsBoolean());
+          });
+      return Map.of(Figure.WAIT_P99, waits.getValueAtPercentile(99) / 1e9);
+    }
+
+    @Override
+    public void close() {
+      try (writer;
+          readers) {
+        // Closes both.
+      }
+    }
+  }
+}
