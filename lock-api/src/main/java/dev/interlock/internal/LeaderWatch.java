@@ -103,27 +103,22 @@ final class LeaderWatch extends Timer.Event {
   void fire(long now) {
     long number;
     synchronized (this) {
-      if (inFlight || over) {
+      if (over) {
         return;
       }
       inFlight = true;
       again = false;
       number = ++request;
       requestedAt = now;
+      // In case that nobody can note the end of this one.
+      due(now + 3 * engine.requestTimeout().toNanos());
     }
-    boolean started = false;
+    engine.timer.update(this);
     try {
       engine.threads.observers.execute(() -> request(number));
-      started = true;
     } catch (RejectedExecutionException e) {
       // The client has been closed, and with it this.
       return;
-    } finally {
-      if (!started) {
-        synchronized (this) {
-          inFlight = false;
-        }
-      }
     }
   }
 

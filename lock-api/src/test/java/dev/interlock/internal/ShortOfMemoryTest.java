@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -194,6 +195,9 @@ class ShortOfMemoryTest {
             .run(
                 leadership -> {
                   begun.add(leadership);
+                  if (over.isDone()) {
+                    new CountDownLatch(1).await();
+                  }
                   over.get();
                   intercepted.whenCalledHere("release", ShortOfMemoryTest::fail);
                 })) {
