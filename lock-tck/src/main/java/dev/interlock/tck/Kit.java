@@ -12,6 +12,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisErrors;
 import java.io.IOException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -138,17 +139,25 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Counts what is on the shared server: by its {@linkplain Server#view() view} or, if it has none
-   * and speaks the protocol of Redis, its keys.
+   * Counts what is on the shared server: by its {@linkplain Server#view() view}, without what
+   * belongs to the names of other tests, or, if it has none and speaks the protocol of Redis, all
+   * of its keys.
    *
+   * @param names the test's own names
    * @return the number of entries, or empty if they cannot be counted
    * @throws Exception if the view fails
    */
-  public OptionalLong countEntries() throws Exception {
+  public OptionalLong countEntries(List<String> names) throws Exception {
     Optional<StoreView> view = server.view();
-    return view.isPresent()
-        ? OptionalLong.of(view.get().entries().size())
-        : RedisKeys.count(server.uri(), defaultPort(server.uri()));
+    if (view.isEmpty()) {
+      return RedisKeys.count(server.uri(), defaultPort(server.uri()));
+    }
+    String anyName = "tck-" + run + "-";
+    return OptionalLong.of(
+        view.get().entries().stream()
+            .map(StoreView.Entry::description)
+            .filter(entry -> !entry.contains(anyName) || names.stream().anyMatch(entry::contains))
+            .count());
   }
 
   /**
