@@ -88,10 +88,10 @@ public abstract class AdminRules extends RuleTest {
     Lease lease = acquireNow(first.lock(name));
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
 
+    DistributedLock impatient =
+        third.lock(name, options -> options.waitTimeout(Duration.ofMillis(300)));
     LockTimeoutException inVain =
-        assertThrows(
-            LockTimeoutException.class,
-            third.lock(name, options -> options.waitTimeout(Duration.ofMillis(300)))::acquire);
+        assertThrows(LockTimeoutException.class, () -> answer(impatient::acquire));
     inVain
         .holder()
         .ifPresent(label -> assertEquals("the first holder", label, "whom a waiter saw last"));
