@@ -150,6 +150,23 @@ class SharesTest {
 
   // --- each ends by itself ---------------------------------------------------------------------
 
+  /** Otherwise tokens would fall if the clock is set back while a lease lasts. */
+  @Test
+  void theFenceOutlivesAllHoldsWhicheverIsTheLatest() throws Exception {
+    Duration day = Duration.ofDays(1);
+    Claim lasting = claim("job", Share.ofSemaphore(1, 3), day, Duration.ZERO);
+    long token = take(backend, lasting).token();
+    Claim brief = claim("job", Share.ofSemaphore(1, 3), Duration.ofSeconds(20), Duration.ZERO);
+    Grant briefly = take(backend, brief);
+    assertInstanceOf(Renewal.Confirmed.class, backend.renew(briefly, soon()));
+    assertTrue(backend.release(brief, soon()));
+
+    redis.setClock(Duration.ofHours(3));
+    assertBusy(permits(3, 3));
+    redis.setClock(Duration.ofHours(-1));
+    assertTrue(take(backend, permits(1, 3)).token() > token);
+  }
+
   @Test
   void aHoldThatExpiresEndsNoOtherAndOneThatIsRenewedKeepsNoOther() throws Exception {
     Claim brief = claim("job", Share.READ, Duration.ofSeconds(20), Duration.ZERO);

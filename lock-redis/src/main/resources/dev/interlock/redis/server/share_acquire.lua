@@ -14,7 +14,8 @@
 --   above        the holds: id, bar, weight, bar, label; the score is when it ends, in ms. "revoked|"
 --                may stand before it
 --   infinite     the line, while somebody waits: for each weight, since when, and until when
--- A hold ends by its score, whatever the others do. The key expires with the last of them.
+-- A hold ends by its score, whatever the others do. The key expires with the last of them, and the
+-- fence is retained for as long after that as after the end of this one.
 --
 -- Claims of one weight are one party in the line. A claim is refused if another party has waited
 -- for longer and could not be granted beside it. A party leaves the line when one of it is granted
@@ -92,6 +93,7 @@ local token = clock[1] * 16000 + math.floor(clock[2] * 16 / 1000)
 if last and last >= token then token = last + 1 end
 redis.call('ZADD', KEYS[1], ends, ARGV[2], -token, ARGV[3], used + weight, ARGV[1])
 latest = math.max(latest, ends)
+local retention = latest - ends + ARGV[7]
 if waiting then
   if mine and not repeated then
     local more = used + 2 * weight <= capacity
@@ -101,5 +103,5 @@ if waiting then
 else
   redis.call('PEXPIREAT', KEYS[1], latest)
 end
-redis.call('SET', KEYS[2], token, 'PX', ARGV[7])
+redis.call('SET', KEYS[2], token, 'PX', retention)
 return token

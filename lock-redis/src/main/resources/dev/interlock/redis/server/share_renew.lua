@@ -12,9 +12,10 @@ if type(ends) == 'string' and tonumber(ends) >= now then
 --#include last_hold
   for i = 1, waiting and #waiting or 0 do latest = math.max(latest, waiting[i].ends) end
   ends = now + ARGV[2]
-  redis.call('PEXPIREAT', KEYS[1], math.max(latest, ends))
+  latest = math.max(latest, ends)
+  redis.call('PEXPIREAT', KEYS[1], latest)
   redis.call('ZADD', KEYS[1], 'XX', ends, ARGV[1])
-  redis.pcall('PEXPIRE', KEYS[1] .. ':fence', ARGV[3])
+  redis.pcall('PEXPIRE', KEYS[1] .. ':fence', latest - ends + ARGV[3])
   return {'renewed'}
 end
 local value = redis.call('TYPE', KEYS[1]).ok ~= 'none'
