@@ -370,6 +370,24 @@ class SharedClientsTest {
     other.lock("job").acquire().release();
   }
 
+  /** The waiter hears of the release, and others may be quicker. */
+  @Test
+  void aNameThatIsWaitedForIsNotTakenInAnotherWayBetweenItsHolders() throws Exception {
+    LockClient reading = client(PATIENT);
+    LockClient writing = client(PATIENT);
+    LockClient other = client(PATIENT);
+    for (int round = 0; round < 20; round++) {
+      Lease reader = reading.readWriteLock("job").readLock().acquire();
+      Future<Lease> writer =
+          threads.submit(() -> writing.readWriteLock("job").writeLock().acquire());
+      Eventually.holds("it waits", () -> redis.call("ZCOUNT", LOCK, "+inf", "+inf").equals(1L));
+      reader.release();
+      assertThrows(LockConfigurationException.class, other.lock("job")::tryAcquire);
+      assertThrows(LockConfigurationException.class, other.semaphore("job", 2)::tryAcquire);
+      end(writer).release();
+    }
+  }
+
   // --- a primary that has become a replica ------------------------------------------------------
 
   /** What it says of others is old, and what it lacks may be on the new primary. */

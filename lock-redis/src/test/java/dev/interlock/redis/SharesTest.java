@@ -343,9 +343,11 @@ class SharesTest {
         : String.valueOf(redis.call("ZRANGE", LOCK, "0", "-1", "WITHSCORES"));
   }
 
+  /** Those who wait for a reader to leave hear of it, and others may be quicker. */
   @Test
-  void aNameThatNobodyHoldsMayBecomeAnythingWhateverWaitersLeft() throws Exception {
+  void aNameMayBecomeAnythingWhenNobodyHoldsItAndNobodyIsRemembered() throws Exception {
     for (Share next : List.of(Share.EXCLUSIVE, Share.ofSemaphore(1, 3), Share.ofSemaphore(1, 1))) {
+      redis.setClock(Duration.ZERO);
       Claim reader = reader();
       take(backend, reader);
       assertBusy(waiting(Share.WRITE));
@@ -354,6 +356,15 @@ class SharesTest {
       assertFalse(backend.forceRelease("job", soon()));
       assertFalse(backend.revoke("job", soon()));
       Claim claim = claim("job", next);
+      LockConfigurationException e =
+          assertThrows(LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
+      assertEquals(next.disagreement("job", Share.READ).getMessage(), e.getMessage());
+      Claim writer = waiting(Share.WRITE);
+      take(backend, writer);
+      assertBusy(waiting(Share.READ));
+      assertTrue(backend.release(writer, soon()));
+
+      redis.setClock(Duration.ofSeconds(7));
       take(backend, claim);
       assertEquals(next.kind(), backend.inspect("job", soon()).kind().orElseThrow());
       assertTrue(backend.release(claim, soon()));

@@ -286,7 +286,6 @@ public final class Failures {
 
   private static String describe(String problem) {
     return switch (problem) {
-      case "free" -> "what the waiters of a shared lock have left";
       case "no expiry" -> "a value that does not expire";
       case "no lock" -> "a value that is not a lock";
       case "no token" -> "a value that is not a fencing token";

@@ -24,15 +24,7 @@ if last then
 end
 local now = redis.call('TIME')
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local value = redis.pcall('GET', KEYS[1])
-  if type(value) == 'table' then
---#include foreign
-    local reply = foreign(KEYS[1], value)
-    if reply[3] ~= 'free' then return reply end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    value = ARGV[1]
-  end
---#include awaited
+--#include value
   if value ~= ARGV[1] then
     local left = redis.call('PTTL', KEYS[1])
     if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end

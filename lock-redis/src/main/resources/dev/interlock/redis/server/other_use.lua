@@ -1,14 +1,11 @@
--- For a name without the claim's head. Ends the script if it is in use as something else, and
--- removes what waiters of another kind have left.
+-- For a name without the claim's head. Ends the script if it is in use as something else: held, or
+-- waited for. A sorted set expires as soon as it is neither.
 local value = redis.call('TYPE', KEYS[1]).ok
 if value ~= 'none' then
 --#include on_primary
   if value == 'zset' then
 --#include head
-    if #redis.call('ZRANGE', KEYS[1], now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1) > 0 then
-      return {'foreign', KEYS[1], head}
-    end
-    redis.call('DEL', KEYS[1])
+    return {'foreign', KEYS[1], head}
   elseif value == 'string' then
     value = redis.call('GET', KEYS[1])
 --#include awaited
