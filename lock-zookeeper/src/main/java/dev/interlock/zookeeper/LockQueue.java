@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * a node that is granted stays so, and every client comes to the same result, however old the state
  * that it sees.
  *
- * <p>The first node decides what the lock is used as. A node that disagrees with it is being
- * removed by its client. It counts like a writer until then: the first node may have gone in the
- * view of that client, whose claim is granted then.
+ * <p>The first node decides what the lock is used as. A claim that disagrees with it when it joins
+ * is refused, and its client removes the node. It counts like a writer until then, also when it has
+ * become the first: those behind it cannot know whether its client still saw another before it.
+ * Those that have joined are never refused, whoever becomes the first.
  *
  * @param nodes in the order of arrival
  * @param foreign names of nodes that no lock client created
@@ -139,11 +140,5 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
     return nodes.get(position).isSomePermits()
         && position + 1 < nodes.size()
         && nodes.get(position + 1).isSomePermits();
-  }
-
-  /** Whether a node ahead of a position disagrees with the first, and is being removed. */
-  boolean hasDisagreementBefore(int position) {
-    Share first = nodes.get(0).share();
-    return nodes.subList(0, position).stream().anyMatch(node -> !node.share().agreesWith(first));
   }
 }

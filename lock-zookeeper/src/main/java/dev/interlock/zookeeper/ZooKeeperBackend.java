@@ -208,7 +208,7 @@ final class ZooKeeperBackend implements QueueingBackend {
    * Refuses a claim that uses a lock differently from the first in its queue. Of two that disagree
    * the later one is refused, and never the earlier, which does not look behind itself.
    */
-  void requireAgreement(Claim claim, LockQueue queue) {
+  private static void requireAgreement(Claim claim, LockQueue queue) {
     Share use = queue.use();
     if (use != null && !claim.share().agreesWith(use)) {
       throw claim.share().disagreement(claim.name(), use);

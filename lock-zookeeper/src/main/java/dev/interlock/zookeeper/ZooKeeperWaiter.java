@@ -197,7 +197,6 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     if (place < 0) {
       throw backend.failures().nodeDeleted();
     }
-    backend.requireAgreement(claim, now);
     queue = now;
     position = place;
     pollsSinceListing = 0;
@@ -279,8 +278,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
   private boolean isListedNow(Blocker present) {
     pollsSinceListing++;
-    return (present.untilGranted() || queue.hasDisagreementBefore(position))
-        && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
+    return present.untilGranted() && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
   }
 
   private void readBoth(Blocker present, Deadline deadline)

@@ -48,6 +48,7 @@ class SharedQueueModelTest {
 
     @Nullable Blocker blocker;
 
+    boolean joined;
     boolean granted;
     boolean refused;
     boolean left;
@@ -102,10 +103,11 @@ class SharedQueueModelTest {
       hasToList = false;
       LockQueue queue = view();
       int position = queue.positionOf(node);
-      if (!node.share().agreesWith(queue.nodes().get(0).share())) {
+      if (!joined && !node.share().agreesWith(queue.nodes().get(0).share())) {
         refused = true;
         return;
       }
+      joined = true;
       blocker = queue.blockerOf(position);
       granted = blocker == null;
       if (granted && queue.isAwaited(position)) {

@@ -1,6 +1,7 @@
 package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -37,6 +38,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -712,20 +714,48 @@ class SharesTest {
     release(one, reader);
   }
 
-  /** Then its client has seen that it is the first, and the lock is its own. */
+  /** Neither does it when those ahead of it have gone: its client has seen them. */
   @Test
-  void aNodeThatBecomesTheFirstRefusesThoseBehindIt() throws Exception {
+  void aNodeThatIsAboutToGoRefusesNobodyAlsoAsTheFirst() throws Exception {
+    Grant writer = take(one, WRITE);
+    try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
+        CuratorFramework slow = Backends.curator("127.0.0.1:" + way.port());
+        ZooKeeperBackend far = Backends.on(slow);
+        CuratorFramework curator = Backends.curator(server.connectString());
+        ZooKeeperBackend patient = looking(curator)) {
+      assertTrue(far.inspect(name, Backends.soon()).isHeld());
+      Future<Place> joining;
+      Future<Grant> waiting;
+      try (NetworkFault late = way.hold(Direction.SERVER_TO_CLIENT)) {
+        joining = threads.submit(() -> far.join(claim(EXCLUSIVE), Backends.soon()));
+        Eventually.holds("its node is there", () -> nodes().size() == 2);
+        Waiter behind = new Waiter(patient, READ);
+        waiting = behind.grant;
+        release(one, writer);
+        assertThrows(TimeoutException.class, () -> waiting.get(POLL.toMillis() * 5, MILLISECONDS));
+      }
+      ExecutionException refusal =
+          assertThrows(ExecutionException.class, () -> joining.get(60, SECONDS));
+      assertInstanceOf(LockConfigurationException.class, refusal.getCause());
+      release(patient, waiting.get(60, SECONDS));
+    }
+  }
+
+  /** If its client saw that it was the first, the lock is its own, and they wait for it. */
+  @Test
+  void aNodeThatBecomesTheFirstIsWaitedForByThoseBehindItAndRefusesThoseThatCome()
+      throws Exception {
     Grant reader = take(one, READ);
     String slow = raw("");
     try (CuratorFramework curator = Backends.curator(server.connectString());
         ZooKeeperBackend patient = looking(curator);
         Waiter behind = new Waiter(patient, READ)) {
       release(one, reader);
-      ExecutionException refusal =
-          assertThrows(ExecutionException.class, () -> behind.grant.get(60, SECONDS));
-      assertInstanceOf(LockConfigurationException.class, refusal.getCause());
+      assertThrows(LockConfigurationException.class, () -> tryTake(two, READ));
+      assertFalse(behind.grant.isDone());
+      observer.delete().forPath(slow);
+      behind.granted();
     }
-    observer.delete().forPath(slow);
   }
 
   // --- showing and intervening ----------------------------------------------------------------
