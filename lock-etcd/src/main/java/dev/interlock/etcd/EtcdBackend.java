@@ -222,7 +222,7 @@ final class EtcdBackend implements QueueingBackend {
       return;
     }
     Claim claim = entry.claim();
-    Share first = firstOf(entry.keys(), entry.revision(), deadline);
+    Share first = firstWhenPut(entry, deadline);
     try {
       requireAgreement(claim, first);
     } catch (LockConfigurationException disagreement) {
@@ -235,6 +235,22 @@ final class EtcdBackend implements QueueingBackend {
       throw disagreement;
     }
     entry.agrees();
+  }
+
+  /**
+   * Null if etcd no longer knows. The entry has waited for long then, and must not lose its place:
+   * if it disagrees after all, it waits until the others are gone.
+   */
+  private @Nullable Share firstWhenPut(QueueEntry entry, Deadline deadline)
+      throws InterruptedException {
+    try {
+      return firstOf(entry.keys(), entry.revision(), deadline);
+    } catch (LockException e) {
+      if (!Failures.saysRevisionIsCompacted(e)) {
+        throw e;
+      }
+      return null;
+    }
   }
 
   private @Nullable Share firstOf(LockKeys keys, long revision, Deadline deadline)

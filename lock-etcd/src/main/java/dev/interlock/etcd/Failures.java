@@ -238,6 +238,11 @@ final class Failures {
     return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
   }
 
+  /** Whether the server has forgotten the revision that was asked for. */
+  static boolean saysRevisionIsCompacted(Throwable failure) {
+    return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.OUT_OF_RANGE);
+  }
+
   /** Whether a member refused the request because it knows no leader; another one may know it. */
   static boolean saysNoLeader(Throwable failure) {
     return chain(failure).stream()

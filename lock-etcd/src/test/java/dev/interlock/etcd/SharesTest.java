@@ -38,6 +38,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -131,7 +132,11 @@ class SharesTest {
   }
 
   private static void release(Grant grant) throws InterruptedException {
-    assertTrue(backend.release(grant.claim(), in(LIMIT)));
+    release(grant.claim());
+  }
+
+  private static void release(Claim claim) throws InterruptedException {
+    assertTrue(backend.release(claim, in(LIMIT)));
   }
 
   private boolean isGrantedAtOnce(Share share) throws InterruptedException {
@@ -464,6 +469,26 @@ class SharesTest {
             ExecutionException.class, () -> waiting.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
     assertInstanceOf(LockConfigurationException.class, e.getCause());
     assertEquals(1, entries());
+  }
+
+  /** By then etcd may have forgotten who came first. */
+  @Test
+  void oneThatSeesADisagreementOnlyAfterACompactionKeepsItsPlace() throws Exception {
+    Grant held = acquired(WRITE);
+    ByteSequence stray = stray(EXCLUSIVE);
+    Place between = joined(WRITE);
+    assertWaits(between);
+    Place place = joined(WRITE);
+    assertWaits(place);
+    Future<Grant> waiting = granting(place);
+    long revision = own.getKVClient().get(stray).get().getHeader().getRevision();
+    own.getKVClient().put(LockKeys.bytes("other"), LockKeys.bytes("")).get();
+    own.getKVClient().compact(revision + 1).get();
+    release(claims.get(1));
+    assertThrows(TimeoutException.class, () -> waiting.get(1, TimeUnit.SECONDS));
+    release(held);
+    own.getKVClient().delete(stray).get();
+    assertTrue(soon(waiting).token() > held.token());
   }
 
   // --- versions -------------------------------------------------------------------------------
