@@ -2,7 +2,9 @@ package dev.interlock.redlock;
 
 import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
@@ -31,6 +33,9 @@ final class Acquisition {
   private final WakeUp wakeUp;
   private final VoteCount count;
 
+  /** What a node says of a name that is in use as another kind of lock. */
+  private volatile @Nullable LockConfigurationException disagreement;
+
   /** Releases nodes that grant after the attempt was given up. */
   private @Nullable IntConsumer late;
 
@@ -39,13 +44,14 @@ final class Acquisition {
       Entry entry,
       long ttlMillis,
       byte[] retention,
+      long hint,
       Deadline sendBefore,
       TimeSource time) {
     this.cluster = cluster;
     this.entry = entry;
     this.ttl = number(ttlMillis);
     this.retention = retention;
-    this.hint = number(Hint.at(time.wallMillis()));
+    this.hint = number(hint);
     this.sendBefore = sendBefore.nanos();
     this.wakeUp = new WakeUp(time);
     this.count = new VoteCount(cluster.size());
@@ -60,25 +66,10 @@ final class Acquisition {
             @Override
             NodePipeline.Call ask(byte[] run) {
               boolean listening = cluster.subscriber(node).isWatching(entry.keys);
-              return new NodePipeline.Call(
-                  NodeScripts.ACQUIRE,
-                  keys(),
-                  List.of(
-                      entry.value,
-                      ttl,
-                      retention,
-                      hint,
-                      run,
-                      cluster.longest(),
-                      cluster.number(),
-                      number(listening ? 1 : 0)));
+              return entry.requests.acquire(cluster, run, ttl, retention, hint, listening);
             }
           });
     }
-  }
-
-  private List<byte[]> keys() {
-    return List.of(entry.keys.lock(), entry.keys.fence(), cluster.record());
   }
 
   private void voted(int node, Answer answer) {
@@ -146,16 +137,7 @@ final class Acquisition {
         new Question(node, this::confirmed) {
           @Override
           NodePipeline.Call ask(byte[] run) {
-            return new NodePipeline.Call(
-                NodeScripts.CONFIRM,
-                keys(),
-                List.of(
-                    entry.value,
-                    number(token),
-                    retention,
-                    run,
-                    cluster.longest(),
-                    cluster.number()));
+            return entry.requests.confirm(cluster, run, number(token), retention);
           }
         });
   }
@@ -165,6 +147,9 @@ final class Acquisition {
     synchronized (count) {
       if (answer.is("confirmed")) {
         count.confirmed(node);
+      } else if (answer.is("passed")) {
+        // It holds the lock for this attempt, which needs a higher token.
+        count.notConfirmed(node, requireNonNull(count.vote(node)));
       } else {
         count.notConfirmed(node, refusal == null ? new Vote.Lost() : refusal);
       }
@@ -213,7 +198,9 @@ final class Acquisition {
         votes[node] = count.vote(node);
       }
     }
-    return cluster.unavailable(votes, null);
+    LockException failure = cluster.unavailable(votes, null);
+    LockConfigurationException other = disagreement;
+    return failure instanceof LockConfigurationException && other != null ? other : failure;
   }
 
   /** A request of this attempt, not sent after its withdrawal. */
@@ -235,7 +222,16 @@ final class Acquisition {
 
     @Override
     public void answered(Object reply) {
-      then.accept(node, cluster.answer(node, reply));
+      Answer answer = cluster.answer(node, reply);
+      if (answer.silence() != null && reply instanceof List<?> foreign) {
+        LockConfigurationException other =
+            entry.requests.disagreement(Round.text(foreign.get(2)));
+        if (other != null) {
+          disagreement = other;
+          answer = new Answer(null, new Vote.Failed(other));
+        }
+      }
+      then.accept(node, answer);
     }
 
     @Override

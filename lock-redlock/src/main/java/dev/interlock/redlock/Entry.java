@@ -1,7 +1,5 @@
 package dev.interlock.redlock;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Claim;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -12,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Entry {
 
   final LockKeys keys;
-  final byte[] value;
+  final Requests requests;
 
   /**
    * The process of each node that the claim may be on, when it was sent there; null for the other
@@ -45,9 +43,9 @@ final class Entry {
   /** Given up: nothing more must be sent. */
   private volatile boolean withdrawn;
 
-  private Entry(LockKeys keys, byte[] value, int nodes) {
+  private Entry(LockKeys keys, Requests requests, int nodes) {
     this.keys = keys;
-    this.value = value;
+    this.requests = requests;
     this.runs = new AtomicReferenceArray<>(nodes);
     this.missing = new AtomicIntegerArray(nodes);
     this.grants = new AtomicReferenceArray<>(nodes);
@@ -55,11 +53,8 @@ final class Entry {
 
   /** Returns the entry of a claim that is on no node yet. */
   static Entry fresh(Claim claim, String namespace, int nodes) {
-    Entry entry =
-        new Entry(
-            LockKeys.of(namespace, claim.name()),
-            (claim.id() + '|' + claim.holder()).getBytes(UTF_8),
-            nodes);
+    LockKeys keys = LockKeys.of(namespace, claim.name());
+    Entry entry = new Entry(keys, Requests.of(claim, keys), nodes);
     claim.attach(entry);
     return entry;
   }
@@ -137,6 +132,24 @@ final class Entry {
     }
   }
 
+  /** Whether the node is known not to count for the lease. */
+  boolean lacks(int node) {
+    return missing.get(node) == LACKING;
+  }
+
+  /**
+   * Notes that a node was given its share of the lock again. If the lease was not certain any more
+   * when that was heard, another claim may have been elected before: then the node never counts.
+   */
+  void restoredOn(int node, long now) {
+    missing.set(node, isCertain(now) ? GIVEN : LACKING);
+  }
+
+  private boolean isCertain(long now) {
+    Long until = certainUntil;
+    return until != null && until - now > 0;
+  }
+
   /**
    * Notes that a majority has confirmed the election or a renewal.
    *
@@ -163,10 +176,8 @@ final class Entry {
     for (int each = 0; each < missing.length(); each++) {
       lacking += missing.get(each) == THERE ? 0 : 1;
     }
-    Long until = certainUntil;
     return missing.get(node) == LACKING
         && lacking <= missing.length() - VoteCount.majorityOf(missing.length())
-        && until != null
-        && until - now > 0;
+        && isCertain(now);
   }
 }

@@ -1,5 +1,7 @@
 package dev.interlock.redlock;
 
+import java.util.concurrent.ThreadLocalRandom;
+
 /**
  * Where the fences of a forgotten name begin: the client's wall clock, in sixteenths of a
  * millisecond. All nodes get the same hint, so that they agree on the token at once. Nothing
@@ -18,5 +20,13 @@ final class Hint {
   static long at(long wallMillis) {
     long hint = wallMillis * PER_MILLISECOND;
     return wallMillis > 0 && wallMillis < TOO_HIGH / PER_MILLISECOND ? hint : 1;
+  }
+
+  /**
+   * Returns a hint for claims that can hold a name together. They rarely come to the nodes in the
+   * same order; with different hints most of them get the same fence from all nodes even so.
+   */
+  static long amongOthersAt(long wallMillis) {
+    return at(wallMillis) + ThreadLocalRandom.current().nextLong(PER_MILLISECOND);
   }
 }

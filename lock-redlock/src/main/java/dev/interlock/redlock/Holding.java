@@ -1,11 +1,15 @@
 package dev.interlock.redlock;
 
-import dev.interlock.LockState;
+import dev.interlock.LockState.Holder;
+import dev.interlock.redis.server.StoredHolds;
 import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.Round.Answer;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -13,19 +17,57 @@ import org.jspecify.annotations.Nullable;
 /** The answers of the inspected nodes that hold a lock for the same claim. */
 final class Holding {
 
-  private final String value;
+  /** In the order of the grants, as far as it is known. */
+  static final Comparator<Holder> ORDER =
+      Comparator.comparingLong(holder -> holder.fencingToken().orElse(0));
+
+  final Share use;
+  private final String label;
+  private final int weight;
   private final Map<Long, Integer> fences = new HashMap<>();
   private final List<Long> lefts = new ArrayList<>();
 
-  Holding(String value) {
-    this.value = value;
+  private Holding(Share use, String label, int weight) {
+    this.use = use;
+    this.label = label;
+    this.weight = weight;
   }
 
-  void add(Answer held) {
-    List<?> words = held.reply();
-    lefts.add((Long) words.get(2));
-    if (words.size() > 3) {
-      fences.merge(Long.parseLong(Round.text(words.get(3))), 1, Integer::sum);
+  /** Returns what the nodes hold, each claim once. */
+  static List<Holding> read(List<Answer> answers) {
+    Map<Object, Holding> byClaim = new LinkedHashMap<>();
+    for (Answer answer : answers) {
+      List<?> words = answer.reply();
+      if (answer.is("held")) {
+        String value = Round.text(words.get(1));
+        Long fence = words.size() > 3 ? Long.valueOf(Round.text(words.get(3))) : null;
+        byClaim
+            .computeIfAbsent(
+                value, any -> new Holding(Share.EXCLUSIVE, StoredValue.holder(value), 1))
+            .add(fence, (Long) words.get(2));
+      } else if (answer.is("shared")) {
+        StoredHolds stored = StoredHolds.read(words);
+        Share use = stored.use();
+        for (StoredHolds.One one : use == null ? List.<StoredHolds.One>of() : stored.holds()) {
+          byClaim
+              .computeIfAbsent(
+                  one.hold(), any -> new Holding(use, one.hold().holder(), one.hold().weight()))
+              .add(one.token(), one.leftMillis());
+        }
+      }
+    }
+    return List.copyOf(byClaim.values());
+  }
+
+  /** Whether an answer is about a name of which all holds have ended, however many wait. */
+  static boolean isOver(List<?> words) {
+    return Round.text(words.get(0)).equals("shared") && StoredHolds.read(words).holds().isEmpty();
+  }
+
+  private void add(@Nullable Long fence, long leftMillis) {
+    lefts.add(leftMillis);
+    if (fence != null) {
+      fences.merge(fence, 1, Integer::sum);
     }
   }
 
@@ -46,13 +88,13 @@ final class Holding {
         .orElse(null);
   }
 
-  /** Describes the lock, without a token if no majority has the same. */
-  LockState state(String name, int majority) {
-    return LockState.held(
-        name,
-        StoredValue.holder(value),
+  /** Describes the holder, without a token if no majority has the same. */
+  Holder holder(int majority) {
+    return new Holder(
+        label,
+        weight,
         token(majority),
         Duration.ofMillis(lefts.stream().mapToLong(Long::longValue).max().orElse(0)),
-        List.of());
+        null);
   }
 }

@@ -20,6 +20,18 @@ final class NodeScripts {
   /** Extends the TTL, or restores the lock on a node that lacks it. */
   static final Script RENEW = load(3, "renew");
 
+  /** Votes for a share of a name if there is room. */
+  static final Script SHARE_ACQUIRE = load(3, "share_acquire");
+
+  /** Raises the fence to the token of a share. */
+  static final Script SHARE_CONFIRM = load(3, "share_confirm");
+
+  /** Takes back a vote for a share. */
+  static final Script SHARE_WITHDRAW = load(2, "share_withdraw");
+
+  /** Extends a share. */
+  static final Script SHARE_RENEW = load(3, "share_renew");
+
   /** Reads who holds the lock. */
   static final Script INSPECT = load(3, "inspect");
 

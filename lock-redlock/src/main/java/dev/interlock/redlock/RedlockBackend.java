@@ -11,10 +11,10 @@ import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
+import dev.interlock.LockState.Holder;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
-import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
@@ -24,6 +24,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -60,6 +61,9 @@ final class RedlockBackend implements LockBackend {
 
   private static final int MOST_REPEATS = 2;
 
+  /** Others may take the same token each time; one of them gets ahead each time. */
+  private static final int MOST_REPEATS_AMONG_READERS = 200;
+
   private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
   private static final long LONGEST_PAUSE = Duration.ofMillis(100).toNanos();
   private static final int MOST_SPLITS = 1_000;
@@ -69,6 +73,10 @@ final class RedlockBackend implements LockBackend {
           null,
           new Vote.Refused("it was restarted, or its answer was lost, and by now it is not there"));
 
+  private static final Answer RESTORED = new Answer(List.of("restored".getBytes(UTF_8)), null);
+  private static final Answer TAKEN =
+      new Answer(List.of("gone".getBytes(UTF_8), "taken".getBytes(UTF_8)), null);
+
   private static final List<?> FREE = List.of("free".getBytes(UTF_8));
 
   static final BackendInfo INFO =
@@ -76,7 +84,12 @@ final class RedlockBackend implements LockBackend {
           NAME,
           "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
               + " that a majority has confirmed",
-          Set.of(Capability.FENCING, Capability.REVOKE, Capability.REPLICATED, Capability.LIST),
+          Set.of(
+              Capability.FENCING,
+              Capability.REVOKE,
+              Capability.REPLICATED,
+              Capability.LIST,
+              Capability.READ_WRITE),
           Duration.ofMillis(20),
           MIN_TTL,
           failureModel());
@@ -138,10 +151,11 @@ final class RedlockBackend implements LockBackend {
     cluster.keepListed();
     Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
     long sentAt = time.nanoTime();
-    Acquisition acquisition = ask(entry, ttl, deadline);
+    Acquisition acquisition = ask(claim, entry, ttl, deadline);
     Outcome outcome = acquisition.await(deadline);
-    for (int again = 0; again < MOST_REPEATS && mayBeRepeated(outcome, acquisition); again++) {
-      acquisition = ask(entry, ttl, deadline);
+    int most = claim.share().isWhole() ? MOST_REPEATS : MOST_REPEATS_AMONG_READERS;
+    for (int again = 0; again < most && mayBeRepeated(outcome, acquisition); again++) {
+      acquisition = ask(claim, entry, ttl, deadline);
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ACQUIRED) {
@@ -152,7 +166,7 @@ final class RedlockBackend implements LockBackend {
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);
-      return busy(claim.name(), acquisition.holder());
+      return busy(claim.name(), entry, acquisition.holder());
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
@@ -165,13 +179,15 @@ final class RedlockBackend implements LockBackend {
     return Entry.of(claim, settings.namespace(), cluster.size());
   }
 
-  private Acquisition ask(Entry entry, Duration ttl, Deadline deadline) {
+  private Acquisition ask(Claim claim, Entry entry, Duration ttl, Deadline deadline) {
+    long now = time.wallMillis();
     Acquisition acquisition =
         new Acquisition(
             cluster,
             entry,
             ttl.toMillis(),
             retention(ttl),
+            claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
@@ -215,13 +231,13 @@ final class RedlockBackend implements LockBackend {
    * withdraw: soon then, at random, and later each time, because a holder's majority may also be
    * out of reach.
    */
-  private Attempt.Busy busy(String name, VoteCount.@Nullable Holder holder) {
+  private Attempt.Busy busy(String name, Entry entry, VoteCount.@Nullable Holder holder) {
     if (holder != null) {
       splits.remove(name);
       // Rounded up: the last fraction of a millisecond is the holder's.
       return new Attempt.Busy(
           Duration.ofMillis(Math.max(0, holder.leftMillis()) + 1),
-          StoredValue.holder(holder.value()));
+          entry.requests.holder(holder.value()));
     }
     if (splits.size() > MOST_SPLITS) {
       splits.clear(); // most of these names are no longer in use
@@ -265,46 +281,71 @@ final class RedlockBackend implements LockBackend {
     byte[] ttl = number(grant.effectiveTtl().toMillis());
     byte[] token = number(grant.token());
     byte[] retention = retention(grant.effectiveTtl());
+    boolean isExclusive = grant.claim().share().isExclusive();
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
           round.new Question(each, sendBefore) {
+            private boolean counts = true;
+
             @Override
             public NodePipeline.@Nullable Call call(String run) {
               boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
+              counts = !entry.lacks(node);
               if (restore && !entry.touch(node, run)) {
                 return null;
               }
-              return new NodePipeline.Call(
-                  NodeScripts.RENEW,
-                  List.of(entry.keys.lock(), entry.keys.fence(), cluster.record()),
-                  List.of(
-                      entry.value,
-                      ttl,
-                      token,
-                      retention,
-                      run.getBytes(UTF_8),
-                      cluster.longest(),
-                      cluster.number(),
-                      number(restore ? 1 : 0)));
+              return entry.requests.renew(
+                  cluster, run.getBytes(UTF_8), ttl, retention, token, restore);
             }
 
             @Override
             public void answered(Object reply) {
               Answer answer = cluster.answer(node, reply);
               if (answer.words() != null && cluster.refusal(node, answer) == null) {
-                // Also if it is taken, perhaps by an attempt that will find no majority.
-                entry.missingOn(
-                    node,
-                    answer.is("gone") && !Round.text(answer.reply().get(1)).equals("revoked"));
+                answer =
+                    isExclusive
+                        ? renewed(entry, node, answer)
+                        : shareRenewed(entry, node, answer, counts);
               }
-              super.answered(reply);
+              round.put(node, answer);
             }
           });
     }
     return round;
+  }
+
+  private static Answer renewed(Entry entry, int node, Answer answer) {
+    // Also if it is taken, perhaps by an attempt that will find no majority.
+    entry.missingOn(node, isGone(answer));
+    return answer;
+  }
+
+  /**
+   * Takes the answer about a share. Later tokens are no sign of a lost lease among readers, so a
+   * node does not look at them before it gives a share again. Instead it counts only if it was
+   * heard to do so while the lease was certain, and so nobody else can have been elected.
+   *
+   * @param counts whether the node was thought to have the share when it was asked
+   */
+  private Answer shareRenewed(Entry entry, int node, Answer answer, boolean counts) {
+    if (answer.is("granted")) {
+      entry.restoredOn(node, time.nanoTime());
+      return RESTORED;
+    }
+    if (answer.is("busy")) {
+      return TAKEN;
+    }
+    if (isGone(answer)) {
+      entry.missingOn(node, true);
+    }
+    return answer.is("renewed") && !counts ? RESTORED : answer;
+  }
+
+  private static boolean isGone(Answer answer) {
+    return answer.is("gone") && !Round.text(answer.reply().get(1)).equals("revoked");
   }
 
   private Renewal outcome(Grant grant, Round round, long sentAt) {
@@ -335,6 +376,7 @@ final class RedlockBackend implements LockBackend {
                 .append(
                     switch (reason) {
                       case "absent" -> "the key is gone";
+                      case "ended" -> "it has ended";
                       case "revoked" -> "the lock was revoked";
                       default -> "the lock is another's";
                     })
@@ -377,18 +419,9 @@ final class RedlockBackend implements LockBackend {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
-            if (grant == null) {
-              return new NodePipeline.Call(
-                  Script.RELEASE, List.of(entry.keys.lock()), List.of(entry.value));
-            }
-            return new NodePipeline.Call(
-                NodeScripts.WITHDRAW,
-                List.of(entry.keys.lock(), entry.keys.fence()),
-                List.of(
-                    entry.value,
-                    number(grant.fence()),
-                    number(grant.before()),
-                    retention(effectiveTtl(claim))));
+            return grant == null
+                ? entry.requests.release()
+                : entry.requests.withdraw(grant, retention(effectiveTtl(claim)));
           }
 
           /** A missing lock says nothing if it may have been released before, or forgotten. */
@@ -430,20 +463,55 @@ final class RedlockBackend implements LockBackend {
 
   private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
     // That it is held may be known before the token is: late votes have other fences.
+    int majority = cluster.majority();
     round.await(
         deadline,
         () ->
-            round.count("free") > cluster.size() - cluster.majority()
-                || holdings(round).anyMatch(holding -> holding.token(cluster.majority()) != null));
-    if (round.count("held") + round.count("free") < cluster.majority()) {
+            round.count("free") > cluster.size() - majority
+                || (answered(round).size() >= majority && haveTokens(Holding.read(answered(round)))));
+    List<Answer> answers = answered(round);
+    if (answers.size() < majority) {
       throw round.undecided();
     }
-    int silent = cluster.size() - round.count("held") - round.count("free");
-    return holdings(round)
-        .filter(holding -> holding.nodes() + silent >= cluster.majority())
-        .findFirst()
-        .map(holding -> holding.state(name, cluster.majority()))
-        .orElseGet(() -> LockState.free(name));
+    int silent = cluster.size() - answers.size();
+    List<Holding> present =
+        Holding.read(answers).stream()
+            .filter(holding -> holding.nodes() + silent >= majority)
+            .toList();
+    if (present.isEmpty()) {
+      return LockState.free(name);
+    }
+    Share use = present.get(0).use;
+    List<Holder> holders =
+        present.stream()
+            .filter(holding -> holding.use.agreesWith(use))
+            .map(holding -> holding.holder(majority))
+            .sorted(Holding.ORDER)
+            .limit(use.isExclusive() ? 1 : Long.MAX_VALUE)
+            .toList();
+    return LockState.held(name, use.kind(), use.capacity(), holders, List.of());
+  }
+
+  private List<Answer> answered(Round round) {
+    List<Answer> answers = new ArrayList<>();
+    for (int node = 0; node < cluster.size(); node++) {
+      Answer answer = round.answer(node);
+      if (answer != null && (answer.is("held") || answer.is("shared") || answer.is("free"))) {
+        answers.add(answer);
+      }
+    }
+    return answers;
+  }
+
+  /**
+   * Whether more answers can show nothing else: a claim that has a majority is known by then, and
+   * an exclusive one is alone.
+   */
+  private boolean haveTokens(List<Holding> holdings) {
+    List<Holding> clear =
+        holdings.stream().filter(holding -> holding.token(cluster.majority()) != null).toList();
+    return !clear.isEmpty()
+        && (clear.size() == holdings.size() || clear.get(0).use.isExclusive());
   }
 
   /**
@@ -524,17 +592,6 @@ final class RedlockBackend implements LockBackend {
     return held;
   }
 
-  private Stream<Holding> holdings(Round round) {
-    Map<String, Holding> byValue = new LinkedHashMap<>();
-    for (int node = 0; node < cluster.size(); node++) {
-      Answer answer = round.answer(node);
-      if (answer != null && answer.is("held")) {
-        byValue.computeIfAbsent(Round.text(answer.reply().get(1)), Holding::new).add(answer);
-      }
-    }
-    return byValue.values().stream();
-  }
-
   @Override
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     return verdict(askAll(Script.FORCE_RELEASE, name, deadline), "released", deadline);
@@ -568,10 +625,11 @@ final class RedlockBackend implements LockBackend {
             @Override
             public void answered(Object reply) {
               boolean free =
-                  listing
-                      && reply instanceof List<?> words
-                      && Round.text(words.get(0)).equals("foreign")
-                      && Arrays.equals(keys.lock(), (byte[]) words.get(1));
+                  reply instanceof List<?> words
+                      && (Holding.isOver(words)
+                          || (listing
+                              && Round.text(words.get(0)).equals("foreign")
+                              && Arrays.equals(keys.lock(), (byte[]) words.get(1))));
               super.answered(free ? FREE : reply);
             }
           });

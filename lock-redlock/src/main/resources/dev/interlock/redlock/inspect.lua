@@ -5,11 +5,17 @@
 -- ARGV: run; longest TTL; number of nodes
 -- Replies: free
 --          held, the value, the remaining TTL in ms, and the fence as text if there is one
+--          shared, as inspect of a single Redis
 --          refused, why, and a number
 --          foreign, a key, and what it holds
 --#include voting
 local no = refused(ARGV[1], ARGV[2], ARGV[3])
 if no then return no end
+if redis.call('TYPE', KEYS[1]).ok == 'zset' then
+--#include head
+--#include now
+  return {'shared', head, now, redis.call('ZRANGE', KEYS[1], '-inf', '(+inf', 'BYSCORE', 'WITHSCORES')}
+end
 --#include value
 if not value then return {'free'} end
 local left = redis.call('PTTL', KEYS[1])

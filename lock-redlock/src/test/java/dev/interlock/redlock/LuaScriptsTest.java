@@ -78,7 +78,8 @@ class LuaScriptsTest {
     for (Path file : files()) {
       List<String> code = new ArrayList<>(Files.readAllLines(file));
       code.removeIf(line -> line.stripLeading().startsWith("--"));
-      assertTrue(all.contains(code.get(0)), () -> file + " is included nowhere");
+      boolean included = code.isEmpty() || all.contains(code.get(0));
+      assertTrue(included, () -> file + " is included nowhere");
     }
   }
 
@@ -89,7 +90,7 @@ class LuaScriptsTest {
         all.filter(file -> file.toString().endsWith(".lua")).forEach(files::add);
       }
     }
-    assertEquals(36, files.size());
+    assertEquals(46, files.size());
     return files;
   }
 

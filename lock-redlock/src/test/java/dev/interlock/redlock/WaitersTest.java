@@ -3,7 +3,6 @@ package dev.interlock.redlock;
 import static dev.interlock.redlock.Backends.claim;
 import static dev.interlock.redlock.Backends.eventually;
 import static dev.interlock.redlock.Backends.soon;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -205,7 +204,7 @@ class WaitersTest {
       Entry entry = Entry.fresh(inDoubt, "interlock", 3);
       for (int node = 0; node < 2; node++) {
         entry.touch(node, "run"); // and the replies are lost
-        String value = new String(entry.value, UTF_8);
+        String value = inDoubt.id() + '|' + inDoubt.holder();
         scene.nodes.get(node).call("SET", LOCK, value, "PX", "120000");
       }
       scene.startWaiters(1);

@@ -1,0 +1,57 @@
+-- The part of share_acquire that ends the script, busy, unless there is room for the claim.
+local used = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+if type(used) == 'string' then
+  used = tonumber(used)
+--#include expire
+else
+  if used and not string.find(used.err, 'WRONGTYPE', 1, true) then return used end
+--#include other_use
+  used = 0
+end
+--#include last_hold
+if latest < 2147483648 then used = 0 end
+local weight, capacity = tonumber(ARGV[4]), tonumber(ARGV[5])
+local repeated = redis.call('ZSCORE', KEYS[1], ARGV[2])
+if repeated then used = used - weight end
+local mine, ahead
+if waiting then
+  for i = 1, #waiting do
+    if waiting[i].weight == weight then mine = waiting[i] end
+  end
+  for i = 1, #waiting do
+    local other = waiting[i]
+    if other ~= mine and used + weight + other.weight > capacity
+        and (not mine or other.since < mine.since
+            or other.since == mine.since and other.weight > weight) then
+      if used + other.weight <= capacity and 2 * other.weight <= capacity then
+        other.ends = math.min(other.ends, now + 200)
+      end
+      ahead = math.min(ahead or other.ends, other.ends)
+    end
+  end
+end
+if not repeated and (ahead or used + weight > capacity) then
+  local value = line or top[1]
+--#include on_primary
+  local hold, ends = top[1], latest
+  if weight < capacity then
+    local first =
+        redis.call('ZRANGE', KEYS[1], now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    hold, ends = first[1], tonumber(first[2] or 0)
+  end
+  if ends < now then hold, ends = '', ahead end
+  if used + weight <= capacity then ends = ahead end
+  local reservation = tonumber(ARGV[8])
+  if waiting or reservation > 0 then
+    waiting = waiting or {}
+    if reservation > 0 then
+      if not mine then
+        mine = {weight = weight, since = now, ends = now}
+        waiting[#waiting + 1] = mine
+      end
+      mine.ends = math.max(mine.ends, now + reservation)
+    end
+--#include keep_line
+  end
+  return {'busy', math.min(ends, ahead or ends) - now, hold}
+end

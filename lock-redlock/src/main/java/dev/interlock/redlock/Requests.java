@@ -1,0 +1,254 @@
+package dev.interlock.redlock;
+
+import static dev.interlock.redlock.Cluster.number;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.StoredHold;
+import dev.interlock.redis.server.StoredShare;
+import dev.interlock.redis.server.StoredValue;
+import dev.interlock.redlock.NodePipeline.Call;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What nodes are asked about one claim. */
+abstract class Requests {
+
+  final LockKeys keys;
+  private final String name;
+  private final Share share;
+
+  private Requests(Claim claim, LockKeys keys) {
+    this.keys = keys;
+    this.name = claim.name();
+    this.share = claim.share();
+  }
+
+  static Requests of(Claim claim, LockKeys keys) {
+    return claim.share().isExclusive() ? new Exclusive(claim, keys) : new Shared(claim, keys);
+  }
+
+  /**
+   * Asks for a vote.
+   *
+   * @param hint see {@link Hint}
+   * @param listening whether a watch hears of releases by this node
+   */
+  abstract Call acquire(
+      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening);
+
+  abstract Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention);
+
+  /**
+   * Asks for a renewal.
+   *
+   * @param restore whether to give the lock to the node if it lacks it
+   */
+  abstract Call renew(
+      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore);
+
+  abstract Call release();
+
+  /** Takes back a vote, and publishes nothing. */
+  abstract Call withdraw(Vote.Granted vote, byte[] retention);
+
+  /** Returns the label of who is in the way, from what a busy answer gives; null if it has none. */
+  abstract @Nullable String holder(String stored);
+
+  /** Returns the failure of the claim if the name is in use as another kind of lock, or null. */
+  @Nullable LockConfigurationException disagreement(String found) {
+    Share present = StoredShare.use(found);
+    return present == null ? null : share.disagreement(name, present);
+  }
+
+  final Call ask(Cluster cluster, Script script, byte[]... arguments) {
+    return new Call(
+        script, List.of(keys.lock(), keys.fence(), cluster.record()), List.of(arguments));
+  }
+
+  /** Has the key to itself. */
+  private static final class Exclusive extends Requests {
+    private final byte[] value;
+
+    Exclusive(Claim claim, LockKeys keys) {
+      super(claim, keys);
+      this.value = (claim.id() + '|' + claim.holder()).getBytes(UTF_8);
+    }
+
+    @Override
+    Call acquire(
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening) {
+      return ask(
+          cluster,
+          NodeScripts.ACQUIRE,
+          value,
+          ttl,
+          retention,
+          hint,
+          run,
+          cluster.longest(),
+          cluster.number(),
+          number(listening ? 1 : 0));
+    }
+
+    @Override
+    Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention) {
+      return ask(
+          cluster,
+          NodeScripts.CONFIRM,
+          value,
+          token,
+          retention,
+          run,
+          cluster.longest(),
+          cluster.number());
+    }
+
+    @Override
+    Call renew(
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore) {
+      return ask(
+          cluster,
+          NodeScripts.RENEW,
+          value,
+          ttl,
+          token,
+          retention,
+          run,
+          cluster.longest(),
+          cluster.number(),
+          number(restore ? 1 : 0));
+    }
+
+    @Override
+    Call release() {
+      return new Call(Script.RELEASE, List.of(keys.lock()), List.of(value));
+    }
+
+    @Override
+    Call withdraw(Vote.Granted vote, byte[] retention) {
+      return new Call(
+          NodeScripts.WITHDRAW,
+          List.of(keys.lock(), keys.fence()),
+          List.of(value, number(vote.fence()), number(vote.before()), retention));
+    }
+
+    @Override
+    String holder(String stored) {
+      return StoredValue.holder(stored);
+    }
+  }
+
+  /** One of several holds. */
+  private static final class Shared extends Requests {
+    private static final byte[] NOT_WAITING = number(0);
+
+    private final byte[] head;
+    private final byte[] hold;
+    private final byte[] id;
+    private final byte[] weight;
+    private final byte[] capacity;
+    private final byte[] reservation;
+
+    Shared(Claim claim, LockKeys keys) {
+      super(claim, keys);
+      this.head = StoredShare.head(claim.share()).getBytes(UTF_8);
+      this.hold = StoredShare.hold(claim).getBytes(UTF_8);
+      this.id = claim.id().getBytes(UTF_8);
+      this.weight = number(claim.share().weight());
+      this.capacity = number(claim.share().capacity());
+      this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
+    }
+
+    /** Who waits is in the line, whether it hears of releases yet or not. */
+    @Override
+    Call acquire(
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening) {
+      return acquire(cluster, run, ttl, retention, hint, reservation);
+    }
+
+    private Call acquire(
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, byte[] waits) {
+      return ask(
+          cluster,
+          NodeScripts.SHARE_ACQUIRE,
+          head,
+          hold,
+          id,
+          weight,
+          capacity,
+          ttl,
+          retention,
+          waits,
+          hint,
+          run,
+          cluster.longest(),
+          cluster.number());
+    }
+
+    @Override
+    Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention) {
+      return ask(
+          cluster,
+          NodeScripts.SHARE_CONFIRM,
+          hold,
+          id,
+          token,
+          retention,
+          run,
+          cluster.longest(),
+          cluster.number());
+    }
+
+    /** A node that lacks the share votes once more; the next renewal gives it the token. */
+    @Override
+    Call renew(
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore) {
+      return restore
+          ? acquire(cluster, run, ttl, retention, token, NOT_WAITING)
+          : ask(
+              cluster,
+              NodeScripts.SHARE_RENEW,
+              hold,
+              ttl,
+              retention,
+              id,
+              token,
+              run,
+              cluster.longest(),
+              cluster.number());
+    }
+
+    @Override
+    Call release() {
+      return new Call(
+          Script.SHARE_RELEASE, List.of(keys.lock()), List.of(head, hold, id, weight, capacity));
+    }
+
+    @Override
+    Call withdraw(Vote.Granted vote, byte[] retention) {
+      return new Call(
+          NodeScripts.SHARE_WITHDRAW,
+          List.of(keys.lock(), keys.fence()),
+          List.of(
+              head,
+              hold,
+              id,
+              weight,
+              capacity,
+              number(vote.fence()),
+              number(vote.before()),
+              retention));
+    }
+
+    @Override
+    @Nullable String holder(String stored) {
+      StoredHold present = StoredHold.read(stored);
+      return present == null ? null : present.holder();
+    }
+  }
+}

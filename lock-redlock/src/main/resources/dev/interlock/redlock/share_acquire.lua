@@ -1,0 +1,19 @@
+-- Votes for a share of the name if there is room, as share_acquire of a single Redis does, with a
+-- fence above all that the node may have had for the name.
+--
+-- KEYS: lock, fence, record
+-- ARGV: as share_acquire of a single Redis; then the client's clock as a fence; run; longest TTL;
+--       number of nodes
+-- Replies: granted, the fence, and the fence before or 0
+--          busy, in how many ms to ask again, and the hold that is in the way or an empty text
+--          refused, why, and a number
+--          foreign, a key, and what it holds: a head if the name is in use as something else
+--#include voting
+local no = refused(ARGV[10], ARGV[11], ARGV[12])
+if no then return no end
+--#include now
+--#include share_room
+local token = math.max((at.last or at.floor) + 1, at.base + 1, tonumber(ARGV[9]))
+--#include share_grant
+raise(token, retention)
+return {'granted', token, at.last or 0}

@@ -1,0 +1,26 @@
+-- Raises the fence to the token that the claim was given, if the claim still has its share and no
+-- other was given that token here. Between the vote and this, the node may have voted for others
+-- that hold the name together with this one. As a node gives each number once, and two majorities
+-- have a node in common, no two claims get the same token.
+--
+-- KEYS: lock, fence, record
+-- ARGV: the hold; the claim's id; token; retention in ms; run; longest TTL; number of nodes
+-- Replies: confirmed
+--          passed: the fence is higher
+--          gone
+--          refused, why, and a number
+--          foreign, a key, and what it holds
+--#include voting
+local no = refused(ARGV[5], ARGV[6], ARGV[7])
+if no then return no end
+--#include now
+local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+if type(ends) ~= 'string' or tonumber(ends) < now then return {'gone'} end
+local token = tonumber(ARGV[3])
+if (at.last or at.floor) >= token then
+  local mine = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[2])) == -token
+  return {mine and 'confirmed' or 'passed'}
+end
+redis.call('ZADD', KEYS[1], 'XX', -token, ARGV[2])
+raise(token, ARGV[4])
+return {'confirmed'}
