@@ -10,6 +10,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
@@ -61,11 +62,21 @@ final class Backends {
   }
 
   static Claim claim(String name, Duration ttl) {
+    return claim(name, Share.EXCLUSIVE, ttl, Duration.ZERO);
+  }
+
+  /** A claim of a caller that does not wait. */
+  static Claim claim(String name, Share share) {
+    return claim(name, share, TTL, Duration.ZERO);
+  }
+
+  static Claim claim(String name, Share share, Duration ttl, Duration reservation) {
     StringBuilder id = new StringBuilder();
     for (int i = 0; i < 27; i++) {
       id.append(ID_CHARACTERS.charAt(ThreadLocalRandom.current().nextInt(64)));
     }
-    return new Claim(name, id.toString(), ttl, true, "host/1/test", System.nanoTime());
+    return new Claim(
+        name, id.toString(), ttl, true, "host/1/test", System.nanoTime(), share, reservation);
   }
 
   static Deadline soon() {

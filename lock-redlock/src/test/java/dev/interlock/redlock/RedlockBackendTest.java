@@ -22,6 +22,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
@@ -213,6 +214,9 @@ class RedlockBackendTest {
               assertTrue(mine.release(claim, soon()));
             }
             awaitOrRefused("not listening", node -> !listens(node));
+            Claim reader = claim("shared", Share.READ);
+            take(mine, reader);
+            assertTrue(mine.release(reader, soon()));
             for (RedisServer node : nodes) {
               node.call("DEL", LOCK);
               node.call("LPUSH", LOCK, "of somebody else");
