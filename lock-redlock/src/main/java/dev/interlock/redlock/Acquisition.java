@@ -224,8 +224,7 @@ final class Acquisition {
     public void answered(Object reply) {
       Answer answer = cluster.answer(node, reply);
       if (answer.silence() != null && reply instanceof List<?> foreign) {
-        LockConfigurationException other =
-            entry.requests.disagreement(Round.text(foreign.get(2)));
+        LockConfigurationException other = entry.requests.disagreement(Round.text(foreign.get(2)));
         if (other != null) {
           disagreement = other;
           answer = new Answer(null, new Vote.Failed(other));

@@ -468,7 +468,8 @@ final class RedlockBackend implements LockBackend {
         deadline,
         () ->
             round.count("free") > cluster.size() - majority
-                || (answered(round).size() >= majority && haveTokens(Holding.read(answered(round)))));
+                || (answered(round).size() >= majority
+                    && haveTokens(Holding.read(answered(round)))));
     List<Answer> answers = answered(round);
     if (answers.size() < majority) {
       throw round.undecided();
@@ -510,8 +511,7 @@ final class RedlockBackend implements LockBackend {
   private boolean haveTokens(List<Holding> holdings) {
     List<Holding> clear =
         holdings.stream().filter(holding -> holding.token(cluster.majority()) != null).toList();
-    return !clear.isEmpty()
-        && (clear.size() == holdings.size() || clear.get(0).use.isExclusive());
+    return !clear.isEmpty() && (clear.size() == holdings.size() || clear.get(0).use.isExclusive());
   }
 
   /**
