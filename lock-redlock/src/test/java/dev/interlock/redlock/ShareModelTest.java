@@ -27,6 +27,7 @@ class ShareModelTest {
   }
 
   @Test
+  @Tag("extended")
   void readersThatAskAgainHaveDifferentTokens() {
     assertSound("RR", 1);
   }
@@ -38,7 +39,6 @@ class ShareModelTest {
   }
 
   @Test
-  @Tag("extended")
   void tokensOfReadersLieBetweenThoseOfWriters() {
     assertSound("RRW", 0);
   }
