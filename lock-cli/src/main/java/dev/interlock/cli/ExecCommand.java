@@ -1,44 +1,28 @@
 package dev.interlock.cli;
 
-import dev.interlock.Capability;
-import dev.interlock.DistributedLock;
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
-import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
-import dev.interlock.LockState;
 import dev.interlock.spi.ClientParameters;
-import dev.interlock.spi.LockUri;
-import dev.interlock.spi.UriParameter;
-import java.io.File;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** Runs a program while a lock is held, and never longer. */
 @Command(
     name = "exec",
     customSynopsis = {
-      "interlock exec [--wait D] [--ttl D] [--min-hold D] [--grace D]",
+      "interlock exec [--shared | --exclusive | --permits K/N]",
+      "                      [--wait D] [--ttl D] [--min-hold D] [--grace D]",
       "                      [--verbose] URI NAME -- COMMAND..."
     },
     description = {
@@ -52,10 +36,13 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "",
+      "A name is one kind of lock, and one number of permits, while any command holds it or waits"
+          + " for it. A command that wants to use it in another way fails with exit code 2.",
+      "",
       "@|bold Environment of the command:|@",
       "  INTERLOCK_NAME   the lock's name",
-      "  INTERLOCK_TOKEN  the fencing token, higher than that of every earlier",
-      "                   holder; not set if the backend has none",
+      "  INTERLOCK_TOKEN  the fencing token, higher than those of all leases",
+      "                   granted before; not set if the backend has none",
       "  INTERLOCK_EXEC   marks the descendants of the command; exec does not wait",
       "                   for a process that is started without it",
       "",
@@ -77,11 +64,11 @@ import picocli.CommandLine.Parameters;
           + " this process stops for longer than the TTL, the command learns of the loss late."
           + " Where that matters, pass INTERLOCK_TOKEN to the store that the command writes to,"
           + " before it reads and with each write, and let the store refuse a token lower than the"
-          + " highest that it has seen."
+          + " highest that it has seen. With --shared, let it refuse only one lower than that of"
+          + " the last writer. With --permits the token is a unique number that stops nobody,"
+          + " because several are valid at once."
     })
 final class ExecCommand implements Callable<Integer> {
-  private static final String NAME_VARIABLE = "INTERLOCK_NAME";
-  private static final String TOKEN_VARIABLE = "INTERLOCK_TOKEN";
 
   @Mixin private final LockTarget target = new LockTarget();
 
@@ -93,19 +80,14 @@ final class ExecCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli
   private List<String> command;
 
+  @ArgGroup private ShareOptions share = new ShareOptions();
+
   @Option(
       names = "--wait",
       paramLabel = "D",
       converter = DurationConverter.class,
       description = "How long to wait for the lock; 0s tries once. Default: without limit.")
   private @Nullable Duration wait;
-
-  @Option(
-      names = "--ttl",
-      paramLabel = "D",
-      converter = DurationConverter.class,
-      description = "How long the store keeps the lock without a renewal. Default: 30s.")
-  private @Nullable Duration ttl;
 
   @Option(
       names = "--min-hold",
@@ -117,35 +99,20 @@ final class ExecCommand implements Callable<Integer> {
               + " clocks. Default: no minimum.")
   private @Nullable Duration minHold;
 
-  @Option(
-      names = "--grace",
-      paramLabel = "D",
-      defaultValue = "10s",
-      converter = DurationConverter.class,
-      description =
-          "The time between SIGTERM and SIGKILL when the lease is lost. Default:"
-              + " ${DEFAULT-VALUE}.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private Duration grace;
-
-  @Option(
-      names = {"-v", "--verbose"},
-      description = "Show on stderr when exec waits for the lock, acquires it and releases it.")
-  private boolean verbose;
-
-  private final Messages messages = new Messages(() -> target.command().getErr());
+  @Mixin private final GuardedCommand guarded = new GuardedCommand(target);
 
   @Override
   public Integer call() throws InterruptedException {
+    share.requireCapability(target);
     LockOptions options = options();
     SignalRelay signals = SignalRelay.install();
-    try (messages;
+    try (guarded;
         LockClient client = target.open(options)) {
-      DistributedLock lock = target.onName(client::lock);
-      verbose("waiting for " + target.quotedName() + " at " + client.endpoint());
+      Acquirable<Lease> lock = target.onName(name -> share.of(client, name));
+      guarded.verbose("waiting for " + target.quotedName() + " at " + client.endpoint());
       Lease lease = acquire(lock, client);
-      verbose("acquired " + target.quotedName());
-      return runHolding(lease, client, signals);
+      guarded.verbose("acquired " + target.quotedName());
+      return guarded.run(command, lease, client, signals).exitCode();
     } catch (RuntimeException | InterruptedException e) {
       // A signal interrupts this thread; an interrupt may arrive here as any exception.
       Optional<TerminationSignal> signal = signals.received();
@@ -157,32 +124,12 @@ final class ExecCommand implements Callable<Integer> {
   }
 
   private LockOptions options() {
-    LockOptions.Builder options = LockOptions.builder();
-    set("--ttl", ttl, ClientParameters.TTL, options::ttl);
-    set("--min-hold", minHold, ClientParameters.MIN_HOLD, options::minHold);
+    LockOptions.Builder options = guarded.lockOptions();
+    target.set("--min-hold", minHold, ClientParameters.MIN_HOLD, options::minHold);
     return options.build();
   }
 
-  private void set(
-      String option,
-      @Nullable Duration value,
-      UriParameter<Duration> parameter,
-      Consumer<Duration> setter) {
-    if (value == null) {
-      return;
-    }
-    if (LockUri.parse(target.uri()).get(parameter).isPresent()) {
-      throw new ParameterException(
-          target.command(), option + " is given by the URI as well; give it once");
-    }
-    try {
-      setter.accept(value);
-    } catch (IllegalArgumentException e) {
-      throw new ParameterException(target.command(), option + ": " + e.getMessage(), e);
-    }
-  }
-
-  private Lease acquire(DistributedLock lock, LockClient client) throws InterruptedException {
+  private Lease acquire(Acquirable<Lease> lock, LockClient client) throws InterruptedException {
     Duration limit = wait;
     if (limit == null) {
       return lock.acquire();
@@ -192,146 +139,21 @@ final class ExecCommand implements Callable<Integer> {
         () ->
             new CommandFailure(
                 ExitCode.NOT_ACQUIRED,
-                "could not acquire lock "
+                "could not acquire "
+                    + share.noun()
+                    + " "
                     + target.quotedName()
                     + (limit.isZero() ? "" : " within " + Text.of(limit))
-                    + holder(client)));
+                    + holders(client)));
   }
 
   /** Describes who holds the lock, if the store knows. */
-  private String holder(LockClient client) {
+  private String holders(LockClient client) {
     try {
-      LockState state = client.inspect(target.name());
-      return state.holder().map(holder -> ": held by " + Text.printable(holder)).orElse("");
+      String holders = Holders.labels(client.inspect(target.name()));
+      return holders.isEmpty() ? "" : ": held by " + holders;
     } catch (LockException e) {
       return "";
     }
-  }
-
-  private int runHolding(Lease lease, LockClient client, SignalRelay signals) {
-    try (lease) { // releases if the command cannot be started
-      Optional<TerminationSignal> signal = signals.received();
-      int exitCode = signal.isPresent() ? signal.get().exitCode() : runJob(lease, client, signals);
-      // Only a lease that is still reachable is renewed.
-      return switch (lease.release()) {
-        case RELEASED, HANDED_OFF -> {
-          verbose("released " + target.quotedName());
-          yield exitCode;
-        }
-        case DEFERRED -> {
-          keep(client, signals);
-          yield exitCode;
-        }
-        case UNKNOWN -> {
-          say(
-              "the release of "
-                  + target.quotedName()
-                  + " was not confirmed; it is free within "
-                  + Text.of(lease.effectiveTtl()));
-          yield exitCode;
-        }
-        case ALREADY_LOST -> {
-          if (exitCode != ExitCode.LOST) {
-            say(
-                target.quotedName()
-                    + " was already lost when it was to be released; another may have held it while"
-                    + " the command ran");
-          }
-          yield ExitCode.LOST;
-        }
-      };
-    }
-  }
-
-  /** Keeps the lock until its minimum hold has passed, or a signal comes. */
-  private void keep(LockClient client, SignalRelay signals) {
-    signals.jobEnded();
-    verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
-    client.close(client.options().minHold().orElse(Duration.ZERO));
-    verbose("released " + target.quotedName());
-  }
-
-  /** Runs the command; returns when it and all that it started have ended. */
-  private int runJob(Lease lease, LockClient client, SignalRelay signals) {
-    Map<String, String> environment = new HashMap<>();
-    environment.put(NAME_VARIABLE, target.name());
-    if (client.backend().has(Capability.FENCING)) {
-      environment.put(TOKEN_VARIABLE, Long.toString(lease.fencingToken()));
-    }
-    Job job;
-    try {
-      // Without its own token, the command must not inherit that of an outer lock.
-      job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
-    } catch (IOException e) {
-      throw cannotStart(e);
-    }
-    try {
-      signals.passOn();
-      return supervise(job, lease);
-    } catch (RuntimeException | Error e) {
-      // A bug here must not free the lock while the command is still at work.
-      job.childEnded().join();
-      throw e;
-    }
-  }
-
-  private int supervise(Job job, Lease lease) {
-    tellRisks(lease);
-    CompletableFuture<LeaseLostException> lost = lease.lost();
-    boolean ended = job.awaitEnd(lost);
-    if (!lost.isDone()) {
-      return job.exitCode();
-    }
-    say(String.valueOf(lost.join().getMessage()));
-    if (!ended) {
-      say("ending the command: SIGTERM now, SIGKILL in " + Text.of(grace));
-      job.stop(grace);
-    }
-    return ExitCode.LOST;
-  }
-
-  private void tellRisks(Lease lease) {
-    AtomicBoolean atRisk = new AtomicBoolean();
-    lease.onEvent(
-        event -> {
-          if (event instanceof LockEvent.AtRisk risk) {
-            atRisk.set(true);
-            say(
-                "lease of "
-                    + target.quotedName()
-                    + " at risk, "
-                    + Text.of(risk.remaining())
-                    + " left: "
-                    + risk.problem().getMessage());
-          } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
-            say("lease of " + target.quotedName() + " is renewed again");
-          }
-        });
-  }
-
-  /** As in a shell, the exit code shows whether the program exists. */
-  private CommandFailure cannotStart(IOException failure) {
-    String program = command.get(0);
-    List<Path> candidates =
-        program.contains("/")
-            ? List.of(Path.of(program))
-            : Stream.of(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator, -1))
-                .map(directory -> Path.of(directory, program))
-                .toList();
-    return candidates.stream().anyMatch(Files::exists)
-        ? new CommandFailure(
-            ExitCode.NOT_EXECUTABLE, program + " cannot be run; is it an executable file?", failure)
-        : new CommandFailure(
-            ExitCode.NOT_FOUND, program + " was not found; is it installed and on PATH?", failure);
-  }
-
-  private void verbose(String line) {
-    if (verbose) {
-      say(line);
-    }
-  }
-
-  private void say(String line) {
-    messages.say(line);
   }
 }

@@ -1,6 +1,7 @@
 package dev.interlock.cli;
 
 import dev.interlock.LockClient;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import java.io.PrintWriter;
@@ -48,15 +49,29 @@ final class InspectCommand implements Runnable {
       line(out, "held by", "nobody");
       return;
     }
-    line(out, "held by", state.holder().orElse("unknown: the store does not keep the label"));
-    state.heldSince().ifPresent(since -> line(out, "since", since.toString()));
-    state.fencingToken().ifPresent(token -> line(out, "token", Long.toString(token)));
-    state.remaining().ifPresent(remaining -> line(out, "remaining", Text.of(remaining)));
+    if (state.kind().orElse(LockKind.EXCLUSIVE) == LockKind.EXCLUSIVE) {
+      printHolder(state, out);
+    } else {
+      line(out, "used as", Holders.use(state));
+    }
     String label = "waiters";
     for (String waiter : state.waiters()) {
       line(out, label, waiter);
       label = "";
     }
+    if (state.kind().orElse(LockKind.EXCLUSIVE) != LockKind.EXCLUSIVE) {
+      Table table = new Table(Holders.headings());
+      state.holders().forEach(holder -> table.add(Holders.row(state, holder)));
+      out.println();
+      table.print(out);
+    }
+  }
+
+  private static void printHolder(LockState state, PrintWriter out) {
+    line(out, "held by", state.holder().orElse("unknown: the store does not keep the label"));
+    state.heldSince().ifPresent(since -> line(out, "since", since.toString()));
+    state.fencingToken().ifPresent(token -> line(out, "token", Long.toString(token)));
+    state.remaining().ifPresent(remaining -> line(out, "remaining", Text.of(remaining)));
   }
 
   private static void line(PrintWriter out, String label, String text) {

@@ -6,7 +6,6 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import java.io.PrintWriter;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,8 +20,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "list",
     description =
-        "Show the locks that are held: by whom, with which token, since when, for how long.",
+        "Show the locks that are held: how, with which token, for how long, since when, by whom.",
     footer = {
+      "",
+      "A lock that several hold together has a line for each of them.",
       "",
       "This is not a snapshot: a lock that is acquired or released meanwhile may or may not appear."
           + " The command reads the store's locks page by page, which takes a while if there are"
@@ -34,9 +35,6 @@ import picocli.CommandLine.Spec;
 final class ListCommand implements Runnable {
 
   private record Document(List<LockDocument> locks) {}
-
-  private static final List<String> HEADINGS =
-      List.of("LOCK", "TOKEN", "REMAINING", "HELD SINCE", "HELD BY");
 
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli
@@ -93,28 +91,18 @@ final class ListCommand implements Runnable {
   }
 
   private static void print(List<LockState> locks, PrintWriter out) {
-    List<List<String>> rows = new ArrayList<>(List.of(HEADINGS));
+    Table table = new Table(row("LOCK", Holders.headings()));
     for (LockState lock : locks) {
-      rows.add(
-          List.of(
-              Text.printable(lock.name()),
-              lock.fencingToken().isPresent() ? "" + lock.fencingToken().getAsLong() : "-",
-              lock.remaining().map(Text::of).orElse("-"),
-              lock.heldSince().map(Instant::toString).orElse("-"),
-              lock.holder().map(Text::printable).orElse("-")));
-    }
-    int[] widths = new int[HEADINGS.size()];
-    for (List<String> row : rows) {
-      for (int i = 0; i < widths.length; i++) {
-        widths[i] = Math.max(widths[i], row.get(i).length());
+      for (LockState.Holder holder : lock.holders()) {
+        table.add(row(Text.printable(lock.name()), Holders.row(lock, holder)));
       }
     }
-    for (List<String> row : rows) {
-      StringBuilder line = new StringBuilder();
-      for (int i = 0; i < widths.length; i++) {
-        line.append(row.get(i)).append(" ".repeat(widths[i] - row.get(i).length() + 2));
-      }
-      out.println(line.toString().stripTrailing());
-    }
+    table.print(out);
+  }
+
+  private static List<String> row(String name, List<String> rest) {
+    List<String> row = new ArrayList<>(List.of(name));
+    row.addAll(rest);
+    return row;
   }
 }

@@ -1,29 +1,62 @@
 package dev.interlock.cli;
 
+import dev.interlock.LockKind;
 import dev.interlock.LockState;
+import dev.interlock.LockState.Holder;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** The JSON form of a lock's state; docs/command-line.md describes the fields. */
 record LockDocument(
     String name,
     boolean held,
+    @Nullable LockKind kind,
+    @Nullable Integer limit,
     @Nullable String holder,
     @Nullable Long token,
     @Nullable Long remainingMillis,
     @Nullable String heldSince,
+    List<HolderDocument> holders,
     List<String> waiters) {
+
+  private record HolderDocument(
+      Mode mode,
+      @Nullable Integer permits,
+      @Nullable String holder,
+      @Nullable Long token,
+      @Nullable Long remainingMillis,
+      @Nullable String heldSince) {
+
+    static HolderDocument of(LockState state, Holder holder) {
+      Mode mode = Mode.of(state, holder);
+      return new HolderDocument(
+          mode,
+          mode == Mode.PERMITS ? holder.weight() : null,
+          holder.label().orElse(null),
+          orNull(holder.fencingToken()),
+          holder.remaining().map(Duration::toMillis).orElse(null),
+          holder.heldSince().map(Instant::toString).orElse(null));
+    }
+  }
 
   static LockDocument of(LockState state) {
     return new LockDocument(
         state.name(),
         state.isHeld(),
+        state.kind().orElse(null),
+        state.limit() > 0 ? state.limit() : null,
         state.holder().orElse(null),
-        state.fencingToken().isPresent() ? state.fencingToken().getAsLong() : null,
+        orNull(state.fencingToken()),
         state.remaining().map(Duration::toMillis).orElse(null),
         state.heldSince().map(Instant::toString).orElse(null),
+        state.holders().stream().map(holder -> HolderDocument.of(state, holder)).toList(),
         state.waiters());
+  }
+
+  static @Nullable Long orNull(OptionalLong token) {
+    return token.isPresent() ? token.getAsLong() : null;
   }
 }

@@ -1,8 +1,17 @@
 package dev.interlock.cli;
 
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.spi.LockProviders;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.UriParameter;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -50,6 +59,46 @@ final class LockTarget {
 
   LockClient open(LockOptions options) {
     return LockClient.open(uri, options);
+  }
+
+  /**
+   * Requires that the backend can do something, before anything is sent to the store.
+   *
+   * @param what the things that it has then, for the message
+   */
+  void require(Capability capability, String what) {
+    String scheme = LockUri.parse(uri).scheme();
+    BackendInfo backend = LockProviders.find().serving(scheme).describe(scheme);
+    if (!backend.has(capability)) {
+      throw new CommandFailure(
+          ExitCode.USAGE,
+          backend.name()
+              + " has no "
+              + what
+              + "; 'interlock backends' shows which backends have (capability "
+              + capability.name().toLowerCase(Locale.ROOT).replace('_', ' ')
+              + ")");
+    }
+  }
+
+  /** Passes on the value of an option, if it has one. The URI must not have it as well. */
+  void set(
+      String option,
+      @Nullable Duration value,
+      UriParameter<Duration> parameter,
+      Consumer<Duration> setter) {
+    if (value == null) {
+      return;
+    }
+    if (LockUri.parse(uri).get(parameter).isPresent()) {
+      throw new ParameterException(
+          command(), option + " is given by the URI as well; give it once");
+    }
+    try {
+      setter.accept(value);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(command(), option + ": " + e.getMessage(), e);
+    }
   }
 
   /** Applies the action to the name; reports an illegal name as wrong usage. */

@@ -54,13 +54,13 @@ final class ReleaseCommand implements Runnable {
             lock + " is not held at " + client.endpoint() + "; is its name right?");
       }
       if (force) {
-        out.println(lock + " is free; " + holder(before) + " may still be at work");
+        out.println(lock + " is free; " + holders(before) + " may still be at work");
       } else {
         LockState after = client.inspect(target.name());
         out.println(
             lock
                 + " is revoked; "
-                + holder(before)
+                + holders(before)
                 + " can no longer renew it"
                 + after
                     .remaining()
@@ -70,8 +70,11 @@ final class ReleaseCommand implements Runnable {
     }
   }
 
-  /** The holder just before; another may have acquired the lock between the two requests. */
-  private static String holder(LockState before) {
+  /** Those just before; others may have acquired the lock between the two requests. */
+  private static String holders(LockState before) {
+    if (before.holders().size() > 1) {
+      return before.holders().size() + " holders (" + Holders.labels(before) + ")";
+    }
     String label = before.holder().map(Text::printable).orElse("its holder");
     return before.fencingToken().isPresent()
         ? label + " (token " + before.fencingToken().getAsLong() + ")"

@@ -1,0 +1,219 @@
+package dev.interlock.cli;
+
+import dev.interlock.Capability;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.ClientParameters;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** A program that runs while a lease is held, and never longer. */
+final class GuardedCommand implements AutoCloseable {
+
+  /**
+   * How it ended.
+   *
+   * @param exitCode the program's own, unless the lease was lost
+   * @param lost whether the lease was lost before the program and what it started had ended
+   */
+  record End(int exitCode, boolean lost) {
+    static final End LOST = new End(ExitCode.LOST, true);
+  }
+
+  private static final String NAME_VARIABLE = "INTERLOCK_NAME";
+  private static final String TOKEN_VARIABLE = "INTERLOCK_TOKEN";
+
+  private final LockTarget target;
+  private final Messages messages;
+
+  @Option(
+      names = "--ttl",
+      paramLabel = "D",
+      converter = DurationConverter.class,
+      description = "How long the store keeps the lock without a renewal. Default: 30s.")
+  private @Nullable Duration ttl;
+
+  @Option(
+      names = "--grace",
+      paramLabel = "D",
+      defaultValue = "10s",
+      converter = DurationConverter.class,
+      description =
+          "The time between SIGTERM and SIGKILL when the lease is lost. Default:"
+              + " ${DEFAULT-VALUE}.")
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private Duration grace;
+
+  @Option(
+      names = {"-v", "--verbose"},
+      description = "Show on stderr when the lock is waited for, acquired and released.")
+  private boolean verbose;
+
+  GuardedCommand(LockTarget target) {
+    this.target = target;
+    this.messages = new Messages(() -> target.command().getErr());
+  }
+
+  /** {@return the options of the lock that the command line gives} */
+  LockOptions.Builder lockOptions() {
+    LockOptions.Builder options = LockOptions.builder();
+    target.set("--ttl", ttl, ClientParameters.TTL, options::ttl);
+    return options;
+  }
+
+  /**
+   * Runs the program, unless a signal has come, and releases the lease when it and all that it
+   * started have ended.
+   */
+  End run(List<String> command, Lease lease, LockClient client, SignalRelay signals) {
+    try (lease) { // releases if the command cannot be started
+      Optional<TerminationSignal> signal = signals.received();
+      End end =
+          signal.isPresent()
+              ? new End(signal.get().exitCode(), false)
+              : runJob(command, lease, client, signals);
+      // Only a lease that is still reachable is renewed.
+      return switch (lease.release()) {
+        case RELEASED, HANDED_OFF -> {
+          verbose("released " + target.quotedName());
+          yield end;
+        }
+        case DEFERRED -> {
+          keep(client, signals);
+          yield end;
+        }
+        case UNKNOWN -> {
+          say(
+              "the release of "
+                  + target.quotedName()
+                  + " was not confirmed; it is free within "
+                  + Text.of(lease.effectiveTtl()));
+          yield end;
+        }
+        case ALREADY_LOST -> {
+          if (!end.lost()) {
+            say(
+                target.quotedName()
+                    + " was already lost when it was to be released; another may have held it while"
+                    + " the command ran");
+          }
+          yield End.LOST;
+        }
+      };
+    }
+  }
+
+  /** Keeps the lock until its minimum hold has passed, or a signal comes. */
+  private void keep(LockClient client, SignalRelay signals) {
+    signals.jobEnded();
+    verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
+    client.close(client.options().minHold().orElse(Duration.ZERO));
+    verbose("released " + target.quotedName());
+  }
+
+  /** Runs the command; returns when it and all that it started have ended. */
+  private End runJob(List<String> command, Lease lease, LockClient client, SignalRelay signals) {
+    Map<String, String> environment = new HashMap<>();
+    environment.put(NAME_VARIABLE, target.name());
+    if (client.backend().has(Capability.FENCING)) {
+      environment.put(TOKEN_VARIABLE, Long.toString(lease.fencingToken()));
+    }
+    Job job;
+    try {
+      // Without its own token, the command must not inherit that of an outer lock.
+      job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
+    } catch (IOException e) {
+      throw cannotStart(command.get(0), e);
+    }
+    try {
+      signals.passOn();
+      return supervise(job, lease);
+    } catch (RuntimeException | Error e) {
+      // A bug here must not free the lock while the command is still at work.
+      job.childEnded().join();
+      throw e;
+    }
+  }
+
+  private End supervise(Job job, Lease lease) {
+    tellRisks(lease);
+    CompletableFuture<LeaseLostException> lost = lease.lost();
+    boolean ended = job.awaitEnd(lost);
+    if (!lost.isDone()) {
+      return new End(job.exitCode(), false);
+    }
+    say(String.valueOf(lost.join().getMessage()));
+    if (!ended) {
+      say("ending the command: SIGTERM now, SIGKILL in " + Text.of(grace));
+      job.stop(grace);
+    }
+    return End.LOST;
+  }
+
+  private void tellRisks(Lease lease) {
+    AtomicBoolean atRisk = new AtomicBoolean();
+    lease.onEvent(
+        event -> {
+          if (event instanceof LockEvent.AtRisk risk) {
+            atRisk.set(true);
+            say(
+                "lease of "
+                    + target.quotedName()
+                    + " at risk, "
+                    + Text.of(risk.remaining())
+                    + " left: "
+                    + risk.problem().getMessage());
+          } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
+            say("lease of " + target.quotedName() + " is renewed again");
+          }
+        });
+  }
+
+  /** As in a shell, the exit code shows whether the program exists. */
+  private CommandFailure cannotStart(String program, IOException failure) {
+    List<Path> candidates =
+        program.contains("/")
+            ? List.of(Path.of(program))
+            : Stream.of(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator, -1))
+                .map(directory -> Path.of(directory, program))
+                .toList();
+    return candidates.stream().anyMatch(Files::exists)
+        ? new CommandFailure(
+            ExitCode.NOT_EXECUTABLE, program + " cannot be run; is it an executable file?", failure)
+        : new CommandFailure(
+            ExitCode.NOT_FOUND, program + " was not found; is it installed and on PATH?", failure);
+  }
+
+  /** Shows a line if the user wants to follow what happens. */
+  void verbose(String line) {
+    if (verbose) {
+      say(line);
+    }
+  }
+
+  void say(String line) {
+    messages.say(line);
+  }
+
+  /** Waits for the last messages. */
+  @Override
+  public void close() {
+    messages.close();
+  }
+}

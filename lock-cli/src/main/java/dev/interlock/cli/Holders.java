@@ -1,0 +1,69 @@
+package dev.interlock.cli;
+
+import dev.interlock.LockKind;
+import dev.interlock.LockState;
+import dev.interlock.LockState.Holder;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Shows who holds a lock, for people. */
+final class Holders {
+  /** A line for the user names no more. */
+  private static final int NAMED = 3;
+
+  private static final List<String> HEADINGS =
+      List.of("HELD AS", "TOKEN", "REMAINING", "HELD SINCE", "HELD BY");
+
+  private Holders() {}
+
+  /** What the columns of {@link #row} are. */
+  static List<String> headings() {
+    return HEADINGS;
+  }
+
+  static List<String> row(LockState lock, Holder holder) {
+    return List.of(
+        heldAs(lock, holder),
+        holder.fencingToken().isPresent() ? "" + holder.fencingToken().getAsLong() : "-",
+        holder.remaining().map(Text::of).orElse("-"),
+        holder.heldSince().map(Instant::toString).orElse("-"),
+        holder.label().map(Text::printable).orElse("-"));
+  }
+
+  private static String heldAs(LockState lock, Holder holder) {
+    return switch (Mode.of(lock, holder)) {
+      case EXCLUSIVE -> "lock";
+      case READ -> "reader";
+      case WRITE -> "writer";
+      case PERMITS -> holder.weight() + "/" + lock.limit() + " permits";
+    };
+  }
+
+  /** What a name is used as, and how much of it is taken. */
+  static String use(LockState lock) {
+    LockKind kind = lock.kind().orElse(LockKind.EXCLUSIVE);
+    return switch (kind) {
+      case EXCLUSIVE -> "lock";
+      case READ_WRITE -> {
+        boolean writer =
+            lock.holders().stream().anyMatch(holder -> Mode.of(lock, holder) == Mode.WRITE);
+        int readers = lock.holders().size();
+        yield "read-write lock, "
+            + (writer ? "1 writer" : readers + (readers == 1 ? " reader" : " readers"));
+      }
+      case SEMAPHORE -> {
+        long taken = lock.holders().stream().mapToLong(Holder::weight).sum();
+        yield "semaphore, " + taken + " of " + lock.limit() + " permits taken";
+      }
+    };
+  }
+
+  /** {@return the labels of the holders, for a line; empty if none is known} */
+  static String labels(LockState lock) {
+    List<String> labels =
+        lock.holders().stream().flatMap(holder -> holder.label().stream()).toList();
+    return labels.stream().limit(NAMED).map(Text::printable).collect(Collectors.joining(", "))
+        + (labels.size() > NAMED ? " and " + (labels.size() - NAMED) + " more" : "");
+  }
+}

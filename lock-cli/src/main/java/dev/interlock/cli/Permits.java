@@ -1,0 +1,46 @@
+package dev.interlock.cli;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/**
+ * Some permits of a semaphore, written K/N.
+ *
+ * @param count how many to acquire
+ * @param limit how many there are
+ */
+record Permits(int count, int limit) {
+
+  /** Reads K/N. */
+  static final class Converter implements ITypeConverter<Permits> {
+    private static final Pattern FORM = Pattern.compile("([0-9]+)/([0-9]+)");
+
+    @Override
+    public Permits convert(String text) {
+      Matcher parts = FORM.matcher(text);
+      if (!parts.matches()) {
+        throw wrong(text, "write K/N for K permits of N, such as 1/5");
+      }
+      int limit = number(text, parts.group(2));
+      int count = number(text, parts.group(1));
+      if (count < 1 || count > limit) {
+        throw wrong(text, "K has to be 1 to N");
+      }
+      return new Permits(count, limit);
+    }
+
+    private static int number(String text, String digits) {
+      try {
+        return Integer.parseInt(digits);
+      } catch (NumberFormatException e) {
+        throw wrong(text, "a number has to be at most " + Integer.MAX_VALUE);
+      }
+    }
+
+    private static TypeConversionException wrong(String text, String rule) {
+      return new TypeConversionException("\"" + Text.printable(text) + "\": " + rule);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package dev.interlock.cli;
+
+import dev.interlock.Acquirable;
+import dev.interlock.Capability;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** What is acquired of a name: one of these options, or without any an exclusive lock. */
+final class ShareOptions {
+
+  @Option(
+      names = "--shared",
+      description =
+          "Hold the lock together with others that have --shared: the read lock of a read-write"
+              + " lock.")
+  private boolean shared;
+
+  @Option(
+      names = "--exclusive",
+      description =
+          "Hold it alone, where others use --shared: its write lock. Without any such option the"
+              + " name is a plain lock, which is cheaper, and which --shared cannot use.")
+  private boolean exclusive;
+
+  @Option(
+      names = "--permits",
+      paramLabel = "K/N",
+      converter = Permits.Converter.class,
+      description = "Hold K of the N permits of a semaphore. All have to give the same N.")
+  private @Nullable Permits permits;
+
+  /** Fails unless the backend can do what was asked for. Sends nothing to the store. */
+  void requireCapability(LockTarget target) {
+    if (shared || exclusive) {
+      target.require(Capability.READ_WRITE, "read-write locks");
+    } else if (permits != null) {
+      target.require(Capability.SEMAPHORE, "semaphores");
+    }
+  }
+
+  /** {@return what acquires it} */
+  Acquirable<Lease> of(LockClient client, String name) {
+    if (shared) {
+      return client.readWriteLock(name).readLock();
+    } else if (exclusive) {
+      return client.readWriteLock(name).writeLock();
+    } else if (permits != null) {
+      return client.semaphore(name, permits.limit()).permits(permits.count());
+    } else {
+      return client.lock(name);
+    }
+  }
+
+  /** {@return what it is, for messages, before the name} */
+  String noun() {
+    if (permits == null) {
+      return shared ? "shared lock" : "lock";
+    }
+    return permits.count() + " of " + permits.limit() + " permits of";
+  }
+}
