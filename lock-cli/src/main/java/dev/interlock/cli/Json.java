@@ -4,15 +4,22 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import java.io.PrintWriter;
 
-/** Writes one JSON document, indented: records as objects, nulls as null. */
+/** Writes JSON: records as objects, nulls as null. */
 final class Json {
-  private static final Gson GSON =
-      new GsonBuilder().setPrettyPrinting().serializeNulls().disableHtmlEscaping().create();
+  private static final Gson LINE =
+      new GsonBuilder().serializeNulls().disableHtmlEscaping().create();
+  private static final Gson INDENTED = LINE.newBuilder().setPrettyPrinting().create();
 
   private Json() {}
 
+  /** Writes the one document of a command, indented. */
   static void print(PrintWriter out, Record document) {
-    GSON.toJson(document, out);
+    INDENTED.toJson(document, out);
     out.println();
+  }
+
+  /** Writes one document of several, in one line. */
+  static void printLine(PrintWriter out, Record document) {
+    out.println(LINE.toJson(document));
   }
 }

@@ -29,8 +29,10 @@ import picocli.CommandLine.Spec;
     sortOptions = false,
     subcommands = {
       BackendsCommand.class,
+      ElectCommand.class,
       ExecCommand.class,
       InspectCommand.class,
+      LeaderCommand.class,
       ListCommand.class,
       ReleaseCommand.class,
       TckCommand.class

@@ -20,8 +20,9 @@ final class ShareOptions {
   @Option(
       names = "--exclusive",
       description =
-          "Hold it alone, where others use --shared: its write lock. Without any such option the"
-              + " name is a plain lock, which is cheaper, and which --shared cannot use.")
+          "Hold the lock alone, where others hold it with --shared: the write lock. Without any of"
+              + " these options the name is a plain exclusive lock, on every backend, and not to be"
+              + " used with --shared.")
   private boolean exclusive;
 
   @Option(

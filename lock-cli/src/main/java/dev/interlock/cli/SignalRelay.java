@@ -19,6 +19,9 @@ final class SignalRelay {
   @GuardedBy("this")
   private @Nullable Job job;
 
+  @GuardedBy("this")
+  private boolean terminated;
+
   private SignalRelay() {}
 
   /** Handles signals from now on; they interrupt the calling thread. */
@@ -29,6 +32,7 @@ final class SignalRelay {
   }
 
   private synchronized void accept(TerminationSignal signal) {
+    terminated |= signal == TerminationSignal.TERM;
     if (job != null) {
       job.signal(signal);
     } else if (received == null) {
@@ -40,6 +44,14 @@ final class SignalRelay {
   /** {@return the signal that came before there was a job, unless it was passed on to the job} */
   synchronized Optional<TerminationSignal> received() {
     return Optional.ofNullable(received);
+  }
+
+  /**
+   * {@return whether there was a SIGTERM, before or during a job} The other signals may mean
+   * something else to a job, such as that it is to read its configuration again.
+   */
+  synchronized boolean isTerminated() {
+    return terminated;
   }
 
   /** Starts the job. */

@@ -24,6 +24,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ExecTest {
   private static final String URI = "memory:exec";
 
+  /** What is wrong with a command line is said before any server is asked. */
+  private static final String UNREACHABLE = "redis://127.0.0.1:1";
+
+  private static final String SHOW_TOKEN = "echo $INTERLOCK_TOKEN; exit 5";
+
   @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
@@ -244,6 +249,70 @@ class ExecTest {
         interlock: released "job\"\
         """,
         result.err());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--shared", "--exclusive", "--permits=1/1", "--permits=2/3"})
+  void runsTheChildWithEveryShareOfTheName(String share) throws Exception {
+    Result result =
+        interlock.run(
+            "exec", share, "--wait=0s", "--ttl=9s", URI, "job", "--", "sh", "-c", SHOW_TOKEN);
+    assertEquals(new Result(5, result.out(), ""), result);
+    assertTrue(Long.parseLong(result.out()) > 0, result::toString);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--shared", "--exclusive", "--permits=2/3"})
+  void endsTheChildWhenAShareIsLost(String share) throws Exception {
+    Result result =
+        interlock.run("exec", share, URI + "?maxHold=2s", "job", "--", "sh", "-c", "sleep 600");
+    assertEquals(76, result.exitCode());
+    assertTrue(result.err().contains("lease of \"job\" lost (MAX_HOLD)"), result::err);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"0/3", "4/3", "3", "a/b", "-1/3", "1/-3", "1/0", "1/2/3", "1 /3", "/", ""})
+  void refusesPermitsThatCannotBe(String permits) throws Exception {
+    interlock
+        .run("exec", "--permits", permits, UNREACHABLE, "job", "--", "true")
+        .assertFailed(2, "'--permits': \"" + permits + "\"");
+  }
+
+  @Test
+  void refusesMorePermitsThanCanBe() throws Exception {
+    for (String permits : List.of("1/2147483648", "2147483648/3", "1/99999999999999999999")) {
+      interlock
+          .run("exec", "--permits", permits, UNREACHABLE, "job", "--", "true")
+          .assertFailed(2, "at most 2147483647");
+    }
+    interlock.run("exec", "--permits=1/2147483647", URI, "job", "--", "true").assertDone();
+  }
+
+  @Test
+  void refusesTwoSharesAtOnce() throws Exception {
+    for (List<String> two :
+        List.of(
+            List.of("--shared", "--exclusive"),
+            List.of("--shared", "--permits=1/2"),
+            List.of("--exclusive", "--permits=1/2"))) {
+      interlock
+          .run("exec", two.get(0), two.get(1), UNREACHABLE, "job", "--", "true")
+          .assertFailed(2, "mutually exclusive");
+    }
+  }
+
+  @Test
+  void refusesWhatTheBackendCannotDo() throws Exception {
+    String redlock = "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3";
+    for (String share : List.of("--shared", "--exclusive")) {
+      interlock
+          .run("exec", share, redlock, "job", "--", "true")
+          .assertFailed(2, "redlock has no read-write locks");
+    }
+    interlock
+        .run("exec", "--permits=1/2", redlock, "job", "--", "true")
+        .assertFailed(2, "redlock has no semaphores");
   }
 
   @Test

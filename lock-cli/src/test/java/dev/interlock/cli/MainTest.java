@@ -20,7 +20,18 @@ class MainTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"backends", "exec", "inspect", "list", "release", "tck", "compare", "storm"})
+      strings = {
+        "backends",
+        "elect",
+        "exec",
+        "inspect",
+        "leader",
+        "list",
+        "release",
+        "tck",
+        "compare",
+        "storm"
+      })
   void everyCommandExplainsItself(String command) throws Exception {
     Result result = interlock.run(command, "--help").assertDone();
     assertTrue(result.out().startsWith("Usage: interlock " + command), result::out);
@@ -31,7 +42,18 @@ class MainTest {
   void helpListsTheCommandsAndTheExitCodes() throws Exception {
     String help = interlock.run("--help").assertDone().out();
     for (String expected :
-        new String[] {"backends", "exec", "inspect", "list", "release", "tck", "compare", "69"}) {
+        new String[] {
+          "backends",
+          "elect",
+          "exec",
+          "inspect",
+          "leader",
+          "list",
+          "release",
+          "tck",
+          "compare",
+          "69"
+        }) {
       assertTrue(help.contains(expected), help);
     }
   }
@@ -47,7 +69,9 @@ class MainTest {
     interlock
         .run()
         .assertFailed(
-            2, "give a command: backends, exec, inspect, list, release, tck, compare or storm");
+            2,
+            "give a command: backends, elect, exec, inspect, leader, list, release, tck, compare"
+                + " or storm");
     interlock.run("exce").assertFailed(2, "exec");
     interlock
         .run("exec", "--wiat", "1s", "memory:x", "job", "--", "true")

@@ -111,9 +111,34 @@ class RedisFaultsTest {
     assertTrue(result.err().contains("is free within 10 min"), result::err);
   }
 
+  @Test
+  void anOutageThatEndsAWaitDoesNotEndACampaign() throws Exception {
+    Run leader = interlock.start(exec("echo in; read go", "--ttl", "10m"));
+    leader.out().await("in");
+    Run candidate =
+        interlock.start(run("elect", "echo in; read go; exit 5", "--ttl", "2s", "--verbose"));
+    candidate.err().await("campaigning");
+    Run waiter = interlock.start(exec("echo in", "--ttl", "2s", "--verbose"));
+    waiter.err().await("waiting");
+    redis.kill();
+    candidate.err().await("in spite of an outage");
+    assertEquals(69, waiter.await().exitCode());
+    assertTrue(candidate.isAlive());
+    leader.signal("KILL");
+    redis.heal();
+    redis.call("DEL", "interlock:{" + name + "}");
+    candidate.out().await("in");
+    candidate.type("go");
+    assertEquals(5, candidate.await().exitCode());
+  }
+
   private String[] exec(String script, String... options) {
+    return run("exec", script, options);
+  }
+
+  private String[] run(String command, String script, String... options) {
     String[] arguments = new String[options.length + 7];
-    arguments[0] = "exec";
+    arguments[0] = command;
     System.arraycopy(options, 0, arguments, 1, options.length);
     String[] rest = {redis.uri(), name, "--", "sh", "-c", script};
     System.arraycopy(rest, 0, arguments, options.length + 1, rest.length);

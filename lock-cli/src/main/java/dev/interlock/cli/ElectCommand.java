@@ -1,0 +1,132 @@
+package dev.interlock.cli;
+
+import dev.interlock.Election;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockEvent;
+import dev.interlock.LockOptions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** Runs a program while this process is the leader, as often as it is elected. */
+@Command(
+    name = "elect",
+    customSynopsis = {
+      "interlock elect [--ttl D] [--grace D] [--verbose] URI NAME",
+      "                       -- COMMAND..."
+    },
+    description = {
+      "Run a command on the leader of an election.",
+      "",
+      "Campaigns until elected, and then runs the command as exec does. If the leadership is lost,"
+          + " the command and its descendants get SIGTERM, and SIGKILL after the grace period; then"
+          + " elect campaigns again.",
+      "",
+      "If the command ends by itself, with whatever exit code, elect resigns and ends with the same"
+          + " code. Whether to start it again is for a supervisor to decide, such as systemd;"
+          + " meanwhile another candidate leads.",
+      "",
+      "A store that cannot be reached does not end a campaign that has begun, unless the URI sets"
+          + " outageTimeout.",
+      ""
+    },
+    footer = {
+      "",
+      "The election is the exclusive lock of its name. 'interlock leader' shows who leads.",
+      "",
+      "@|bold Environment of the command:|@ as for exec. INTERLOCK_TOKEN is higher than that of every"
+          + " earlier leader.",
+      "",
+      "@|bold Exit codes:|@",
+      "  that of the command, or 128 + n if signal n ended it",
+      "    2  wrong usage, URI or setting",
+      "   69  the store cannot be reached or cannot serve",
+      "   75  waitTimeout, if the URI sets it, has passed",
+      "  126  the command exists but cannot be run",
+      "  127  there is no such command",
+      "",
+      "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command; when it has ended,"
+          + " elect resigns at once and ends. While it campaigns they end the campaign, with exit code"
+          + " 128 + n. After SIGTERM it never campaigns again."
+    })
+final class ElectCommand implements Callable<Integer> {
+  /** Longer than any outage. */
+  private static final Duration UNLIMITED = Duration.ofDays(365);
+
+  private static final Duration BETWEEN_REPORTS = Duration.ofMinutes(1);
+
+  @Mixin private final LockTarget target = new LockTarget();
+
+  @Parameters(
+      index = "2..*",
+      arity = "1..*",
+      paramLabel = "COMMAND",
+      description = "The program to run and its arguments, after --.")
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private List<String> command;
+
+  @Mixin private final GuardedCommand guarded = new GuardedCommand(target);
+
+  @Override
+  public Integer call() throws InterruptedException {
+    LockOptions options = guarded.lockOptions().outageTimeout(UNLIMITED).build();
+    SignalRelay signals = SignalRelay.install();
+    try (guarded;
+        LockClient client = target.open(options)) {
+      Election election = target.onName(client::election);
+      client.onEvent(new OutageReports());
+      return campaign(election, client, signals);
+    } catch (RuntimeException | InterruptedException e) {
+      // A signal interrupts this thread; an interrupt may arrive here as any exception.
+      Optional<TerminationSignal> signal = signals.received();
+      if (signal.isPresent()) {
+        return signal.get().exitCode();
+      }
+      throw e;
+    }
+  }
+
+  private int campaign(Election election, LockClient client, SignalRelay signals)
+      throws InterruptedException {
+    guarded.verbose("campaigning for " + target.quotedName() + " at " + client.endpoint());
+    while (true) {
+      Lease leadership = election.campaign();
+      guarded.verbose("elected for " + target.quotedName());
+      GuardedCommand.End end = guarded.run(command, leadership, client, signals);
+      signals.jobEnded();
+      if (!end.lost()) {
+        return end.exitCode();
+      }
+      if (signals.isTerminated()) {
+        return TerminationSignal.TERM.exitCode();
+      }
+      guarded.say("campaigning for " + target.quotedName() + " again");
+    }
+  }
+
+  /** Now and then; a candidate that waits for days would look as if all were well. */
+  private final class OutageReports implements Consumer<LockEvent> {
+    private @Nullable Instant last;
+
+    @Override
+    public void accept(LockEvent event) {
+      if (event instanceof LockEvent.AttemptFailed failed
+          && (last == null || event.time().isAfter(last.plus(BETWEEN_REPORTS)))) {
+        last = event.time();
+        guarded.say(
+            "campaigning for "
+                + target.quotedName()
+                + " in spite of an outage: "
+                + failed.problem().getMessage());
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package dev.interlock.cli;
+
+import dev.interlock.Election;
+import dev.interlock.Election.Leader;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.Subscription;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Shows who leads, and each change. */
+@Command(
+    name = "leader",
+    description = "Show the leader of an election, and with --follow each change.",
+    footer = {
+      "",
+      "The answer may be out of date when it arrives. With --follow a line appears for the present"
+          + " leader and for each change that is seen, until a signal ends the command, with exit"
+          + " code 128 + n. The store is asked every second (pollInterval of the URI), so leaders"
+          + " that follow each other sooner may be left out; while the store does not answer,"
+          + " nothing is shown. The token is that of the store's grant."
+          + " docs/command-line.md describes the fields of the JSON form.",
+      "",
+      "The exit code is 0 whether somebody leads or not."
+    })
+final class LeaderCommand implements Callable<Integer> {
+
+  private record Document(
+      String time, String name, boolean led, @Nullable String leader, @Nullable Long token) {}
+
+  @Mixin private final LockTarget target = new LockTarget();
+
+  @Option(
+      names = {"-f", "--follow"},
+      description = "Show the changes, too, until a signal comes.")
+  private boolean follow;
+
+  @Option(names = "--json", description = "Write JSON, one object a line.")
+  private boolean json;
+
+  /** Counted down when nobody reads the lines any more. */
+  private final CountDownLatch unread = new CountDownLatch(1);
+
+  @Override
+  public Integer call() throws InterruptedException {
+    SignalRelay signals = SignalRelay.install();
+    try (LockClient client = target.open(LockOptions.defaults())) {
+      Election election = target.onName(client::election);
+      // Unlike an observer, this reports why the store cannot tell.
+      Optional<Leader> leader = election.leader();
+      if (!follow) {
+        show(leader);
+        return 0;
+      }
+      try (Subscription changes = election.observe(this::show)) {
+        unread.await();
+        return 0;
+      }
+    } catch (RuntimeException | InterruptedException e) {
+      // A signal interrupts this thread; an interrupt may arrive here as any exception.
+      Optional<TerminationSignal> signal = signals.received();
+      if (signal.isPresent()) {
+        return signal.get().exitCode();
+      }
+      throw e;
+    }
+  }
+
+  private void show(Optional<Leader> leader) {
+    String time = Instant.now().truncatedTo(ChronoUnit.MILLIS).toString();
+    String label = leader.flatMap(Leader::label).orElse(null);
+    Long token = leader.map(one -> LockDocument.orNull(one.fencingToken())).orElse(null);
+    PrintWriter out = target.command().getOut();
+    if (json) {
+      Json.printLine(out, new Document(time, target.name(), leader.isPresent(), label, token));
+    } else if (leader.isEmpty()) {
+      out.println(time + "  nobody leads");
+    } else {
+      out.println(
+          time
+              + "  "
+              + (label == null ? "unknown" : Text.printable(label))
+              + (token == null ? "" : "  token " + token));
+    }
+    if (out.checkError()) {
+      unread.countDown();
+    }
+  }
+}
