@@ -33,7 +33,7 @@ final class Holders {
 
   private static String heldAs(LockState lock, Holder holder) {
     return switch (Mode.of(lock, holder)) {
-      case EXCLUSIVE -> "lock";
+      case EXCLUSIVE -> "exclusive";
       case READ -> "reader";
       case WRITE -> "writer";
       case PERMITS -> holder.weight() + "/" + lock.limit() + " permits";
@@ -44,7 +44,7 @@ final class Holders {
   static String use(LockState lock) {
     LockKind kind = lock.kind().orElse(LockKind.EXCLUSIVE);
     return switch (kind) {
-      case EXCLUSIVE -> "lock";
+      case EXCLUSIVE -> "exclusive lock";
       case READ_WRITE -> {
         boolean writer =
             lock.holders().stream().anyMatch(holder -> Mode.of(lock, holder) == Mode.WRITE);
