@@ -13,6 +13,7 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -213,6 +214,17 @@ class ElectTest {
     assertEquals(143, follower.await().exitCode());
     assertEquals(130, json.await().exitCode());
     assertTrue(follower.out().soFar().get(4).endsWith("nobody leads"), follower.out()::toString);
+  }
+
+  @Test
+  void leaderEndsWhenNobodyReadsItsLines() throws Exception {
+    List<String> pipe = new ArrayList<>(List.of("sh", "-c", "\"$@\" | head -n 1", "sh"));
+    pipe.addAll(Interlock.commandLine("leader", "--follow", uri, name));
+    Run follower = interlock.launch(Map.of(), pipe);
+    follower.out().await("nobody leads");
+    Run leader = interlock.start(elect(LEAD));
+    token(leader);
+    assertEquals(0, follower.await().exitCode());
   }
 
   private void assertNobodyLeads() throws Exception {
