@@ -90,7 +90,7 @@ class LuaScriptsTest {
         all.filter(file -> file.toString().endsWith(".lua")).forEach(files::add);
       }
     }
-    assertEquals(46, files.size());
+    assertEquals(45, files.size());
     return files;
   }
 

@@ -549,15 +549,17 @@ class SharesTest {
   }
 
   @Test
-  void aNameThatNobodyHoldsMayBecomeExclusiveWhateverWaitersLeft() throws Exception {
+  void aNameThatIsWaitedForIsNotTakenInAnotherWay() throws Exception {
     Claim reader = reader();
     take(backend, reader);
     everywhere(reader);
-    assertBusy(waiting(Share.WRITE));
+    Claim writer = waiting(Share.WRITE);
+    assertBusy(writer);
     assertTrue(backend.release(reader, soon()));
     assertFalse(backend.inspect("job", soon()).isHeld());
     assertFalse(backend.forceRelease("job", soon()));
-    take(backend, claim("job"));
+    assertThrows(LockConfigurationException.class, () -> backend.tryAcquire(claim("job"), soon()));
+    take(backend, writer);
   }
 
   // --- showing and forcing ---------------------------------------------------------------------
