@@ -473,24 +473,42 @@ final class ZooKeeperBackend implements QueueingBackend {
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
     LockQueue queue = committedQueue(lock, deadline);
-    boolean held = false;
+    // All at the same time: of hundreds, one after the other, some would be left at the deadline.
+    Map<NodeName, Deletion> deletions = new LinkedHashMap<>();
     for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
-      held |= delete(lock + "/" + holder.full(), holder, deadline);
+      deletions.put(holder, deletion(lock + "/" + holder.full()));
+    }
+    boolean held = false;
+    for (var each : deletions.entrySet()) {
+      held |= delete(each.getKey(), each.getValue(), deadline);
     }
     return held;
   }
 
-  /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
+  /** A request to delete a node, and the session that sent it. */
+  private record Deletion(Session session, String path, ReplyFuture<Boolean> reply) {}
+
+  private Deletion deletion(String path) {
+    Session session = sessions.current();
+    return new Deletion(session, path, session.delete(path));
+  }
+
   private boolean delete(String path, NodeName name, Deadline deadline)
       throws InterruptedException {
+    return delete(name, deletion(path), deadline);
+  }
+
+  /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
+  private boolean delete(NodeName name, Deletion first, Deadline deadline)
+      throws InterruptedException {
     boolean inDoubt = false;
-    while (true) {
-      Session session = sessions.current();
+    for (Deletion deletion = first; ; deletion = deletion(deletion.path())) {
       try {
-        session.delete(path).await(deadline);
+        deletion.reply().await(deadline);
         if (name.isWorn()) {
           // The servers refuse this as long as the queue is not empty.
-          session.delete(path.substring(0, path.lastIndexOf('/')));
+          String path = deletion.path();
+          deletion.session().delete(path.substring(0, path.lastIndexOf('/')));
         }
         return true;
       } catch (KeeperException e) {

@@ -810,6 +810,23 @@ class SharesTest {
   }
 
   @Test
+  void aForcedReleaseTakesNoLongerForManyHoldersThanForOne() throws Exception {
+    try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
+        CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port());
+        ZooKeeperBackend far = Backends.on(curator)) {
+      for (int i = 0; i < 50; i++) {
+        take(one, permits(1, 100));
+      }
+      assertTrue(far.inspect(name, Backends.soon()).isHeld());
+      try (NetworkFault slow = way.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(300))) {
+        Deadline brief = Deadline.in(Backends.TIME, Duration.ofSeconds(10));
+        assertTrue(far.forceRelease(name, brief));
+      }
+      assertEquals(List.of(), nodes());
+    }
+  }
+
+  @Test
   void aForcedReleaseEndsAllHoldersAndNoWaiter() throws Exception {
     Grant first = take(one, READ);
     Grant second = take(two, READ);
