@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Comparator.comparingLong;
 import static java.util.Objects.requireNonNull;
 
-import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
@@ -14,6 +13,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
@@ -28,6 +28,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -158,7 +162,10 @@ final class Administration {
 
   /** Deletes the holders' keys, and not their leases, which others may share. */
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return whileTheyHold(name, deadline, holder -> QueueOps.delete(holder.getKey()));
+    return whileTheyHold(
+        name,
+        deadline,
+        holders -> holders.stream().map(holder -> QueueOps.delete(holder.getKey())).toList());
   }
 
   /**
@@ -183,26 +190,55 @@ final class Administration {
       this.deadline = deadline;
     }
 
-    Op of(KeyValue holder) throws InterruptedException {
-      ByteSequence value = holder.getValue();
-      if (value.toString(UTF_8).startsWith(QueueEntry.REVOKED)) {
-        // Perhaps by a request that arrived after its deadline.
-        if (keptAlive.add(holder.getLease())) {
-          keepAlive(holder, deadline);
-        }
-        return QueueOps.get(holder.getKey());
+    List<Op> of(List<KeyValue> holders) throws InterruptedException {
+      // Perhaps by a request that arrived after its deadline.
+      keepAlive(leases(holders, true));
+      readSeconds(leases(holders, false));
+      List<Op> ops = new ArrayList<>();
+      for (KeyValue holder : holders) {
+        ops.add(
+            isRevoked(holder)
+                ? QueueOps.get(holder.getKey())
+                : QueueOps.put(
+                    holder.getKey(),
+                    LockKeys.bytes(QueueEntry.REVOKED).concat(holder.getValue()),
+                    leaseFor(requireNonNull(secondsOf.get(holder.getLease())))));
       }
-      long lease = leaseFor(seconds(holder));
-      return QueueOps.put(holder.getKey(), LockKeys.bytes(QueueEntry.REVOKED).concat(value), lease);
+      return ops;
     }
 
-    private long seconds(KeyValue holder) throws InterruptedException {
-      Long known = secondsOf.get(holder.getLease());
-      if (known == null) {
-        known = Math.max(1, lease(holder, deadline).getGrantedTTL());
-        secondsOf.put(holder.getLease(), known);
+    private boolean isRevoked(KeyValue holder) {
+      return holder.getValue().toString(UTF_8).startsWith(QueueEntry.REVOKED);
+    }
+
+    private List<Long> leases(List<KeyValue> holders, boolean revoked) {
+      return holders.stream()
+          .filter(holder -> isRevoked(holder) == revoked)
+          .map(KeyValue::getLease)
+          .distinct()
+          .toList();
+    }
+
+    private void keepAlive(List<Long> leases) throws InterruptedException {
+      List<Long> asked = leases.stream().filter(keptAlive::add).toList();
+      var unused =
+          forEach(
+              asked,
+              deadline,
+              (client, lease) ->
+                  client.getLeaseClient().keepAliveOnce(lease).handle(Administration::orIsGone));
+    }
+
+    private void readSeconds(List<Long> leases) throws InterruptedException {
+      List<Long> asked = leases.stream().filter(lease -> !secondsOf.containsKey(lease)).toList();
+      List<LeaseTimeToLiveResponse> answers =
+          forEach(
+              asked,
+              deadline,
+              (client, lease) -> client.getLeaseClient().timeToLive(lease, LeaseOption.DEFAULT));
+      for (int i = 0; i < asked.size(); i++) {
+        secondsOf.put(asked.get(i), Math.max(1, answers.get(i).getGrantedTTL()));
       }
-      return known;
     }
 
     /** The holder may renew until its key moves, up to a whole deadline after the grant. */
@@ -217,22 +253,18 @@ final class Administration {
     }
   }
 
-  private void keepAlive(KeyValue key, Deadline deadline) throws InterruptedException {
-    try {
-      var unused =
-          requests.askAgain(
-              deadline, client -> client.getLeaseClient().keepAliveOnce(key.getLease()));
-    } catch (LockException e) {
-      if (!Failures.saysLeaseIsGone(e)) {
-        throw e;
-      }
-      // The key has ended with it, or will in a moment.
+  /** If a key's lease is gone, the key has ended with it, or will in a moment. */
+  private static Boolean orIsGone(Object answer, @Nullable Throwable failure) {
+    if (failure != null && !Failures.saysLeaseIsGone(failure)) {
+      throw new CompletionException(failure);
     }
+    return failure == null;
   }
 
   @FunctionalInterface
   private interface Step {
-    Op on(KeyValue holder) throws InterruptedException;
+    /** Makes an operation for each holder. */
+    List<Op> on(List<KeyValue> holders) throws InterruptedException;
   }
 
   /**
@@ -242,43 +274,78 @@ final class Administration {
   private boolean whileTheyHold(String name, Deadline deadline, Step step)
       throws InterruptedException {
     boolean done = false;
-    Set<Long> changed = Set.of();
+    Set<Long> changed = new HashSet<>();
     while (true) {
-      boolean begun = done;
-      Set<Long> changedAgain = new HashSet<>();
-      for (KeyValue holder : holders(name, deadline)) {
-        long created = holder.getCreateRevision();
+      List<KeyValue> holders = new ArrayList<>(holders(name, deadline));
+      if (done) {
         // Others were let in meanwhile.
-        if (!begun || changed.contains(created)) {
-          if (isApplied(step.on(holder), holder, deadline)) {
-            done = true;
-          } else {
-            changedAgain.add(created);
-          }
+        holders.removeIf(holder -> !changed.contains(holder.getCreateRevision()));
+      }
+      changed.clear();
+      List<Boolean> applied = apply(step.on(holders), holders, deadline);
+      for (int i = 0; i < applied.size(); i++) {
+        if (applied.get(i)) {
+          done = true;
+        } else {
+          changed.add(holders.get(i).getCreateRevision());
         }
       }
-      if (changedAgain.isEmpty()) {
+      if (changed.isEmpty()) {
         return done;
       }
       if (deadline.hasPassed()) {
         throw failures.temporary("the holder kept changing", null);
       }
-      changed = changedAgain;
     }
   }
 
-  private boolean isApplied(Op op, KeyValue holder, Deadline deadline) throws InterruptedException {
-    return requests
-        .ask(
+  /**
+   * Applies the operations to those of the keys that have not changed. Each is a request of its
+   * own: one that is sent again must not repeat others, which would find their keys changed.
+   */
+  private List<Boolean> apply(List<Op> ops, List<KeyValue> holders, Deadline deadline)
+      throws InterruptedException {
+    List<CompletableFuture<Boolean>> answers = new ArrayList<>();
+    for (int i = 0; i < ops.size(); i++) {
+      KeyValue holder = holders.get(i);
+      Op op = ops.get(i);
+      answers.add(requests.send(deadline.remaining(), client -> ifUnchanged(client, holder, op)));
+    }
+    try {
+      return requests.await(all(answers), deadline);
+    } catch (TimeoutException | ExecutionException e) {
+      throw failures.explain(e);
+    }
+  }
+
+  private static CompletableFuture<Boolean> ifUnchanged(Client client, KeyValue key, Op op) {
+    return client
+        .getKVClient()
+        .txn()
+        .If(QueueOps.hasModRevision(key.getKey(), key.getModRevision()))
+        .Then(op)
+        .commit()
+        .thenApply(TxnResponse::isSucceeded);
+  }
+
+  /**
+   * Asks about all leases at the same time: one after the other, those of many holders would take
+   * longer than there is time.
+   */
+  private <T> List<T> forEach(
+      List<Long> leases, Deadline deadline, BiFunction<Client, Long, CompletableFuture<T>> request)
+      throws InterruptedException {
+    return leases.isEmpty()
+        ? List.of()
+        : requests.askAgain(
             deadline,
-            client ->
-                client
-                    .getKVClient()
-                    .txn()
-                    .If(QueueOps.hasModRevision(holder.getKey(), holder.getModRevision()))
-                    .Then(op)
-                    .commit())
-        .isSucceeded();
+            client -> all(leases.stream().map(lease -> request.apply(client, lease)).toList()));
+  }
+
+  /** Ends when all have ended, also if some of them fail. */
+  private static <T> CompletableFuture<List<T>> all(List<CompletableFuture<T>> answers) {
+    return CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new))
+        .thenApply(done -> answers.stream().map(CompletableFuture::join).toList());
   }
 
   private List<KeyValue> holders(String name, Deadline deadline) throws InterruptedException {
@@ -294,12 +361,5 @@ final class Administration {
       throws InterruptedException {
     ByteSequence queue = LockKeys.of(namespace, name).prefix();
     return requests.askAgain(deadline, client -> client.getKVClient().get(queue, option)).getKvs();
-  }
-
-  private LeaseTimeToLiveResponse lease(KeyValue key, Deadline deadline)
-      throws InterruptedException {
-    return requests.askAgain(
-        deadline,
-        client -> client.getLeaseClient().timeToLive(key.getLease(), LeaseOption.DEFAULT));
   }
 }

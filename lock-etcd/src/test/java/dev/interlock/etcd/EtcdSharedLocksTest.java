@@ -334,6 +334,29 @@ class EtcdSharedLocksTest {
     }
   }
 
+  /** Each on a lease of its own, as if they belonged to as many clients. */
+  @Test
+  void anInterventionTakesNoLongerForManyHoldersThanForOne() throws Exception {
+    LockOptions options = OPTIONS.toBuilder().autoRenew(false).build();
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        LockClient holder = LockClient.open(etcd.uri(), options);
+        EtcdBackend operator = Backends.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS)) {
+      for (int i = 0; i < 50; i++) {
+        holder.semaphore("interventions", 100).acquire();
+      }
+      assertTrue(operator.inspect("interventions", in(Duration.ofMinutes(1))).isHeld());
+      try (NetworkFault slow = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(300))) {
+        assertTrue(operator.revoke("interventions", in(Duration.ofSeconds(14))));
+        for (KeyValue entry : queue("interventions")) {
+          assertTrue(QueueEntry.label(entry).endsWith(" (revoked)"));
+        }
+        assertTrue(operator.revoke("interventions", in(Duration.ofSeconds(14))));
+        assertTrue(operator.forceRelease("interventions", in(Duration.ofSeconds(14))));
+      }
+      assertTrue(queue("interventions").isEmpty());
+    }
+  }
+
   // --- ends -----------------------------------------------------------------------------------
 
   @Test
