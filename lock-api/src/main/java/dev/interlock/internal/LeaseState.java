@@ -1083,7 +1083,7 @@ final class LeaseState extends Timer.Event {
    */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
     AcquireLoop head = engine.line.loop(name());
-    if (head != null && isHandedOff(left, head)) {
+    if (head != null && isHandedOff(head)) {
       return ReleaseOutcome.HANDED_OFF;
     }
     CompletableFuture<Boolean> underWay;
@@ -1106,40 +1106,38 @@ final class LeaseState extends Timer.Event {
   }
 
   /** Hands a permit off to the head of the local queue, if that pauses and wants as many. */
-  private boolean isHandedOff(SharedGrants.SharedGrant handed, AcquireLoop head) {
+  private boolean isHandedOff(AcquireLoop head) {
     if (request.share().kind() != LockKind.SEMAPHORE) {
       return false;
     }
     LeaseState taker;
     synchronized (this) {
-      taker = mayHandoff() ? head.offer(next -> successorFor(next, handed)) : null;
+      taker = mayHandoff() ? head.offer(this::sharedSuccessorFor) : null;
       if (taker == null) {
         return false;
       }
       successor = taker;
     }
-    // Not the last, as the successor is open.
-    var unused = handed.close();
     remove();
     taker.publish();
     head.wake();
     return true;
   }
 
-  /** Null if it does not fit, or if none can be made. Called under the monitor. */
+  /**
+   * Null if it does not fit, or if none can be made. Called under the monitor. The successor takes
+   * this one's place in the count of open leases: it may end before the caller goes on.
+   */
   @SuppressWarnings("GuardedBy") // by way of the head's pause
-  private @Nullable LeaseState successorFor(Request next, SharedGrants.SharedGrant handed) {
+  private @Nullable LeaseState sharedSuccessorFor(Request next) {
     if (engine.isClosed() || !next.sharesGrantWith(request)) {
       return null;
     }
     LeaseState taker;
-    handed.reopen();
     try {
       taker = new LeaseState(this, next, handoffs + 1, Role.SUCCESSOR);
       taker.enroll();
     } catch (RuntimeException | Error e) {
-      // Not the last, as this is open.
-      var unused = handed.close();
       Timer.failed("a handoff", e);
       return null;
     }
@@ -1164,16 +1162,11 @@ final class LeaseState extends Timer.Event {
         Timer.failed("a minimum hold", e);
         return false;
       }
-      if (shared != null) {
-        shared.reopen();
-      }
       released(ReleaseOutcome.DEFERRED);
       keeper.enroll();
       successor = keeper;
     }
     if (shared != null) {
-      // Not the last, as the keeper is open.
-      var unused = shared.close();
       remove();
     }
     engine.timer.cancel(this);

@@ -49,13 +49,8 @@ final class SharedGrants {
       return issued++;
     }
 
-    /** Counts a lease that replaces another of this grant, which ends next. */
-    synchronized void reopen() {
-      open++;
-    }
-
     /**
-     * A lease ends. Called once for each.
+     * A lease ends, and no other takes its place. Called once for each.
      *
      * @return whether it was the last, so that the grant ends
      */

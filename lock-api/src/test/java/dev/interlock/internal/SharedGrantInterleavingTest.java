@@ -1,0 +1,172 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Lease;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.internal.EngineFixture.Background;
+import dev.interlock.spi.Share;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The leases of a shared grant, against what happens to it between two lines of the engine. */
+class SharedGrantInterleavingTest {
+
+  private final ManualTime time = new ManualTime();
+  private final InterceptedTime intercepted = new InterceptedTime(time);
+  private final FakeStore store = new FakeStore(time);
+  private final DefaultLockClient engine =
+      new DefaultLockClient(store::open, EngineFixture.RENEWED, intercepted);
+  private final DistributedReadWriteLock lock = engine.readWriteLock("a");
+  private final DistributedSemaphore semaphore = engine.semaphore("a", 3);
+
+  @AfterEach
+  void close() {
+    store.down(false);
+    // By a clock that goes on, in case that something has been left.
+    Background<Boolean> closing =
+        EngineFixture.inBackground(
+            () -> {
+              engine.close();
+              return true;
+            });
+    EngineFixture.advanceUntil(time, "the client to be closed", closing.result::isDone);
+    assertEquals(0, engine.residue());
+  }
+
+  /** The first asks the store; the others come meanwhile. */
+  private List<Lease> readersOfOneGrant(int count) throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    List<CompletableFuture<Lease>> readers = new ArrayList<>();
+    readers.add(lock.readLock().acquireAsync());
+    gate.awaitArrival();
+    for (int i = 1; i < count; i++) {
+      readers.add(lock.readLock().acquireAsync());
+    }
+    Waits.until("the others to wait", () -> engine.line.waiting() == count - 1);
+    gate.open();
+    List<Lease> leases = new ArrayList<>();
+    for (CompletableFuture<Lease> reader : readers) {
+      leases.add(EngineFixture.get(reader));
+    }
+    return leases;
+  }
+
+  /** The monitor of the only grant: a thread that comes to its counts stops there. */
+  private Object onlyGrant() throws ReflectiveOperationException {
+    var grants = SharedGrants.class.getDeclaredField("grants");
+    grants.setAccessible(true);
+    return ((Map<?, ?>) grants.get(engine.shared)).values().iterator().next();
+  }
+
+  private static void awaitBlocked(Thread thread) {
+    Waits.until("the thread to block", () -> thread.getState() == Thread.State.BLOCKED);
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void fail() {
+    throw new InternalError("as if out of memory");
+  }
+
+  /** Others have the rest of the permits. */
+  private Background<Lease> waiterForAPermit() {
+    Background<Lease> waiter = EngineFixture.inBackground(semaphore::acquire);
+    Waits.until("the waiter to watch", () -> store.watchers() == 1);
+    time.awaitAsleep(waiter.thread);
+    return waiter;
+  }
+
+  /** A waiter without a thread. */
+  private final class Bystander implements LocalQueue.Waiter {
+    private final Request request;
+    private final long enteredAt = time.nanoTime();
+    private final CompletableFuture<LeaseState> handedOff = new CompletableFuture<>();
+
+    Bystander(Share share) {
+      this.request = Request.untilHad(engine, "a", share, EngineFixture.RENEWED, null);
+    }
+
+    @Override
+    public Request request() {
+      return request;
+    }
+
+    @Override
+    public long enteredAt() {
+      return enteredAt;
+    }
+
+    @Override
+    public boolean onHead() {
+      engine.line.pass("a");
+      fail();
+      return true;
+    }
+
+    @Override
+    public void onHandoff(LeaseState lease) {
+      handedOff.complete(lease);
+    }
+
+    @Override
+    public void onClose() {}
+  }
+
+  @Test
+  void aPermitThatIsReleasedBeforeItsHandoffHasEndedIsReleasedOnTheServer() throws Exception {
+    engine.onEvent(event -> {});
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> waiter = waiterForAPermit();
+    CountDownLatch offered = new CountDownLatch(1);
+    CountDownLatch stopped = new CountDownLatch(1);
+    intercepted.when(
+        "released",
+        () -> {
+          offered.countDown();
+          await(stopped);
+        });
+    Background<ReleaseOutcome> release = EngineFixture.inBackground(first::release);
+    offered.await();
+    synchronized (onlyGrant()) {
+      stopped.countDown();
+      awaitBlocked(release.thread);
+      engine.line.loop("a").wake();
+      Lease second = waiter.get();
+      assertEquals(ReleaseOutcome.RELEASED, second.release());
+    }
+    assertEquals(ReleaseOutcome.HANDED_OFF, release.get());
+    assertEquals(1, store.holders("a"));
+  }
+
+  /** Grants by identities; adding one fails once. */
+  private static final class FailingMap<V> extends ConcurrentHashMap<String, V> {
+    private static final long serialVersionUID = 1;
+    private boolean failed;
+
+    @Override
+    public V put(String key, V value) {
+      if (!failed) {
+        failed = true;
+        fail();
+      }
+      return super.put(key, value);
+    }
+  }
+}
