@@ -1083,7 +1083,14 @@ final class LeaseState extends Timer.Event {
    */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
     AcquireLoop head = engine.line.loop(name());
-    if (head != null && isHandedOff(head)) {
+    LeaseState taker = head == null ? null : offerTo(head);
+    if (head != null && taker != null) {
+      try {
+        remove();
+        taker.publish();
+      } finally {
+        head.wake();
+      }
       return ReleaseOutcome.HANDED_OFF;
     }
     CompletableFuture<Boolean> underWay;
@@ -1105,23 +1112,28 @@ final class LeaseState extends Timer.Event {
     return ReleaseOutcome.HANDED_OFF;
   }
 
-  /** Hands a permit off to the head of the local queue, if that pauses and wants as many. */
-  private boolean isHandedOff(AcquireLoop head) {
+  /**
+   * Hands a permit off to the head of the local queue, if that pauses and wants as many.
+   *
+   * @return the head's lease, or null
+   */
+  private @Nullable LeaseState offerTo(AcquireLoop head) {
     if (request.share().kind() != LockKind.SEMAPHORE) {
-      return false;
+      return null;
     }
-    LeaseState taker;
-    synchronized (this) {
-      taker = mayHandoff() ? head.offer(this::sharedSuccessorFor) : null;
-      if (taker == null) {
-        return false;
+    try {
+      synchronized (this) {
+        LeaseState taker = mayHandoff() ? head.offer(this::sharedSuccessorFor) : null;
+        if (taker != null) {
+          successor = taker;
+        }
+        return taker;
       }
-      successor = taker;
+    } catch (RuntimeException | Error e) {
+      // A failure here must not prevent the release.
+      DefaultLockClient.log.trace("a permit could not be offered", e);
+      return null;
     }
-    remove();
-    taker.publish();
-    head.wake();
-    return true;
   }
 
   /**

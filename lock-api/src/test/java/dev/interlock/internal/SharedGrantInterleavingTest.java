@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -128,12 +130,8 @@ class SharedGrantInterleavingTest {
     public void onClose() {}
   }
 
-  @Test
-  void aPermitThatIsReleasedBeforeItsHandoffHasEndedIsReleasedOnTheServer() throws Exception {
-    engine.onEvent(event -> {});
-    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
-    Lease first = semaphore.acquire();
-    Background<Lease> waiter = waiterForAPermit();
+  /** Hands a permit off, and stops after that, before anything that needs the grant's counts. */
+  private void handOff(Lease first, Callable<?> meanwhile) throws Exception {
     CountDownLatch offered = new CountDownLatch(1);
     CountDownLatch stopped = new CountDownLatch(1);
     intercepted.when(
@@ -148,11 +146,35 @@ class SharedGrantInterleavingTest {
       stopped.countDown();
       awaitBlocked(release.thread);
       engine.line.loop("a").wake();
-      Lease second = waiter.get();
-      assertEquals(ReleaseOutcome.RELEASED, second.release());
+      meanwhile.call();
     }
     assertEquals(ReleaseOutcome.HANDED_OFF, release.get());
+  }
+
+  @Test
+  void aPermitThatIsReleasedBeforeItsHandoffHasEndedIsReleasedOnTheServer() throws Exception {
+    engine.onEvent(event -> {});
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> waiter = waiterForAPermit();
+    handOff(
+        first,
+        () -> {
+          assertEquals(ReleaseOutcome.RELEASED, waiter.get().release());
+          return null;
+        });
     assertEquals(1, store.holders("a"));
+  }
+
+  @Test
+  void aHandoffOfAPermitThatFailsLetsTheNextAskTheStore() throws Exception {
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> second = waiterForAPermit();
+    intercepted.whenCalledHere("mayHandoff", SharedGrantInterleavingTest::fail);
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    assertTrue(intercepted.steppedIn());
+    second.get().close();
   }
 
   /** Grants by identities; adding one fails once. */
