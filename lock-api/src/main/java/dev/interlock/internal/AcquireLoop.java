@@ -247,6 +247,8 @@ final class AcquireLoop extends Timer.Event {
         }
         LeaseState offered = pause().await(request, most);
         if (offered != null) {
+          // The thread that has left it here may be slow to do so.
+          Timer.survive("the beginning of a lease", offered::publish);
           return offered;
         }
         engine.ensureOpen();

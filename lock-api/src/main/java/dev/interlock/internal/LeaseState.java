@@ -592,7 +592,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** Passes a transition on to the timer and the listeners. Call it under no monitor. */
-  private void publish() {
+  void publish() {
     engine.timer.update(this);
     engine.notifier.flush();
   }

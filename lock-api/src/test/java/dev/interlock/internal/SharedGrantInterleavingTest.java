@@ -167,6 +167,23 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
+  void aPermitIsRenewedFromWhenItsUserHasIt() throws Exception {
+    engine.onEvent(event -> {});
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> waiter = waiterForAPermit();
+    int events = engine.timer.size();
+    handOff(
+        first,
+        () -> {
+          assertTrue(waiter.get().isHeld());
+          assertEquals(events + 1, engine.timer.size());
+          return null;
+        });
+    waiter.get().close();
+  }
+
+  @Test
   void aHandoffOfAPermitThatFailsLetsTheNextAskTheStore() throws Exception {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease first = semaphore.acquire();
