@@ -9,7 +9,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The grants of one client that do not take the whole of their names: readers and permits. Several
@@ -35,6 +37,10 @@ final class SharedGrants {
     /** How many leases it has had. */
     @GuardedBy("this")
     private int issued;
+
+    /** How the store has ended it; applied to those that are added later, too. */
+    @GuardedBy("this")
+    private @Nullable Consumer<LeaseState> loss;
 
     /**
      * Counts another lease.
@@ -71,6 +77,22 @@ final class SharedGrants {
     private synchronized List<LeaseState> leases() {
       return new ArrayList<>(leases);
     }
+
+    private synchronized List<LeaseState> lose(Consumer<LeaseState> how) {
+      loss = how;
+      return leases();
+    }
+
+    /** Applies a loss that the store reported before the lease was added. Under no monitor. */
+    void tellLoss(LeaseState added) {
+      Consumer<LeaseState> how;
+      synchronized (this) {
+        how = loss;
+      }
+      if (how != null) {
+        how.accept(added);
+      }
+    }
   }
 
   /** By the claims' identities. */
@@ -106,7 +128,8 @@ final class SharedGrants {
     }
     SharedGrant grant = grants.get(claim.id());
     if (grant != null) {
-      grant.leases().forEach(lease -> lease.lose(reason, detail));
+      Consumer<LeaseState> loss = lease -> lease.lose(reason, detail);
+      grant.lose(loss).forEach(loss);
     }
   }
 

@@ -1,11 +1,13 @@
 package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
+import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.internal.EngineFixture.Background;
 import dev.interlock.spi.Share;
@@ -181,6 +183,25 @@ class SharedGrantInterleavingTest {
           return null;
         });
     waiter.get().close();
+  }
+
+  @Test
+  void aReaderThatIsBeingAdmittedLearnsOfTheLossOfItsGrant() throws Exception {
+    engine.onEvent(event -> {});
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> first = EngineFixture.inBackground(lock.readLock()::acquire);
+    gate.awaitArrival();
+    Bystander second = new Bystander(Share.READ);
+    assertFalse(engine.line.enter("a", Share.READ, second));
+    synchronized (second.request.acquisition()) {
+      gate.open();
+      awaitBlocked(first.thread);
+      store.tellLoss("a", LossReason.SESSION_ENDED);
+    }
+    LeaseState admitted = EngineFixture.get(second.handedOff);
+    first.get().close();
+    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.lost()).reason());
+    assertFalse(admitted.isHeld());
   }
 
   @Test
