@@ -685,6 +685,9 @@ final class LeaseState extends Timer.Event {
     }
     if (answer instanceof Renewal.Gone gone) {
       lose(() -> lossOf(gone.reason(), gone.detail()));
+      if (shared != null) {
+        engine.shared.lost(grant.claim(), gone.reason(), gone.detail());
+      }
     } else if (ended) {
       lose(this::endLoss);
     }

@@ -2,11 +2,13 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.internal.EngineFixture.Background;
@@ -202,6 +204,16 @@ class SharedGrantInterleavingTest {
     first.get().close();
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.lost()).reason());
     assertFalse(admitted.isHeld());
+  }
+
+  @Test
+  void whatTheStoreAnswersToOneReaderOfAGrantIsToldToAll() throws Exception {
+    List<Lease> leases = readersOfOneGrant(3);
+    store.delete("a");
+    assertThrows(LeaseLostException.class, leases.get(1)::renew);
+    for (Lease lease : leases) {
+      assertEquals(LossReason.TAKEN, EngineFixture.get(lease.lost()).reason());
+    }
   }
 
   @Test
