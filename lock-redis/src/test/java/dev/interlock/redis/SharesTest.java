@@ -396,6 +396,20 @@ class SharesTest {
     assertBusy(writer());
   }
 
+  /** It would be remembered until the clock is there again. */
+  @Test
+  void aWaiterIsForgottenIfTheClockIsSetBack() throws Exception {
+    redis.setClock(Duration.ofHours(1));
+    Claim first = reader();
+    take(backend, first);
+    assertBusy(waiting(Share.WRITE));
+    assertBusy(reader());
+    redis.setClock(Duration.ZERO);
+    take(backend, reader());
+    assertBusy(waiting(Share.WRITE));
+    assertBusy(reader());
+  }
+
   @Test
   void aCallerThatDoesNotWaitKeepsNobodyOut() throws Exception {
     take(backend, reader());
