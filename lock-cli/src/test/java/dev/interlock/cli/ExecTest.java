@@ -305,11 +305,6 @@ class ExecTest {
   @Test
   void refusesWhatTheBackendCannotDo() throws Exception {
     String redlock = "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3";
-    for (String share : List.of("--shared", "--exclusive")) {
-      interlock
-          .run("exec", share, redlock, "job", "--", "true")
-          .assertFailed(2, "redlock has no read-write locks");
-    }
     interlock
         .run("exec", "--permits=1/2", redlock, "job", "--", "true")
         .assertFailed(2, "redlock has no semaphores");
