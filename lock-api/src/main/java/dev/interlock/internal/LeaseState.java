@@ -927,7 +927,8 @@ final class LeaseState extends Timer.Event {
     boolean gone =
         switch (reason) {
           case TAKEN, SESSION_ENDED -> true;
-          case EXPIRED, ABANDONED -> grant.expiresOnStore();
+          // Another lease of a shared grant may have renewed it later than this one.
+          case EXPIRED, ABANDONED -> grant.expiresOnStore() && shared == null;
           default -> false;
         };
     if (gone) {

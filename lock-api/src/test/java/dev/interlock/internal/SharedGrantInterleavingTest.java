@@ -216,6 +216,28 @@ class SharedGrantInterleavingTest {
     }
   }
 
+  private void failRenewals() {
+    store.next(
+        FakeStore.Op.RENEW,
+        () -> {
+          failRenewals();
+          throw FakeStore.noAnswer();
+        });
+  }
+
+  @Test
+  void aGrantWhoseLastReaderExpiresIsReleasedIfAnotherHasRenewedItLater() throws Exception {
+    List<Lease> leases = readersOfOneGrant(2);
+    CompletableFuture<LeaseLostException> lost = leases.get(1).lost();
+    time.advance(EngineFixture.TTL.dividedBy(4));
+    leases.get(0).renew();
+    assertEquals(ReleaseOutcome.HANDED_OFF, leases.get(0).release());
+    failRenewals();
+    EngineFixture.advanceUntil(time, "the end", lost::isDone);
+    assertEquals(LossReason.EXPIRED, lost.join().reason());
+    Waits.until("the release", () -> !store.holds("a"));
+  }
+
   @Test
   void aHandoffOfAPermitThatFailsLetsTheNextAskTheStore() throws Exception {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
