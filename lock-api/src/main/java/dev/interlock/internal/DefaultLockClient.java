@@ -345,15 +345,19 @@ final class DefaultLockClient implements LockClient {
    * can use its grant, then whoever has to ask the store.
    */
   private void passBeside(LeaseState lease) {
+    // From here on only the caller can release the lease, so it has to be returned.
     LocalQueue.Waiter unserved = null;
     try {
       unserved = lease.admitWaiters();
     } catch (RuntimeException | Error e) {
       Timer.failed("the admission of readers", e);
-    } finally {
+    }
+    try {
       if (unserved == null || !unserved.onHead()) {
         pass(lease.name());
       }
+    } catch (RuntimeException | Error e) {
+      Timer.failed("the next head", e);
     }
   }
 

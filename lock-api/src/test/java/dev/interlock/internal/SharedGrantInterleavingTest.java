@@ -249,6 +249,17 @@ class SharedGrantInterleavingTest {
     second.get().close();
   }
 
+  @Test
+  void aReaderWhoseSuccessorFailsReachesItsUser() throws Exception {
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> reader = EngineFixture.inBackground(lock.readLock()::acquire);
+    gate.awaitArrival();
+    assertFalse(engine.line.enter("a", Share.WRITE, new Bystander(Share.WRITE)));
+    gate.open();
+    reader.get().close();
+    assertFalse(store.holds("a"));
+  }
+
   /** Grants by identities; adding one fails once. */
   private static final class FailingMap<V> extends ConcurrentHashMap<String, V> {
     private static final long serialVersionUID = 1;
