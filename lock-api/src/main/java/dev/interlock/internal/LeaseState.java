@@ -1182,12 +1182,12 @@ final class LeaseState extends Timer.Event {
       }
       try {
         keeper = new LeaseState(this, request.kept(), handoffs, Role.KEEPER);
+        keeper.enroll();
       } catch (RuntimeException | Error e) {
         Timer.failed("a minimum hold", e);
         return false;
       }
       released(ReleaseOutcome.DEFERRED);
-      keeper.enroll();
       successor = keeper;
     }
     if (shared != null) {

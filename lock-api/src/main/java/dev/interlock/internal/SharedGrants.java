@@ -110,8 +110,9 @@ final class SharedGrants {
   }
 
   void add(SharedGrant grant, LeaseState lease) {
-    grant.add(lease);
+    // The lease last: if either fails, it is not among them.
     grants.put(lease.grant().claim().id(), grant);
+    grant.add(lease);
   }
 
   void remove(SharedGrant grant, LeaseState lease) {

@@ -261,17 +261,32 @@ class SharedGrantInterleavingTest {
   }
 
   /** Grants by identities; adding one fails once. */
-  private static final class FailingMap<V> extends ConcurrentHashMap<String, V> {
+  private static final class FailingMap extends ConcurrentHashMap<String, Object> {
     private static final long serialVersionUID = 1;
     private boolean failed;
 
     @Override
-    public V put(String key, V value) {
+    public Object put(String key, Object value) {
       if (!failed) {
         failed = true;
         fail();
       }
       return super.put(key, value);
     }
+  }
+
+  @Test
+  @SuppressWarnings("unchecked") // the field's type
+  void aPermitThatCannotBeKeptForItsMinimumHoldIsReleased() throws Exception {
+    Lease lease =
+        engine.semaphore("a", 3, options -> options.minHold(Duration.ofSeconds(5))).acquire();
+    var grants = SharedGrants.class.getDeclaredField("grants");
+    grants.setAccessible(true);
+    FailingMap failing = new FailingMap();
+    failing.putAll((Map<String, Object>) grants.get(engine.shared));
+    grants.set(engine.shared, failing);
+    assertEquals(ReleaseOutcome.RELEASED, lease.release());
+    assertTrue(failing.failed);
+    assertFalse(store.holds("a"));
   }
 }
