@@ -22,7 +22,8 @@ public interface QueueingBackend extends LockBackend {
 
     /**
      * Returns whether others were ahead when last seen, so that {@link #await} probably has to
-     * wait. Only reported to listeners. Must neither ask the store nor block.
+     * wait. This is reported to listeners, and while a place waits, other threads of the client do
+     * not ask for permits beside it. Must neither ask the store nor block.
      *
      * @return true by default
      */
