@@ -41,6 +41,36 @@ public abstract class ForwardingClient implements LockClient {
     return lock;
   }
 
+  /**
+   * {@return what {@link #readWriteLock(String)} and {@link #readWriteLock(String, Consumer)}
+   * return; the right lock by default}
+   *
+   * @param lock the right lock
+   */
+  protected DistributedReadWriteLock altered(DistributedReadWriteLock lock) {
+    return lock;
+  }
+
+  /**
+   * {@return what {@link #semaphore(String, int)} and {@link #semaphore(String, int, Consumer)}
+   * return; the right semaphore by default}
+   *
+   * @param semaphore the right semaphore
+   */
+  protected DistributedSemaphore altered(DistributedSemaphore semaphore) {
+    return semaphore;
+  }
+
+  /**
+   * {@return what {@link #election(String)} and {@link #election(String, Consumer)} return; the
+   * right election by default}
+   *
+   * @param election the right election
+   */
+  protected Election altered(Election election) {
+    return election;
+  }
+
   @Override
   public LockOptions options() {
     return right.options();
@@ -58,34 +88,34 @@ public abstract class ForwardingClient implements LockClient {
 
   @Override
   public DistributedReadWriteLock readWriteLock(String name) {
-    return right.readWriteLock(name);
+    return altered(right.readWriteLock(name));
   }
 
   @Override
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
-    return right.readWriteLock(name, change);
+    return altered(right.readWriteLock(name, change));
   }
 
   @Override
   public DistributedSemaphore semaphore(String name, int limit) {
-    return right.semaphore(name, limit);
+    return altered(right.semaphore(name, limit));
   }
 
   @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    return right.semaphore(name, limit, change);
+    return altered(right.semaphore(name, limit, change));
   }
 
   @Override
   public Election election(String name) {
-    return right.election(name);
+    return altered(right.election(name));
   }
 
   @Override
   public Election election(String name, Consumer<? super LockOptions.Builder> change) {
-    return right.election(name, change);
+    return altered(right.election(name, change));
   }
 
   @Override

@@ -3,18 +3,21 @@ package dev.interlock.tck.specimen;
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
-import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.Subscription;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Elections that elect, or tell, the wrong one. */
 final class ElectionMutants {
@@ -34,6 +37,12 @@ final class ElectionMutants {
                           @Override
                           public Election election(String name) {
                             return super.election(name + own);
+                          }
+
+                          @Override
+                          public Election election(
+                              String name, Consumer<? super LockOptions.Builder> change) {
+                            return super.election(name + own, change);
                           }
                         };
                       });
@@ -80,22 +89,15 @@ final class ElectionMutants {
             .build());
   }
 
-  private static MemoryMutant ofElection(UnaryOperator<Election> fault) {
-    return MemoryMutant.ofClient(client -> new Altering(client, fault));
-  }
-
-  private static final class Altering extends ForwardingClient {
-    private final UnaryOperator<Election> fault;
-
-    Altering(LockClient right, UnaryOperator<Election> fault) {
-      super(right);
-      this.fault = fault;
-    }
-
-    @Override
-    public Election election(String name) {
-      return fault.apply(super.election(name));
-    }
+  private static MemoryMutant ofElection(BiFunction<Election, TimeSource, Election> fault) {
+    return MemoryMutant.ofClient(
+        (client, time) ->
+            new ForwardingClient(client) {
+              @Override
+              protected Election altered(Election right) {
+                return fault.apply(right, time);
+              }
+            });
   }
 
   /** Forwards every call to another election. */
@@ -143,7 +145,7 @@ final class ElectionMutants {
   }
 
   private static final class Unaware extends ForwardingElection {
-    Unaware(Election right) {
+    Unaware(Election right, TimeSource unused) {
       super(right);
     }
 
@@ -166,10 +168,58 @@ final class ElectionMutants {
     }
   }
 
-  /** Runs the work in a thread of its own, which no loss interrupts. */
+  /** A call of the work on another thread of the client, which no loss interrupts. */
+  private static final class CallElsewhere {
+    private final TimeSource time;
+    private final WakeUp signal;
+    private @Nullable Thread worker;
+    private boolean ended;
+
+    CallElsewhere(TimeSource time, Election.LeaderWork work, Lease lease) {
+      this.time = time;
+      this.signal = new WakeUp(time);
+      var unused = lease.renewAsync().whenComplete((renewed, failure) -> call(work, lease));
+    }
+
+    private void call(Election.LeaderWork work, Lease lease) {
+      work(Thread.currentThread());
+      try {
+        work.lead(lease);
+      } catch (Exception e) {
+        // ends it
+      } finally {
+        work(null);
+        signal.signal();
+      }
+    }
+
+    private synchronized void work(@Nullable Thread thread) {
+      worker = thread;
+      ended = thread == null;
+    }
+
+    synchronized boolean hasEnded() {
+      return ended;
+    }
+
+    /** Waits for its end, or another signal. */
+    void await() throws InterruptedException {
+      boolean unused = signal.await(Deadline.never(time));
+    }
+
+    synchronized void interrupt() {
+      if (worker != null) {
+        worker.interrupt();
+      }
+    }
+  }
+
   private static final class NotInterrupted extends ForwardingElection {
-    NotInterrupted(Election right) {
+    private final TimeSource time;
+
+    NotInterrupted(Election right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
@@ -178,16 +228,13 @@ final class ElectionMutants {
       Candidacy right =
           super.run(
               lease -> {
-                CountDownLatch ended = new CountDownLatch(1);
-                Thread thread = new Thread(() -> lead(work, lease, ended), "not-interrupted");
-                thread.setDaemon(true);
-                thread.start();
-                while (ended.getCount() > 0) {
+                CallElsewhere call = new CallElsewhere(time, work, lease);
+                while (!call.hasEnded()) {
                   try {
-                    ended.await();
+                    call.await();
                   } catch (InterruptedException e) {
                     if (closed.get()) {
-                      thread.interrupt();
+                      call.interrupt();
                     }
                   }
                 }
@@ -200,54 +247,34 @@ final class ElectionMutants {
         }
       };
     }
-
-    private static void lead(LeaderWork work, Lease lease, CountDownLatch ended) {
-      try {
-        work.lead(lease);
-      } catch (Exception e) {
-        // ends it
-      } finally {
-        ended.countDown();
-      }
-    }
   }
 
   /** Lets the candidacy go on when the lease is lost, and leaves the work in its thread. */
   private static final class CampaignBesideWork extends ForwardingElection {
-    CampaignBesideWork(Election right) {
+    private final TimeSource time;
+
+    CampaignBesideWork(Election right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
     public Candidacy run(LeaderWork work) {
       return super.run(
           lease -> {
-            CompletableFuture<?> ended = new CompletableFuture<>();
-            Thread thread =
-                new Thread(
-                    () -> {
-                      try {
-                        work.lead(lease);
-                      } catch (Exception e) {
-                        // ends it
-                      } finally {
-                        ended.complete(null);
-                      }
-                    },
-                    "beside");
-            thread.setDaemon(true);
-            thread.start();
+            CallElsewhere call = new CallElsewhere(time, work, lease);
+            var unused = lease.lost().thenRun(call.signal::signal);
             try {
-              CompletableFuture.anyOf(ended, lease.lost()).get();
+              call.await();
             } finally {
-              thread.interrupt();
+              call.interrupt();
             }
           });
     }
   }
 
   private static final class FirstLeader extends ForwardingElection {
-    FirstLeader(Election right) {
+    FirstLeader(Election right, TimeSource unused) {
       super(right);
     }
 
@@ -265,7 +292,7 @@ final class ElectionMutants {
   }
 
   private static final class ChangesOnly extends ForwardingElection {
-    ChangesOnly(Election right) {
+    ChangesOnly(Election right, TimeSource unused) {
       super(right);
     }
 
@@ -306,40 +333,55 @@ final class ElectionMutants {
 
   /** Keeps the leadership that the work had when its candidacy was closed. */
   private static final class NotResigning extends ForwardingElection {
-    NotResigning(Election right) {
+    private final TimeSource time;
+
+    NotResigning(Election right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
     public Candidacy run(LeaderWork work) {
-      AtomicBoolean closed = new AtomicBoolean();
+      AtomicReference<@Nullable Thread> worker = new AtomicReference<>();
+      AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
       Candidacy right =
           super.run(
               lease -> {
+                worker.set(Thread.currentThread());
                 try {
                   work.lead(lease);
                 } finally {
-                  long end = System.nanoTime() + Duration.ofSeconds(10).toNanos();
-                  while (closed.get() && System.nanoTime() - end < 0) {
-                    LockSupport.parkNanos(50_000_000); // stays in office
+                  worker.set(null);
+                  Candidacy candidacy = closed.get();
+                  if (candidacy != null) {
+                    boolean ignored = Thread.interrupted();
+                    candidacy.close();
+                    Deadline end = Deadline.in(time, Duration.ofSeconds(10));
+                    boolean unused = new WakeUp(time).await(end); // stays in office
                   }
                 }
               });
       return new ForwardingCandidacy(right) {
         @Override
         public void close() {
-          closed.set(true);
-          Thread closing = new Thread(super::close, "closing");
-          closing.setDaemon(true);
-          closing.start();
+          closed.set(right);
+          Thread leader = worker.get();
+          if (leader == null) {
+            right.close();
+          } else {
+            leader.interrupt();
+          }
         }
       };
     }
   }
 
   private static final class StandingOnce extends ForwardingElection {
-    StandingOnce(Election right) {
+    private final TimeSource time;
+
+    StandingOnce(Election right, TimeSource time) {
       super(right);
+      this.time = time;
     }
 
     @Override
@@ -348,7 +390,8 @@ final class ElectionMutants {
       return super.run(
           lease -> {
             if (called.getAndSet(true)) {
-              new CountDownLatch(1).await(); // until it is interrupted
+              // until it is interrupted
+              boolean unused = new WakeUp(time).await(Deadline.never(time));
             }
             work.lead(lease);
           });

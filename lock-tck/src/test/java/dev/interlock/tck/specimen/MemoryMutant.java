@@ -37,37 +37,41 @@ class MemoryMutant implements Harness {
 
   private final String uri = "memory:specimen-" + STORES.incrementAndGet();
   private final BackendFault backendFault;
-  private final UnaryOperator<LockClient> clientFault;
+  private final BiFunction<LockClient, TimeSource, LockClient> clientFault;
 
-  private MemoryMutant(BackendFault backendFault, UnaryOperator<LockClient> clientFault) {
+  private MemoryMutant(
+      BackendFault backendFault, BiFunction<LockClient, TimeSource, LockClient> clientFault) {
     this.backendFault = backendFault;
     this.clientFault = clientFault;
+  }
+
+  private MemoryMutant(BackendFault backendFault) {
+    this(backendFault, (client, time) -> client);
   }
 
   /** For faults that other processes need too: they create subclasses by name. */
   MemoryMutant(
       Function<QueueingBackend, LockBackend> backendFault, UnaryOperator<LockClient> clientFault) {
-    this((context, right) -> backendFault.apply(right.apply(context)), clientFault);
+    this(
+        (context, right) -> backendFault.apply(right.apply(context)),
+        (client, time) -> clientFault.apply(client));
   }
 
   /** {@return a harness with a fault of the store, or of the communication with it} */
   static MemoryMutant ofBackend(Function<QueueingBackend, LockBackend> fault) {
-    return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(context)), UnaryOperator.identity());
+    return new MemoryMutant((context, right) -> fault.apply(right.apply(context)));
   }
 
   /** {@return a harness with a fault that uses the client's clock} */
   static MemoryMutant ofBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
     return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(context), context.time()),
-        UnaryOperator.identity());
+        (context, right) -> fault.apply(right.apply(context), context.time()));
   }
 
   /** {@return a harness with a fault of a store that does not report losses} */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
     return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(new Silent(context))),
-        UnaryOperator.identity());
+        (context, right) -> fault.apply(right.apply(new Silent(context))));
   }
 
   /** Does not report losses. */
@@ -88,6 +92,11 @@ class MemoryMutant implements Harness {
 
   /** {@return a harness with a fault of the client} */
   static MemoryMutant ofClient(UnaryOperator<LockClient> fault) {
+    return ofClient((client, time) -> fault.apply(client));
+  }
+
+  /** {@return a harness with a fault of the client that uses its clock} */
+  static MemoryMutant ofClient(BiFunction<LockClient, TimeSource, LockClient> fault) {
     return new MemoryMutant((context, right) -> right.apply(context), fault);
   }
 
@@ -134,7 +143,8 @@ class MemoryMutant implements Harness {
                     context,
                     told -> (QueueingBackend) new MemoryProvider().open(LockUri.parse(uri), told)),
             options,
-            time));
+            time),
+        time);
   }
 
   @Override

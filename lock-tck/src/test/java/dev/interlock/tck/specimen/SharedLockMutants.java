@@ -40,7 +40,12 @@ final class SharedLockMutants {
                             new ForwardingClient(client) {
                               @Override
                               public DistributedSemaphore semaphore(String name, int limit) {
-                                return new AnyNumber(super.semaphore(name, Math.max(1, limit)));
+                                return super.semaphore(name, Math.max(1, limit));
+                              }
+
+                              @Override
+                              protected DistributedSemaphore altered(DistributedSemaphore right) {
+                                return new AnyNumber(right);
                               }
                             }))
             .refusedBy("SEM-08", "an impossible number of permits was accepted")
@@ -53,8 +58,9 @@ final class SharedLockMutants {
                         client ->
                             new ForwardingClient(client) {
                               @Override
-                              public DistributedReadWriteLock readWriteLock(String name) {
-                                return new Upgrading(super.readWriteLock(name));
+                              protected DistributedReadWriteLock altered(
+                                  DistributedReadWriteLock right) {
+                                return new Upgrading(right);
                               }
                             }))
             .refusedBy("RW-07", "a thread changed sides")
@@ -128,9 +134,10 @@ final class SharedLockMutants {
     }
 
     @Override
-    public DistributedSemaphore semaphore(String name, int limit) {
-      Queue<Lease> held = permits.computeIfAbsent(name, unused -> new ConcurrentLinkedQueue<>());
-      return new ForwardingSemaphore(super.semaphore(name, limit)) {
+    protected DistributedSemaphore altered(DistributedSemaphore right) {
+      Queue<Lease> held =
+          permits.computeIfAbsent(right.name(), unused -> new ConcurrentLinkedQueue<>());
+      return new ForwardingSemaphore(right) {
         @Override
         Lease altered(Lease lease) {
           held.add(lease);
