@@ -15,6 +15,7 @@ import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -362,11 +363,45 @@ final class Journal {
         .toList();
   }
 
-  /** Fails if a lock that is certainly held is reported as free. */
-  void inspected(LockState state, long from) {
+  /**
+   * Fails if a lease that is certainly held is not shown.
+   *
+   * @param tokens whether the tokens shown are those of leases
+   */
+  void inspected(LockState state, long from, boolean tokens) {
+    Set<Long> shown = new HashSet<>();
+    for (LockState.Holder holder : state.holders()) {
+      shown.add(holder.fencingToken().orElse(0) / Grant.LEASES_PER_GRANT);
+    }
     for (Held held : heldSince(state.name(), from)) {
       boolean isCertain = held.validUntil > scheduler.now() && !held.isView && !held.isOfSet;
-      held.require(!isCertain || state.isHeld(), "ADMIN-01", "held, but shown as free");
+      boolean isShown =
+          tokens ? shown.contains(held.token / Grant.LEASES_PER_GRANT) : state.isHeld();
+      held.require(!isCertain || isShown, "ADMIN-01", "held, but not shown: " + state);
+    }
+  }
+
+  /** The number of the last grant of a name that a program knows. */
+  long newestGrant(String name) {
+    return leases.stream()
+        .filter(held -> held.name.equals(name))
+        .mapToLong(held -> held.token / Grant.LEASES_PER_GRANT)
+        .max()
+        .orElse(0);
+  }
+
+  /** Fails if another leader began before the work of one that has not lost its lease had ended. */
+  void worked(Held held) {
+    boolean released = held.lossesSignalled > 0 || held.outcome != null;
+    for (Held other : leases) {
+      held.require(
+          !undisturbed
+              || released
+              || !held.renews
+              || !other.name.equals(held.name)
+              || other.grantedAt <= held.grantedAt,
+          "ELECT-05",
+          other + " was granted before the work had ended");
     }
   }
 

@@ -108,7 +108,7 @@ final class Machine implements Platform {
   @Override
   public long nanoTime() {
     SimThread self = SimThread.current();
-    if (self != null && self.machine == this) {
+    if (self != null && self.machine == this && !scheduler.isHappening()) {
       Scheduler.dieIfKilled(self);
       scheduler.looked();
       if (stopChance > 0 && scheduler.chance(stopChance)) {

@@ -65,9 +65,9 @@ record Plan(
       return uses.size();
     }
 
-    Setting withUses(List<Share> others, boolean othersInTurns) {
+    Setting with(List<Share> otherUses, boolean queues, boolean takesTurns) {
       return new Setting(
-          others,
+          otherUses,
           ttl,
           requestTimeout,
           sessionTimeout,
@@ -75,8 +75,8 @@ record Plan(
           virtualThreads,
           pool,
           outside,
-          queueing,
-          othersInTurns,
+          queues,
+          takesTurns,
           silent,
           countsFromReply,
           maxHold,
@@ -115,7 +115,13 @@ record Plan(
     REVOKE,
     FORCE,
     /** Many futures for one name at once. */
-    CROWD;
+    CROWD,
+    CAMPAIGN,
+    CAMPAIGN_TIMED,
+    CAMPAIGN_ASYNC,
+    /** A candidacy, until its work has been called several times. */
+    STAND,
+    OBSERVE;
 
     boolean isOfSet() {
       return name().startsWith("SET");
@@ -125,6 +131,10 @@ record Plan(
       return name().startsWith("VIEW");
     }
 
+    boolean isCampaign() {
+      return name().startsWith("CAMPAIGN");
+    }
+
     boolean isAsync() {
       return name().contains("ASYNC");
     }
@@ -132,10 +142,10 @@ record Plan(
     /** How it acquires what it acquires, be that a lock, a view of a lock, or a set of locks. */
     Kind way() {
       return switch (this) {
-        case VIEW, SET -> ACQUIRE;
+        case VIEW, SET, CAMPAIGN -> ACQUIRE;
         case VIEW_TRY, SET_TRY -> TRY;
-        case VIEW_TIMED, SET_TIMED -> TIMED;
-        case SET_ASYNC -> ASYNC;
+        case VIEW_TIMED, SET_TIMED, CAMPAIGN_TIMED -> TIMED;
+        case SET_ASYNC, CAMPAIGN_ASYNC -> ASYNC;
         case SET_ASYNC_TIMED -> ASYNC_TIMED;
         default -> this;
       };
@@ -163,6 +173,8 @@ record Plan(
   enum Keeping {
     RENEWED,
     FIXED,
+    /** Not renewed, and with a shorter TTL than others. */
+    BRIEF,
     MAX_HOLD,
     MIN_HOLD,
     IMPATIENT,
@@ -183,7 +195,7 @@ record Plan(
       boolean renews,
       boolean looks, // whether it checks the lease, or waits for the signal of its loss
       int listener, // 1 throws, 2 blocks
-      boolean again, // whether it tries to acquire again what it holds
+      boolean again, // tries to acquire again what it holds, or works on when it has lost it
       long pause) {
     /**
      * The same as a wait of the program's thread, which has released the name before it waits for
@@ -240,21 +252,56 @@ record Plan(
       boolean ofSet = kind.isOfSet() && uses.stream().anyMatch(Share::isExclusive);
       boolean noView = kind.isView() && share.kind() == LockKind.SEMAPHORE;
       // Others may have a part in what a reader or a permit is granted, so it may end in any way.
-      boolean brief = !share.isWhole() && keeping == Keeping.RENEWED && random.nextInt(8) == 0;
+      Keeping other = random.nextBoolean() ? Keeping.MAX_HOLD : Keeping.BRIEF;
+      boolean changed = !share.isWhole() && keeping == Keeping.RENEWED && random.nextInt(5) == 0;
       boolean lasting = !share.isWhole() && !kind.isOfSet() && random.nextInt(6) == 0;
+      boolean twice = share.kind() == LockKind.SEMAPHORE && !ordered && random.nextInt(6) == 0;
       return new Op(
           (kind.isOfSet() && !ofSet) || noView ? kind.way() : kind,
           which,
           ofSet ? uses.get(which) : share,
-          brief && !ordered ? Keeping.MAX_HOLD : keeping,
+          changed && !ordered ? other : keeping,
           treatment,
-          ending,
+          twice ? Ending.TWICE : ending,
           patience,
           lasting ? upTo(random, 2 * ttl) : hold,
           renews,
           looks,
           listener,
           again,
+          pause);
+    }
+
+    /** The same, or in its place a campaign, a candidacy or an observer. */
+    Op withElection(long ttl, SplittableRandom random) {
+      boolean campaigns = random.nextBoolean() && !kind.isOfSet() && !kind.isView();
+      Kind other =
+          switch (random.nextInt(12)) {
+            case 0, 1, 2 -> Kind.STAND;
+            case 3 -> Kind.OBSERVE;
+            default ->
+                switch (campaigns ? kind : Kind.SET) {
+                  case ACQUIRE -> Kind.CAMPAIGN;
+                  case TIMED -> Kind.CAMPAIGN_TIMED;
+                  case ASYNC -> Kind.CAMPAIGN_ASYNC;
+                  default -> kind;
+                };
+          };
+      boolean stands = other == Kind.STAND;
+      boolean limited = keeping == Keeping.FIXED || keeping == Keeping.MAX_HOLD;
+      return new Op(
+          other,
+          name,
+          share,
+          stands && !limited ? Keeping.RENEWED : keeping,
+          treatment,
+          ending,
+          patience,
+          stands && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold,
+          renews,
+          looks,
+          listener,
+          stands ? random.nextInt(3) == 0 : again && !other.isCampaign(),
           pause);
     }
 
@@ -333,6 +380,14 @@ record Plan(
         .anyMatch(op -> !op.share().agreesWith(setting.uses.get(op.name())));
   }
 
+  /** Whether there are candidates or observers. */
+  boolean hasElections() {
+    return programs.stream()
+        .flatMap(List::stream)
+        .flatMap(List::stream)
+        .anyMatch(op -> op.kind() == Kind.STAND || op.kind() == Kind.OBSERVE);
+  }
+
   /** Whether locks are revoked or released by force. */
   boolean takesAway() {
     return programs.stream()
@@ -364,11 +419,15 @@ record Plan(
     return Store.values()[(int) Math.floorMod(seed, 3L)];
   }
 
-  /** The plan of a seed on the given store. In every second world, names are of any kind. */
+  /** The plan of a seed on the given store: of locks, of names of any kind, or with elections. */
   static Plan of(long seed, Store store) {
     Plan ofLocks = ofLocks(seed, store);
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 12);
-    return random.nextBoolean() ? ofLocks : ofLocks.withShares(random);
+    return switch (random.nextInt(5)) {
+      case 0, 1 -> ofLocks.withShares(random);
+      case 2, 3 -> ofLocks.withElections(random);
+      default -> ofLocks;
+    };
   }
 
   /** The plan of a seed, with exclusive locks only. */
@@ -410,10 +469,28 @@ record Plan(
                           .toList())
               .toList());
     }
-    Setting with = setting.withUses(uses, inTurns);
+    Setting with = setting.with(uses, setting.queueing, inTurns);
     List<PlannedFault> faultsLeft =
         faults.stream().filter(fault -> fault.thread < shared.get(fault.client).size()).toList();
     return new Plan(seed, store, with, shared, faultsLeft);
+  }
+
+  /** The same plan, with candidates and observers in place of some operations. */
+  private Plan withElections(SplittableRandom random) {
+    List<List<List<Op>>> elections =
+        programs.stream()
+            .map(
+                threads ->
+                    threads.stream()
+                        .map(
+                            ops ->
+                                ops.stream()
+                                    .map(op -> op.withElection(setting.ttl, random))
+                                    .toList())
+                        .toList())
+            .toList();
+    // Candidates are waiters beside those of the programs.
+    return new Plan(seed, store, setting.with(setting.uses, false, false), elections, faults);
   }
 
   /** The plan of a seed on the given store, with exclusive locks only. */

@@ -5,6 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
+import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -59,6 +60,8 @@ final class Program implements Runnable {
   interface Clients {
     /** Waits until there is one. */
     LockClient current() throws InterruptedException;
+
+    boolean isOpen(LockClient client);
   }
 
   Program(World world, Machine machine, Clients clients, List<Op> ops) {
@@ -130,6 +133,7 @@ final class Program implements Runnable {
     switch (op.keeping()) {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
+      case BRIEF -> builder.autoRenew(false).ttl(Duration.ofNanos(setting.ttl() / 4));
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
       case MIN_HOLD -> builder.minHold(Duration.ofNanos(minHold(op)));
       case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
@@ -178,7 +182,13 @@ final class Program implements Runnable {
     String name = Plan.name(op.name());
     switch (op.kind()) {
       case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, acquirable(op, client));
-      case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, lock(op, client).asLock());
+      case CAMPAIGN, CAMPAIGN_TIMED, CAMPAIGN_ASYNC -> take(op, new Campaign(election(op, client)));
+      case STAND ->
+          new Candidate(
+                  world, machine, op, label, maxHold(op), this::hold, () -> clients.isOpen(client))
+              .stand(election(op, client));
+      case OBSERVE -> observe(op, client);
+      case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, client);
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = setting.namesOfLocks();
         take(
@@ -192,7 +202,7 @@ final class Program implements Runnable {
         long from = world.now();
         LockState state = client.inspect(name);
         if (!setting.outside()) {
-          journal.inspected(state, from);
+          journal.inspected(state, from, world.isTokenOfStore());
         }
         took("WAIT-01", "inspect()", from, setting.requestTimeout());
       }
@@ -220,7 +230,20 @@ final class Program implements Runnable {
         op.keeping() == Plan.Keeping.DEFAULT
             ? client.semaphore(name, share.capacity())
             : client.semaphore(name, share.capacity(), options -> change(options, op));
-    return semaphore.permits(share.weight());
+    if (op.again()) {
+      requireRefused(semaphore, 0);
+      requireRefused(semaphore, share.capacity() + 1);
+    }
+    return share.weight() == 1 && !op.again() ? semaphore : semaphore.permits(share.weight());
+  }
+
+  private void requireRefused(DistributedSemaphore semaphore, int permits) {
+    try {
+      Acquirable<Lease> impossible = semaphore.permits(permits);
+      world.fail("SEM-08", label + ": accepted " + permits + " permits: " + impossible);
+    } catch (IllegalArgumentException e) {
+      journal.note(machine, who() + ": " + e.getMessage());
+    }
   }
 
   private DistributedLock lock(Op op, LockClient client) {
@@ -233,6 +256,68 @@ final class Program implements Runnable {
     DistributedReadWriteLock both =
         byDefault ? client.readWriteLock(name) : client.readWriteLock(name, changed);
     return op.share().isWhole() ? both.writeLock() : both.readLock();
+  }
+
+  private Election election(Op op, LockClient client) {
+    String name = Plan.name(op.name());
+    return op.keeping() == Plan.Keeping.DEFAULT
+        ? client.election(name)
+        : client.election(name, options -> change(options, op));
+  }
+
+  /** The campaigns of an election as acquisitions. */
+  private record Campaign(Election election) implements Acquirable<Lease> {
+    @Override
+    public Lease acquire() throws InterruptedException {
+      return election.campaign();
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
+      return election.campaign(timeout);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync() {
+      return election.campaignAsync();
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private void observe(Op op, LockClient client) throws InterruptedException {
+    Observer observer = new Observer(world, machine, Plan.name(op.name()), op.listener());
+    long from = world.now();
+    observer.begin(client);
+    try {
+      machine.pause(op.patience());
+      if (!observer.isToldAnything()
+          && world.isStoreThere()
+          && clients.isOpen(client)
+          && Journal.lateness(machine, from, world.now()) > margin() + Journal.bound(machine)) {
+        world.fail("ELECT-03", observer + ", was not told of the state at the beginning");
+      }
+    } finally {
+      observer.close();
+    }
+  }
+
+  /** How long a few requests take at most where nothing goes wrong. */
+  private long margin() {
+    return 50 * MS + 50 * setting.delay();
   }
 
   private void took(String rule, String what, long from, long bound) {
@@ -261,11 +346,11 @@ final class Program implements Runnable {
     L lease = null;
     switch (op.kind().way()) {
       case ACQUIRE -> {
-        journal.waits(machine, name, op.share(), Journal.NEVER);
+        waits(op, Journal.NEVER);
         try {
           lease = lock.acquire();
         } finally {
-          journal.waitsNoMore(machine, name);
+          waitsNoMore(op);
           if (op.keeping() == Plan.Keeping.IMPATIENT) {
             took("WAIT-02", "acquire()", from, op.patience() + beyond + renewal());
           }
@@ -282,7 +367,7 @@ final class Program implements Runnable {
         }
       }
       case TIMED -> {
-        journal.waits(machine, name, op.share(), machine.monotonic() + op.patience());
+        waits(op, machine.monotonic() + op.patience());
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
@@ -292,7 +377,7 @@ final class Program implements Runnable {
           lasted("tryAcquire(t)", from, op.patience());
           throw e;
         } finally {
-          journal.waitsNoMore(machine, name);
+          waitsNoMore(op);
           took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
         }
       }
@@ -311,6 +396,19 @@ final class Program implements Runnable {
     }
     if (lease != null) {
       use(op, lock, lease, from);
+    }
+  }
+
+  // A set waits for one name after the other.
+  private void waits(Op op, long until) {
+    if (!op.kind().isOfSet()) {
+      journal.waits(machine, Plan.name(op.name()), op.share(), until);
+    }
+  }
+
+  private void waitsNoMore(Op op) {
+    if (!op.kind().isOfSet()) {
+      journal.waitsNoMore(machine, Plan.name(op.name()));
     }
   }
 
@@ -433,19 +531,18 @@ final class Program implements Runnable {
     } else {
       held.add(granted(op, lease, requestedAt));
     }
-    long margin = 50 * MS + 50 * setting.delay();
     if (setting.queueing()) {
-      journal.checkFairness(held.get(0), margin);
+      journal.checkFairness(held.get(0), margin());
     } else if (setting.inTurns()) {
-      journal.checkTurns(held.get(0), margin);
+      journal.checkTurns(held.get(0), margin());
     }
     Kind way = op.kind().way();
     if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {
-      journal.checkLocalOrder(held.get(0), margin);
+      journal.checkLocalOrder(held.get(0), margin());
     }
     boolean async = op.kind().isAsync();
     for (Journal.Held one : held) {
-      one.renews = op.keeping() != Plan.Keeping.FIXED;
+      one.renews = op.keeping() != Plan.Keeping.FIXED && op.keeping() != Plan.Keeping.BRIEF;
       long most = maxHold(op);
       if (most > 0) {
         one.mustEndBy = world.now() + machine.trueNanos(most);
@@ -463,7 +560,9 @@ final class Program implements Runnable {
       if (op.again()) {
         again(op, lock, lease, held.get(0));
       }
-      hold(op, lease, held);
+      if (!hold(op, lease, held)) {
+        awaitSignal(lease, held.get(0));
+      }
     } finally {
       end(op, lease, held);
     }
@@ -503,7 +602,8 @@ final class Program implements Runnable {
     }
   }
 
-  private void hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException {
+  /** Returns false if it was lost before the time is over. */
+  private boolean hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException {
     long until = machine.monotonic() + op.hold();
     long step = Math.max(5 * MS, op.hold() / 12);
     while (until - machine.monotonic() > 0) {
@@ -512,8 +612,7 @@ final class Program implements Runnable {
         isHeld &= !op.looks() || one.look(lease);
       }
       if (!isHeld) {
-        awaitSignal(lease, held.get(0));
-        return;
+        return false;
       }
       if (op.renews()) {
         long from = world.now();
@@ -530,6 +629,7 @@ final class Program implements Runnable {
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
     }
+    return true;
   }
 
   /** Fails unless the loss of a lease that is neither held nor released is signalled. */
@@ -594,7 +694,8 @@ final class Program implements Runnable {
 
   // --- views ----------------------------------------------------------------------------------
 
-  private void view(Op op, Lock view) throws InterruptedException {
+  private void view(Op op, LockClient client) throws InterruptedException {
+    Lock view = lock(op, client).asLock();
     long from = world.now();
     boolean interrupted = op.kind() == Kind.VIEW && op.listener() > 0;
     if (interrupted) {
@@ -632,6 +733,9 @@ final class Program implements Runnable {
       long until = machine.monotonic() + op.hold();
       while (until - machine.monotonic() > 0) {
         machine.pause(Math.max(5 * MS, op.hold() / 6));
+        if (op.again() && op.share().kind() == LockKind.READ_WRITE) {
+          changeSides(op, client);
+        }
         long before = world.now();
         // Reentrant: it succeeds without a request while the lock is held, or throws.
         if (view.tryLock()) {
@@ -649,6 +753,18 @@ final class Program implements Runnable {
     }
     held.require(!lost, "JUC-04", "unlock() does not report the loss");
     requireNotHeld(view, "unlocked");
+  }
+
+  /** Fails if the thread, which holds one side of a name, can lock the other. */
+  private void changeSides(Op op, LockClient client) {
+    DistributedReadWriteLock both = client.readWriteLock(Plan.name(op.name()));
+    DistributedLock other = op.share().isWhole() ? both.readLock() : both.writeLock();
+    try {
+      boolean locked = other.asLock().tryLock();
+      world.fail("RW-07", label + ": tried to change sides, and got " + locked);
+    } catch (IllegalStateException e) {
+      journal.note(machine, who() + ": " + e.getMessage());
+    }
   }
 
   private void requireNotHeld(Lock view, String why) {

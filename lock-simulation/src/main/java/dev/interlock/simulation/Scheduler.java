@@ -54,8 +54,10 @@ final class Scheduler {
   private @Nullable SimThread lastEnded;
   private @Nullable Failure failure;
   private boolean over;
+  private boolean happening;
   private volatile boolean stopped;
   private @Nullable Thread main;
+  private Runnable atTheEnd = () -> {};
 
   Scheduler(SplittableRandom random, long mostTime) {
     this.random = random;
@@ -102,6 +104,16 @@ final class Scheduler {
   /** Ends the world without a failure. */
   void finish() {
     over = true;
+  }
+
+  /** Does something when the world has ended, before its threads are killed. */
+  void atTheEnd(Runnable action) {
+    atTheEnd = action;
+  }
+
+  /** Whether an event happens: the running thread only lends itself to that. */
+  boolean isHappening() {
+    return happening;
   }
 
   boolean isOver() {
@@ -170,7 +182,7 @@ final class Scheduler {
 
   /** Parks the running thread until the time, by its machine's monotonic clock. */
   void park(SimThread self, long until) {
-    dieIfKilled(self);
+    dieOrWaitIfKilled(self);
     if (self.permit || self.isInterruptPending() || Thread.currentThread().isInterrupted()) {
       self.permit = false;
       letOthersRun(self);
@@ -185,7 +197,7 @@ final class Scheduler {
 
   /** Lets others run. */
   void letOthersRun(SimThread self) {
-    dieIfKilled(self);
+    dieOrWaitIfKilled(self);
     self.state = SimThread.State.READY;
     ready.add(self);
     switchFrom(self);
@@ -206,7 +218,18 @@ final class Scheduler {
   }
 
   static void dieIfKilled(SimThread self) {
+    // Only once: code that goes on after any error has to get as far as its next wait.
+    if (self.killed && self.survived++ == 0) {
+      throw new SimThread.Killed();
+    }
+  }
+
+  /** The same for a thread that holds no monitor: one that has survived lets others die first. */
+  private void dieOrWaitIfKilled(SimThread self) {
     if (self.killed) {
+      if (self.survived++ > 0) {
+        dispatch(self);
+      }
       throw new SimThread.Killed();
     }
   }
@@ -267,13 +290,17 @@ final class Scheduler {
   }
 
   private @Nullable SimThread nextToKill() {
+    Runnable last = atTheEnd;
+    atTheEnd = () -> {};
+    last.run();
     if (alive.isEmpty()) {
       return null;
     }
     SimThread victim = alive.get(alive.size() - 1);
     for (SimThread thread : alive) {
-      if (thread.machine.isStoppedInside(thread)) {
-        // Others may need its monitors, even to end.
+      boolean isNext = thread.survived < victim.survived;
+      // Others may need its monitors, even to end.
+      if (isNext || (thread.machine.isStoppedInside(thread) && thread.survived == 0)) {
         victim = thread;
       }
     }
@@ -286,10 +313,13 @@ final class Scheduler {
     Event due;
     while ((due = events.peek()) != null && due.at <= now && !isOver()) {
       events.remove();
+      happening = true;
       try {
         due.action.run();
       } catch (RuntimeException | Error e) {
         fail("world", World.describe(e));
+      } finally {
+        happening = false;
       }
     }
     Wait wait;

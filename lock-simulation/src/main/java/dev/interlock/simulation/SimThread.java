@@ -39,6 +39,10 @@ class SimThread extends Thread {
   long waits;
 
   boolean killed;
+
+  /** How often it has gone on when it was killed. */
+  int survived;
+
   private boolean interruptPending;
 
   private volatile boolean baton;
@@ -61,7 +65,7 @@ class SimThread extends Thread {
   public void run() {
     awaitBaton();
     try {
-      if (!killed) {
+      if (!killed || runsAtTheEnd()) {
         task.run();
       }
     } catch (Killed e) {
@@ -82,6 +86,11 @@ class SimThread extends Thread {
       interruptPending = true;
       machine.scheduler().interrupted(this);
     }
+  }
+
+  /** Whether it runs although the world has ended, until its first wait. */
+  boolean runsAtTheEnd() {
+    return false;
   }
 
   boolean isInterruptPending() {

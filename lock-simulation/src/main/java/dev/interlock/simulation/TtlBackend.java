@@ -315,6 +315,13 @@ final class TtlBackend implements LockBackend {
   }
 
   private void signal(String name) {
+    if (machine.isStoppedInside()) {
+      // The client may need monitors that the stopped thread holds.
+      if (!machine.isDead()) {
+        machine.scheduler().after(5_000_000, () -> signal(name));
+      }
+      return;
+    }
     List.copyOf(watches.entrySet()).stream()
         .filter(watch -> watch.getValue().equals(name))
         .forEach(watch -> watch.getKey().signal());

@@ -98,6 +98,9 @@ final class World {
   /** Runs the world of a plan, on the models of stores unless there is an opener. */
   static Result run(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     World world = new World(plan, opener, traced);
+    if (plan.hasElections()) {
+      world.scheduler.atTheEnd(world::endCandidacies);
+    }
     world.observer.run("order", world::order);
     world.scheduler.run();
     return new Result(
@@ -149,6 +152,16 @@ final class World {
     return until == 0 && setting.outside() ? Journal.NEVER : until;
   }
 
+  /** Whether what the store shows as a token is that of the lease. */
+  boolean isTokenOfStore() {
+    return servers.size() <= 1 && !setting.outside();
+  }
+
+  /** Whether the store always answers. */
+  boolean isStoreThere() {
+    return servers.isEmpty() || plan.faults().isEmpty();
+  }
+
   /** Fails if a name could not be acquired though all agree on what it is. */
   void refused(Op op, LockException e) {
     boolean mayBeRefused =
@@ -194,6 +207,7 @@ final class World {
     private final Machine machine;
     private final List<Program> programs = new ArrayList<>();
     private final List<SimThread> threads = new ArrayList<>();
+    private final List<Observer> observers = new ArrayList<>();
     private @Nullable LockClient client;
     private int replacing;
 
@@ -232,6 +246,19 @@ final class World {
           Journal.blockFor(machine, 300 * MS);
         }
       }
+      if (plan.hasElections()) {
+        observe(client);
+      }
+    }
+
+    private void observe(LockClient open) {
+      try {
+        for (int i = 0; i < setting.names(); i++) {
+          observers.add(new Observer(World.this, machine, Plan.name(i), 0).begin(open));
+        }
+      } catch (IllegalStateException | OutOfMemoryError e) {
+        journal.note(machine, "cannot observe: " + e);
+      }
     }
 
     private LockBackend backend(BackendContext context) {
@@ -249,6 +276,11 @@ final class World {
         machine.pause(50 * MS);
       }
       return open;
+    }
+
+    @Override
+    public boolean isOpen(LockClient one) {
+      return client == one;
     }
 
     /** The client in the end; null if the machine has died. */
@@ -318,10 +350,23 @@ final class World {
       }
     }
 
+    void end() {
+      try {
+        if (client != null) {
+          client.close();
+        }
+      } catch (SimThread.Killed e) {
+        // It has begun, which is enough.
+      }
+    }
+
     void close(LockClient old) {
       long from = now();
+      List<Observer> told = List.copyOf(observers);
+      observers.clear();
       journal.closing(machine);
       old.close();
+      told.forEach(Observer::close);
       journal.note(machine, "closed");
       long shortage = machine.shortOfThreads(from, now());
       // Without threads a closed client's listeners are called by the one that closes it.
@@ -347,6 +392,9 @@ final class World {
       awaitPrograms(start);
       healMachines();
       checkThatAllAreServed();
+      for (Host host : hosts) {
+        host.observers.forEach(Observer::close);
+      }
       checkThatNothingIsLeft();
       for (Host host : hosts) {
         LockClient client = host.lastClient();
@@ -430,7 +478,7 @@ final class World {
 
   /**
    * Checks that every lock can be acquired, after those that were dropped or left by a dead machine
-   * have expired.
+   * have expired, and that observers are told of it.
    */
   private void checkThatAllAreServed() throws InterruptedException {
     long patience = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
@@ -452,7 +500,7 @@ final class World {
   /** All of a name. */
   private static Acquirable<? extends Lease> whole(LockClient client, String name, Share use) {
     return switch (use.kind()) {
-      case EXCLUSIVE -> client.lock(name);
+      case EXCLUSIVE -> client.lock(name, options -> options.maxHold(null));
       case READ_WRITE -> client.readWriteLock(name).writeLock();
       case SEMAPHORE -> client.semaphore(name, use.capacity()).permits(use.capacity());
     };
@@ -467,7 +515,9 @@ final class World {
         if (had.isEmpty()) {
           fail("WAIT-05", "\"" + name + "\" was never freed: " + left());
         } else {
+          requireTold(machine, name, had.get().fencingToken(), now() + patience);
           had.get().close();
+          requireTold(machine, name, 0, now() + patience);
         }
         return;
       } catch (LockConfigurationException e) {
@@ -480,6 +530,22 @@ final class World {
       } catch (InterruptedException | LockException e) {
         fail("WAIT-05", "\"" + name + "\" cannot be acquired at the end: " + describe(e));
         return;
+      }
+    }
+  }
+
+  /** Waits until all observers know the leader with this token; 0 for none. */
+  private void requireTold(Machine machine, String name, long token, long until)
+      throws InterruptedException {
+    for (Host host : hosts) {
+      for (Observer observer : List.copyOf(host.observers)) {
+        while (!observer.knows(name, token) && !host.machine.isDead()) {
+          if (now() - until > 0) {
+            fail("ELECT-03", observer + ", was not told that the leader is " + token);
+            return;
+          }
+          machine.pause(100 * MS);
+        }
       }
     }
   }
@@ -528,6 +594,16 @@ final class World {
             fail(
                 "REL-05",
                 "threads go on after their client was closed: " + scheduler.threadsAlive()));
+  }
+
+  /** A candidate survives any error; only the end of its client ends it. */
+  private void endCandidacies() {
+    new SimThread(observer, scheduler.nextThreadNumber(), "end", () -> hosts.forEach(Host::end)) {
+      @Override
+      boolean runsAtTheEnd() {
+        return true;
+      }
+    }.start();
   }
 
   // --- faults ---------------------------------------------------------------------------------

@@ -198,6 +198,10 @@ final class ElectionMutants {
       ended = thread == null;
     }
 
+    synchronized boolean isHere() {
+      return worker == Thread.currentThread();
+    }
+
     synchronized boolean hasEnded() {
       return ended;
     }
@@ -224,26 +228,35 @@ final class ElectionMutants {
 
     @Override
     public Candidacy run(LeaderWork work) {
-      AtomicBoolean closed = new AtomicBoolean();
+      AtomicReference<@Nullable CallElsewhere> latest = new AtomicReference<>();
+      AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
       Candidacy right =
           super.run(
               lease -> {
                 CallElsewhere call = new CallElsewhere(time, work, lease);
+                latest.set(call);
                 while (!call.hasEnded()) {
                   try {
                     call.await();
                   } catch (InterruptedException e) {
-                    if (closed.get()) {
+                    if (closed.get() != null) {
                       call.interrupt();
                     }
                   }
+                }
+                Candidacy candidacy = closed.get();
+                if (candidacy != null) {
+                  candidacy.close();
                 }
               });
       return new ForwardingCandidacy(right) {
         @Override
         public void close() {
-          closed.set(true);
-          super.close();
+          closed.set(right);
+          CallElsewhere call = latest.get();
+          if (call == null || !call.isHere()) {
+            super.close();
+          }
         }
       };
     }

@@ -64,14 +64,12 @@ class MemoryMutant implements Harness {
 
   /** {@return a harness with a fault that uses the client's clock} */
   static MemoryMutant ofBackend(BiFunction<QueueingBackend, TimeSource, LockBackend> fault) {
-    return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(context), context.time()));
+    return new MemoryMutant((context, right) -> fault.apply(right.apply(context), context.time()));
   }
 
   /** {@return a harness with a fault of a store that does not report losses} */
   static MemoryMutant ofSilentBackend(Function<QueueingBackend, LockBackend> fault) {
-    return new MemoryMutant(
-        (context, right) -> fault.apply(right.apply(new Silent(context))));
+    return new MemoryMutant((context, right) -> fault.apply(right.apply(new Silent(context))));
   }
 
   /** Does not report losses. */

@@ -1,0 +1,212 @@
+package dev.interlock.simulation;
+
+import dev.interlock.Election;
+import dev.interlock.Lease;
+import dev.interlock.LockException;
+import dev.interlock.simulation.Plan.Ending;
+import dev.interlock.simulation.Plan.Keeping;
+import dev.interlock.simulation.Plan.Op;
+import dev.interlock.simulation.Plan.Treatment;
+import dev.interlock.spi.Share;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** A candidacy of a program: what it does as the leader, and the check that it is treated well. */
+final class Candidate implements Election.LeaderWork {
+
+  private static final long MS = 1_000_000;
+
+  /** Holds a lease as its program does; false if it was lost before the time is over. */
+  interface Holding {
+    boolean hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException;
+  }
+
+  private final World world;
+  private final Journal journal;
+  private final Machine machine;
+  private final Op op;
+  private final String label;
+  private final long maxHold;
+  private final Holding holding;
+  private final BooleanSupplier isClientOpen;
+
+  private Election.@Nullable Candidacy candidacy;
+
+  /** While the work is in progress. */
+  private Journal.@Nullable Held held;
+
+  private int calls;
+
+  /** Since when it campaigns. */
+  private long since;
+
+  /** Since when it has been seen to lead without its work being called. */
+  private long idleSince = Journal.NEVER;
+
+  private boolean withdrawn;
+  private boolean closed;
+
+  /**
+   * Makes one that does not stand yet.
+   *
+   * @param maxHold how long it may lead; zero if there is no limit
+   */
+  Candidate(
+      World world,
+      Machine machine,
+      Op op,
+      String label,
+      long maxHold,
+      Holding holding,
+      BooleanSupplier isClientOpen) {
+    this.world = world;
+    this.journal = world.journal();
+    this.machine = machine;
+    this.op = op;
+    this.label = label;
+    this.maxHold = maxHold;
+    this.holding = holding;
+    this.isClientOpen = isClientOpen;
+  }
+
+  private void fail(String rule, String what) {
+    world.fail(rule, label + ": " + what);
+  }
+
+  /** Stands until the work has been called several times, or the client is closed. */
+  void stand(Election election) throws InterruptedException {
+    since = world.now();
+    Election.Candidacy standing = election.run(this);
+    candidacy = standing;
+    long most = 1 + op.patience() % 3;
+    try {
+      while (calls < most && !withdrawn && isClientOpen.getAsBoolean()) {
+        look(standing);
+        machine.pause(50 * MS);
+      }
+    } finally {
+      if (op.ending() == Ending.ELSEWHERE) {
+        machine.run("closer", () -> close(standing));
+      }
+      close(standing);
+      if (op.ending() == Ending.TWICE) {
+        close(standing);
+      }
+    }
+  }
+
+  private void look(Election.Candidacy standing) {
+    if (standing.problem().orElse(null) instanceof LockException problem) {
+      world.unavailable(op, problem);
+    }
+    if (!standing.isLeader() || held != null) {
+      idleSince = Journal.NEVER;
+    } else if (idleSince == Journal.NEVER) {
+      idleSince = world.now();
+    } else if (Journal.lateness(machine, idleSince, world.now()) > Journal.bound(machine)) {
+      fail("ELECT-05", "leads, but its work is not called");
+    }
+  }
+
+  private void close(Election.Candidacy standing) {
+    long from = world.now();
+    withdraws();
+    standing.close();
+    closed = true;
+    if (held != null) {
+      fail("ELECT-05", "closing did not wait for the work");
+    }
+    journal.took(
+        machine,
+        "ELECT-05",
+        label + ": close()",
+        Math.max(from, since),
+        world.plan().setting().requestTimeout());
+  }
+
+  private void withdraws() {
+    withdrawn = true;
+    if (held != null) {
+      held.releasing();
+    }
+  }
+
+  @Override
+  public void lead(Lease lease) throws InterruptedException {
+    if (held != null) {
+      fail("ELECT-01", "its work is called before the last call has ended");
+    }
+    if (closed) {
+      fail("ELECT-05", "its work is called after it was closed");
+    }
+    idleSince = Journal.NEVER;
+    Journal.Held mine =
+        journal.granted(machine, lease.name(), Share.EXCLUSIVE, lease.fencingToken(), since, lease);
+    held = mine;
+    mine.renews = op.keeping() != Keeping.FIXED;
+    if (maxHold > 0) {
+      mine.mustEndBy = world.now() + machine.trueNanos(maxHold);
+    }
+    mine.require(
+        mine.leftAtFirst > 0
+            || withdrawn
+            || !isClientOpen.getAsBoolean()
+            || machine.stopped(since, world.now()) > 0,
+        "ELECT-01",
+        "lost when the work is called");
+    mine.listen(lease, op.listener());
+    try {
+      work(lease, mine);
+    } finally {
+      mine.releasing();
+      journal.worked(mine);
+      held = null;
+      since = world.now();
+      calls++;
+    }
+  }
+
+  private void work(Lease lease, Journal.Held mine) throws InterruptedException {
+    try {
+      if (!holding.hold(op, lease, List.of(mine))) {
+        awaitInterrupt(mine);
+        return;
+      }
+    } catch (InterruptedException e) {
+      mine.require(!lease.isHeld(), "ELECT-02", "leads, but its work was interrupted");
+      mine.releasing();
+      if (op.again()) {
+        Journal.blockFor(machine, op.patience());
+      }
+      if (op.treatment() == Treatment.FAIL) {
+        throw e;
+      }
+      return;
+    }
+    switch (op.treatment()) {
+      case AWAIT, COMPLETE -> {}
+      case FAIL -> throw new IllegalArgumentException("work that fails");
+      case TIME_OUT -> {
+        mine.releasing();
+        mine.released(lease.release());
+      }
+      case CANCEL -> {
+        withdraws();
+        if (candidacy != null) {
+          candidacy.close();
+          mine.require(!lease.isHeld(), "ELECT-05", "held, though its candidate has withdrawn");
+        }
+      }
+    }
+  }
+
+  /** Fails unless the work, whose lease is not held, is interrupted. */
+  private void awaitInterrupt(Journal.Held mine) throws InterruptedException {
+    long from = world.now();
+    while (Journal.lateness(machine, from, world.now()) <= Journal.bound(machine)) {
+      machine.pause(50 * MS);
+    }
+    mine.require(false, "ELECT-02", "not held, but its work was not interrupted");
+  }
+}
