@@ -342,7 +342,7 @@ class EtcdSharedLocksTest {
         LockClient holder = LockClient.open(etcd.uri(), options);
         EtcdBackend operator = Backends.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS)) {
       for (int i = 0; i < 50; i++) {
-        holder.semaphore("interventions", 100).acquire();
+        var unused = holder.semaphore("interventions", 100).acquire();
       }
       assertTrue(operator.inspect("interventions", in(Duration.ofMinutes(1))).isHeld());
       try (NetworkFault slow = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(300))) {
