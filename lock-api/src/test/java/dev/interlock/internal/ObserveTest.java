@@ -303,7 +303,7 @@ class ObserveTest extends EngineFixture {
   @Test
   void whatIsNoElectionHasNoLeader() throws Exception {
     for (Share share : List.of(Share.READ, Share.WRITE, Share.ofSemaphore(2, 5))) {
-      store.occupy("a", share, TTL);
+      store.occupy("a", share, Duration.ofDays(1));
       String message =
           assertThrows(LockConfigurationException.class, election::leader).getMessage();
       assertTrue(message.contains("\"a\" is in use as a"), message);

@@ -91,9 +91,9 @@ class ClassPathTest {
     String jar = ExtraJar.in(directory, TinyProvider.class).toString();
     assertEquals(
         """
-        LOCK  TOKEN  REMAINING   HELD SINCE            HELD BY
-        x/a   -      -           -                     -
-        x/b?  448    1 min 30 s  1970-01-01T00:00:00Z  me""",
+        LOCK  HELD AS    TOKEN  REMAINING   HELD SINCE            HELD BY
+        x/a   exclusive  -      -           -                     -
+        x/b?  exclusive  448    1 min 30 s  1970-01-01T00:00:00Z  me""",
         interlock.run("list", "--classpath", jar, "tiny:x", "x").assertDone().out());
     JsonArray locks =
         JsonParser.parseString(
@@ -104,8 +104,12 @@ class ClassPathTest {
     assertEquals(
         JsonParser.parseString(
             """
-            {"name": "/b\\u001b", "held": true, "holder": "me", "token": 448,
-             "remainingMillis": 90000, "heldSince": "1970-01-01T00:00:00Z", "waiters": ["you"]}"""),
+            {"name": "/b\\u001b", "held": true, "kind": "EXCLUSIVE", "limit": null,
+             "holder": "me", "token": 448, "remainingMillis": 90000,
+             "heldSince": "1970-01-01T00:00:00Z",
+             "holders": [{"mode": "EXCLUSIVE", "permits": null, "holder": "me", "token": 448,
+                          "remainingMillis": 90000, "heldSince": "1970-01-01T00:00:00Z"}],
+             "waiters": ["you"]}"""),
         locks.get(1));
     assertEquals("", interlock.run("list", "memory:x").assertDone().out());
   }

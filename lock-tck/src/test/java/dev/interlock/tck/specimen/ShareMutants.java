@@ -43,7 +43,7 @@ final class ShareMutants {
             .refusedBy("SEM-01", "more permits were granted than there are")
             .build(),
         Specimen.mutant("permits that do not come back")
-            .fault("Permits come back when they are released, and not otherwise.")
+            .fault("Permits come back when they are released in time, and not otherwise.")
             .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
             .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
             .refusedBy("SEM-04", "a hold did not expire")
@@ -181,6 +181,16 @@ final class ShareMutants {
     @Override
     Duration ttlFor(Claim claim) {
       return claim.share().kind() == LockKind.SEMAPHORE ? Duration.ofDays(1) : claim.ttl();
+    }
+
+    /** Clients also release what has expired by their own clocks. */
+    @Override
+    public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      boolean isLate =
+          claim.share().kind() == LockKind.SEMAPHORE
+              && !claim.autoRenew()
+              && System.nanoTime() - claim.issuedAt() - claim.ttl().toNanos() > 0;
+      return !isLate && super.release(claim, deadline);
     }
   }
 
