@@ -74,8 +74,16 @@ class SharedGrantInterleavingTest {
     return ((Map<?, ?>) grants.get(engine.shared)).values().iterator().next();
   }
 
-  private static void awaitBlocked(Thread thread) {
-    Waits.until("the thread to block", () -> thread.getState() == Thread.State.BLOCKED);
+  /** Elsewhere a thread may be blocked for a moment, too. */
+  private static void awaitBlockedIn(String method, Thread thread) {
+    Waits.until(
+        "the thread to block in " + method,
+        () -> {
+          StackTraceElement[] stack = thread.getStackTrace();
+          return thread.getState() == Thread.State.BLOCKED
+              && stack.length > 0
+              && stack[0].getMethodName().equals(method);
+        });
   }
 
   private static void await(CountDownLatch latch) {
@@ -148,7 +156,7 @@ class SharedGrantInterleavingTest {
     offered.await();
     synchronized (onlyGrant()) {
       stopped.countDown();
-      awaitBlocked(release.thread);
+      awaitBlockedIn("remove", release.thread);
       engine.line.loop("a").wake();
       meanwhile.call();
     }
@@ -197,7 +205,7 @@ class SharedGrantInterleavingTest {
     assertFalse(engine.line.enter("a", Share.READ, second));
     synchronized (second.request.acquisition()) {
       gate.open();
-      awaitBlocked(first.thread);
+      awaitBlockedIn("noteAcquired", first.thread);
       store.tellLoss("a", LossReason.SESSION_ENDED);
     }
     LeaseState admitted = EngineFixture.get(second.handedOff);
