@@ -98,15 +98,15 @@ public final class HistoryChecker {
       Shortest repeated = new Shortest(Kind.TOKEN_REPEATED);
       findRepetition(fenced, repeated);
       Shortest back = new Shortest(Kind.TOKEN_WENT_BACK);
-      if (!fenced.stream().allMatch(Hold::isWhole)) {
+      if (!withinFailureModel) {
+        findRegressionOfTurns(fenced, back);
+      } else if (!fenced.stream().allMatch(Hold::isWhole)) {
         findRegressionOfShares(fenced, back);
-      } else if (withinFailureModel) {
+      } else {
         findRegressionAgainstRequests(fenced, fenced, back);
         if (overlap.violation == null) {
           findRegressionAlongHolds(fenced, back);
         }
-      } else {
-        findRegressionOfTurns(fenced, back);
       }
       for (Shortest shortest : List.of(overlap, repeated, back)) {
         if (shortest.violation != null) {

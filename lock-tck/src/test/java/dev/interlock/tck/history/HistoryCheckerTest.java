@@ -315,6 +315,15 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void aTurnOfPermitsThatGoesOnCountsAsGrantedByTheStoreAtItsBeginning() {
+      outside();
+      share("1", 1, 4, 64, 100, 150);
+      share("2", 4, 4, 128, 160, 300); // granted all permits when the store had forced the others
+      share("3", 1, 4, 65, 200, 250); // handed off locally by 1
+      assertFound(Kind.OVERLAP, "2", "3");
+    }
+
+    @Test
     void turnsThemselvesMustRise() {
       outside();
       lease("1", 128, 100, 150);
