@@ -207,7 +207,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
         s[at(c, n, SCORE)] = listens ? s[at(c, n, SCORE)] : 0;
       }
       case HEARS_OF_CONFIRM -> {
-        s[at(c, n, CONFIRM)] += HEARD_OF;
+        s[at(c, n, CONFIRM)] = (byte) (s[at(c, n, CONFIRM)] + HEARD_OF);
         return count(s, c);
       }
       case ASKS_AGAIN -> {

@@ -863,7 +863,7 @@ final class Journal {
     boolean disturbed =
         lateness(held.machine, from, held.lossSignalledAt) != held.lossSignalledAt - from;
     held.require(
-        disturbed || held.wasWarnedBefore || at - due <= BOUND,
+        disturbed || held.wasWarnedBefore || held.releaseCalledAt <= due || at - due <= BOUND,
         "LOSS-02",
         "lost without a warning in time");
   }

@@ -393,7 +393,9 @@ final class World {
       healMachines();
       checkThatAllAreServed();
       for (Host host : hosts) {
-        host.observers.forEach(Observer::close);
+        if (!host.machine.isDead()) {
+          join(host.machine.run("observer", () -> host.observers.forEach(Observer::close)), MS);
+        }
       }
       checkThatNothingIsLeft();
       for (Host host : hosts) {
