@@ -48,7 +48,10 @@ final class Holding {
       } else if (answer.is("shared")) {
         StoredHolds stored = StoredHolds.read(words);
         Share use = stored.use();
-        for (StoredHolds.One one : use == null ? List.<StoredHolds.One>of() : stored.holds()) {
+        if (use == null) {
+          continue;
+        }
+        for (StoredHolds.One one : stored.holds()) {
           byClaim
               .computeIfAbsent(
                   one.hold(), any -> new Holding(use, one.hold().holder(), one.hold().weight()))

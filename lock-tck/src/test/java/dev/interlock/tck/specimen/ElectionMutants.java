@@ -66,7 +66,7 @@ final class ElectionMutants {
             .refusedBy("ELECT-02", "calls of the work before it has ended")
             .build(),
         Specimen.mutant("the first leader for ever")
-            .fault("An observer is told of the first leader, and of no other.")
+            .fault("An observer hears of the first leader only.")
             .harness(() -> ofElection(FirstLeader::new))
             .refusedBy("ELECT-03", "an observer was not told of the next leader")
             .build(),
