@@ -50,6 +50,9 @@ final class AcquireLoop extends Timer.Event {
   private final String name;
   private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.SERVED);
 
+  /** What the head wants, or the last one wanted. */
+  private volatile @Nullable Request served;
+
   /** When the last head left. */
   private long leftAt;
 
@@ -105,6 +108,7 @@ final class AcquireLoop extends Timer.Event {
    *     the patience has run out
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
+    served = request;
     failure = null;
     waiting = false;
     boolean leaves = false;
@@ -315,6 +319,12 @@ final class AcquireLoop extends Timer.Event {
   @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
     Pause current = pause;
     return current == null ? null : current.offer(maker);
+  }
+
+  /** Whether the head that is served, or was served last, could use a grant of the request. */
+  boolean asksLike(Request request) {
+    Request present = served;
+    return present != null && present.sharesGrantWith(request);
   }
 
   /** Ends a pause. */

@@ -1095,13 +1095,18 @@ final class LeaseState extends Timer.Event {
    */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
     AcquireLoop head = engine.line.loop(name());
-    LeaseState taker = head == null ? null : offerTo(head);
+    LocalQueue.Waiter behind = head == null ? null : handPermitOff(head);
+    LeaseState taker = successor;
     if (head != null && taker != null) {
       try {
         remove();
         taker.publish();
       } finally {
-        head.wake();
+        if (behind == null) {
+          head.wake();
+        } else {
+          behind.onHandoff(taker);
+        }
       }
       return ReleaseOutcome.HANDED_OFF;
     }
@@ -1125,21 +1130,30 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Hands a permit off to the head of the local queue, if that pauses and wants as many.
+   * Makes a {@link #successor} of a permit, if a local waiter wants as many: the head of the queue
+   * if that pauses; or else, while the head asks the store for as many, the waiter behind it, which
+   * would wait for the head's answer otherwise. Not behind a head that waits in the store's own
+   * queue, which is fair.
    *
-   * @return the head's lease, or null
+   * @return the waiter behind the head that has got it; null if the head has got it, or nobody
    */
-  private @Nullable LeaseState offerTo(AcquireLoop head) {
+  private LocalQueue.@Nullable Waiter handPermitOff(AcquireLoop head) {
     if (request.share().kind() != LockKind.SEMAPHORE) {
       return null;
     }
     try {
       synchronized (this) {
-        LeaseState taker = mayHandoff() ? head.offer(this::sharedSuccessorFor) : null;
-        if (taker != null) {
-          successor = taker;
+        if (!mayHandoff()) {
+          return null;
         }
-        return taker;
+        successor = head.offer(this::sharedSuccessorFor);
+        if (successor != null
+            || !head.asksLike(request)
+            || engine.backend().has(Capability.FIFO)) {
+          return null;
+        }
+        return engine.line.takeNext(
+            name(), waiter -> (successor = sharedSuccessorFor(waiter.request())) != null);
       }
     } catch (RuntimeException | Error e) {
       // A failure here must not prevent the release.

@@ -308,6 +308,42 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
+  void aPermitIsHandedOffPastAHeadThatStillAsksTheStoreForAsMany() throws Exception {
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease permit = semaphore.acquire();
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> head = inBackground(semaphore::acquire);
+    gate.awaitArrival();
+    Background<Lease> behind = inBackground(semaphore::acquire);
+    awaitWaiting(1);
+    assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
+    Lease next = behind.get();
+    assertEquals(permit.fencingToken() + 1, next.fencingToken());
+    gate.open();
+    Waits.until("the head to watch", () -> store.watchers() == 1);
+    time.awaitAsleep(head.thread);
+    assertEquals(ReleaseOutcome.HANDED_OFF, next.release());
+    assertEquals(ReleaseOutcome.RELEASED, head.get().release());
+    assertEquals(1, store.holders("a"));
+  }
+
+  @Test
+  void aPermitIsNotHandedOffPastAHeadThatNeedsMore() throws Exception {
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease permit = semaphore.acquire();
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Lease> head = semaphore.permits(2).acquireAsync();
+    gate.awaitArrival();
+    CompletableFuture<Lease> behind = semaphore.acquireAsync();
+    awaitWaiting(1);
+    assertEquals(ReleaseOutcome.RELEASED, permit.release());
+    assertFalse(behind.isDone());
+    head.cancel(true);
+    gate.open();
+    get(behind).close();
+  }
+
+  @Test
   void aPermitThatWasOfferedToAWaiterThatIsInterruptedIsReleased() throws Exception {
     Lease all = semaphore.permits(2).acquire();
     Lease permit = semaphore.acquire();

@@ -46,6 +46,10 @@ final class Failures {
         null);
   }
 
+  LockUnavailableException unconfirmed() {
+    return temporary("the session could not be confirmed in time", null);
+  }
+
   LockUnavailableException sessionEnded() {
     return temporary("the session has ended", null);
   }

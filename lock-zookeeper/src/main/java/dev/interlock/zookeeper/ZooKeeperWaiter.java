@@ -51,6 +51,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   /** What keeps this node from being granted, when last seen; null if nothing does. */
   private volatile @Nullable Blocker blocker;
 
+  /** By time: neither signals nor the ends of short waits postpone it. */
+  private Deadline nextPoll;
+
   private int pollsSinceListing;
   private @Nullable LockException trouble;
 
@@ -84,6 +87,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     this.queue = queue;
     this.position = position;
     this.blocker = queue.blockerOf(position);
+    this.nextPoll = nextPoll();
     session.addWaiter(wakeUp);
     announceIfGranted();
   }
@@ -110,8 +114,11 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           throw trouble;
         }
         Blocker present = blocker;
-        boolean heldByIt = present != null && present.isFirst();
-        return new Attempt.Busy(backend.pollInterval(), heldByIt ? ahead : null);
+        if (present == null) {
+          // Not busy: the lock is ours on the servers.
+          throw backend.failures().unconfirmed();
+        }
+        return new Attempt.Busy(backend.pollInterval(), present.isFirst() ? ahead : null);
       }
       try {
         proceed(deadline);
@@ -138,9 +145,16 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       advance(present, soon);
     } else if (watched == null || !answered) {
       watch(present, soon);
-    } else if (!wakeUp.await(deadline.orIn(backend.pollInterval())) && !deadline.hasPassed()) {
+    } else if (nextPoll.hasPassed()) {
+      nextPoll = nextPoll();
       poll(present, soon);
+    } else {
+      wakeUp.await(deadline.orIn(nextPoll.remaining()));
     }
+  }
+
+  private Deadline nextPoll() {
+    return Deadline.in(backend.time(), backend.pollInterval());
   }
 
   // --- granted --------------------------------------------------------------------------------

@@ -468,6 +468,29 @@ class SharesTest {
     observer.delete().forPath(silent);
   }
 
+  @Test
+  void aWaiterThatIsWokenMoreOftenThanItPollsPollsAllTheSame() throws Exception {
+    Grant a = take(one, permits(1, 2));
+    Grant b = take(one, permits(1, 2));
+    String silent = raw("1of2-");
+    try (CuratorFramework curator = Backends.curator(server.connectString());
+        ZooKeeperBackend patient = looking(curator)) {
+      Claim claim = claim(permits(1, 2));
+      try (Place behind = patient.join(claim, Backends.soon())) {
+        release(one, a);
+        release(one, b);
+        Deadline limit = Backends.soon();
+        Attempt attempt;
+        do {
+          attempt = behind.await(Deadline.in(Backends.TIME, POLL.dividedBy(8)));
+        } while (attempt instanceof Attempt.Busy && !limit.hasPassed());
+        Backends.granted(attempt);
+      }
+      patient.release(claim, Backends.soon());
+    }
+    observer.delete().forPath(silent);
+  }
+
   /** A node of another client, which does nothing. */
   private String raw(String infix) throws Exception {
     return observer

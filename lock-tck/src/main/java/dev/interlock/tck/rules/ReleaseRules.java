@@ -11,6 +11,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Grant;
@@ -176,6 +177,32 @@ public abstract class ReleaseRules extends RuleTest {
     eventually(
         () -> client().inspect(name).waiters().isEmpty(),
         "an abandoned attempt is still in the queue");
+  }
+
+  @Test
+  @Rule("REL-03")
+  void aPauseAtAnyStepOfAnAttemptLeavesNothingBehind() throws Exception {
+    PausingClock clock = new PausingClock();
+    LockClient client = client(lasting(), clock);
+    Lease first = acquireNow(client.lock(newName()));
+    // Longer than an attempt may take, and the store has not ended what it granted.
+    Duration pause = first.effectiveTtl().multipliedBy(9).dividedBy(10);
+    first.release();
+    DistributedLock others = client().lock(newName());
+    boolean paused = true;
+    for (int step = 0; paused; step++) {
+      clock.pauseAfter(step, pause);
+      Optional<Lease> lease = Optional.empty();
+      try {
+        lease = client.lock(others.name()).tryAcquire();
+      } catch (LockException e) {
+        // Nothing is known of the attempt.
+      }
+      paused = clock.hasPaused();
+      lease.ifPresent(Lease::release);
+      String what = "an attempt holds the lock that was paused at its reading %d of the clock";
+      acquireWithin(others, what.formatted(step)).release();
+    }
   }
 
   @Test
