@@ -19,11 +19,9 @@ final class PausingClock implements TimeSource {
     pause = howLong;
   }
 
-  /** Whether that pause was over; there is none any more. */
+  /** Whether that pause is over. */
   boolean hasPaused() {
-    boolean over = pause.isZero();
-    pause = Duration.ZERO;
-    return over;
+    return pause.isZero();
   }
 
   @Override

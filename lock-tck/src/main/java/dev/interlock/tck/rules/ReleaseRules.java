@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
@@ -16,6 +17,7 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Grant;
 import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.StoreView;
@@ -31,6 +33,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -182,27 +185,53 @@ public abstract class ReleaseRules extends RuleTest {
   @Test
   @Rule("REL-03")
   void aPauseAtAnyStepOfAnAttemptLeavesNothingBehind() throws Exception {
-    PausingClock clock = new PausingClock();
-    LockClient client = client(lasting(), clock);
-    Lease first = acquireNow(client.lock(newName()));
+    String name = newName();
+    pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), Duration.ZERO);
+  }
+
+  @Test
+  @Rule("REL-03")
+  void aPauseAtAnyStepOfAWaitLeavesNothingBehind() throws Exception {
+    String name = newName();
+    pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), bound());
+  }
+
+  @Test
+  @Rule("REL-03")
+  @Requires(Capability.SEMAPHORE)
+  void aPauseAtAnyStepOfAnAttemptForAPermitLeavesNothingBehind() throws Exception {
+    String name = newName();
+    pauseAtAnyStep(
+        client -> client.semaphore(name, 2).permits(1),
+        client -> client.semaphore(name, 2).permits(2),
+        Duration.ZERO);
+  }
+
+  private void pauseAtAnyStep(
+      Function<LockClient, Acquirable<Lease>> lock,
+      Function<LockClient, Acquirable<Lease>> whole,
+      Duration wait)
+      throws Exception {
+    Lease first = acquireNow(client(lasting()).lock(newName()));
     // Longer than an attempt may take, and the store has not ended what it granted.
     Duration pause = first.effectiveTtl().multipliedBy(9).dividedBy(10);
     first.release();
-    DistributedLock others = client().lock(newName());
-    boolean paused = true;
-    for (int step = 0; paused; step++) {
+    Acquirable<Lease> others = whole.apply(client());
+    PausingClock clock;
+    int step = 0;
+    do {
+      clock = new PausingClock();
+      LockClient client = client(lasting(), clock);
       clock.pauseAfter(step, pause);
-      Optional<Lease> lease = Optional.empty();
       try {
-        lease = client.lock(others.name()).tryAcquire();
+        lock.apply(client).tryAcquire(wait).ifPresent(Lease::release);
       } catch (LockException e) {
-        // Nothing is known of the attempt.
+        // Nothing is known of the attempt, or of its release.
       }
-      paused = clock.hasPaused();
-      lease.ifPresent(Lease::release);
       String what = "an attempt holds the lock that was paused at its reading %d of the clock";
       acquireWithin(others, what.formatted(step)).release();
-    }
+      step++;
+    } while (clock.hasPaused());
   }
 
   @Test
