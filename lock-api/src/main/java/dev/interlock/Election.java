@@ -52,7 +52,7 @@ public interface Election {
    * Waits as {@link #campaign()} does, for at most the given time.
    *
    * @param timeout how long to wait; zero asks once
-   * @return the leadership, or empty if another is the leader
+   * @return the leadership, or empty if another client leads
    * @throws InterruptedException if the thread is interrupted before or while waiting
    */
   Optional<Lease> campaign(Duration timeout) throws InterruptedException;
@@ -65,11 +65,11 @@ public interface Election {
   CompletableFuture<Lease> campaignAsync();
 
   /**
-   * Campaigns on a thread of the client again and again, and calls the work on that thread with
-   * each leadership. When the work returns or throws, the client resigns, and campaigns again;
-   * after a pause if the work threw. When the leadership is lost, at the end of its validity at the
-   * latest, the thread of the work is interrupted; the next campaign begins only after the work has
-   * ended. So each call of the work ends before the next one begins, whatever fails.
+   * Campaigns repeatedly on a thread of the client, and calls the work on that thread with each
+   * leadership. When the work returns or throws, the client resigns, and campaigns again; after a
+   * pause if the work threw. When the leadership is lost, at the end of its validity at the latest,
+   * the thread of the work is interrupted; the next campaign begins only after the work has ended.
+   * So each call of the work ends before the next one begins, whatever fails.
    *
    * <p>Neither the store nor the work can end the candidacy. A campaign that fails, and work that
    * throws, even an {@link Error}, are logged, shown by {@link Candidacy#problem()}, and followed
@@ -77,8 +77,8 @@ public interface Election {
    * {@link LockOptions#waitTimeout()} does not apply: another leader is no failure.
    *
    * <p>{@link LockClient#close(Duration) Closing the client} withdraws the candidacy as {@link
-   * Candidacy#close()} does, and waits for the work for a request time-out or the drain, whichever
-   * is longer. If the work takes longer than that, its leadership is lost.
+   * Candidacy#close()} does, and waits for the work for a request time-out or the given time,
+   * whichever is longer. If the work takes longer than that, its leadership is lost.
    *
    * @param work what a leader does; it should end soon after {@link Lease#isHeld()} has become
    *     false or its thread was interrupted
@@ -105,9 +105,9 @@ public interface Election {
    * each other within an interval may be skipped; the last one is always reported. While the store
    * does not answer, nothing is reported.
    *
-   * <p>The store is asked every {@linkplain LockOptions#pollInterval() poll interval}, and where it
-   * notifies waiters without a queue, also after a leader has resigned. Observers of one name in
-   * one client share these requests, and no thread is occupied between them.
+   * <p>The client asks the store every {@linkplain LockOptions#pollInterval() poll interval}, and
+   * if the store notifies waiters without keeping a queue, also after a leader has resigned.
+   * Observers of one name in one client share these requests, and occupy no thread between them.
    *
    * @param listener called on a thread of the client, one call at a time; the client logs what it
    *     throws. If it blocks, it is called with the latest leader after that
@@ -137,7 +137,8 @@ public interface Election {
 
     /**
      * Returns the fencing token of its leadership, as {@link LockState#fencingToken()} shows it: if
-     * candidates of one client hand the leadership on among them, theirs are up to 63 higher.
+     * candidates of one client hand off the leadership to each other, their tokens are up to 63
+     * higher.
      *
      * @return the token, or empty if the backend has none
      */
@@ -157,8 +158,8 @@ public interface Election {
      * Returns what is wrong, for health checks: why the store cannot be asked at the moment or the
      * last campaign failed, or else what the work threw last.
      *
-     * @return the failure; empty if the last campaign has not failed, and no work has since one
-     *     returned
+     * @return the failure of the last campaign, or else that of the work, until it next returns;
+     *     empty if there is none
      */
     Optional<Throwable> problem();
 

@@ -247,10 +247,10 @@ public interface LockClient extends AutoCloseable {
   Stream<LockState> list(String prefix);
 
   /**
-   * Takes a lock away from its holder at once. <b>This breaks exclusion</b>: the holder considers
-   * its lease valid until it learns of the loss or the validity ends. Only its fencing token shows
-   * that another has come. {@link #revoke(String)} is the safe form. Blocks for at most the request
-   * time-out.
+   * Takes a lock away from all its holders at once. <b>This breaks exclusion</b>: a holder
+   * considers its lease valid until it learns of the loss or the validity ends. Only its fencing
+   * token shows that another has come. {@link #revoke(String)} is the safe form. Blocks for at most
+   * the request time-out.
    *
    * @param name the lock's name
    * @return whether it was held
@@ -262,7 +262,7 @@ public interface LockClient extends AutoCloseable {
   boolean forceRelease(String name);
 
   /**
-   * Stops the holder of a lock from renewing it, and keeps all others out until its lease has
+   * Stops all holders of a lock from renewing it, and keeps the lock taken until their leases have
    * certainly ended: a forced release that keeps exclusion. Returns without waiting for that end;
    * {@link #inspect(String)} shows the time that remains. Blocks for at most the request time-out.
    *

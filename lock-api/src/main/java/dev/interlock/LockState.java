@@ -85,7 +85,7 @@ public final class LockState {
   public static LockState held(
       String name, LockKind kind, int capacity, List<Holder> holders, List<String> waiters) {
     if (holders.isEmpty()) {
-      throw new IllegalArgumentException("a name that is held has a holder");
+      throw new IllegalArgumentException("a held name needs at least one holder");
     }
     return new LockState(name, kind, capacity, holders, waiters);
   }
@@ -101,7 +101,7 @@ public final class LockState {
   }
 
   /**
-   * Returns this state of a held lock with another fencing token of its first holder.
+   * Returns this state of a held lock with another fencing token for its first holder.
    *
    * @param other the token
    * @return a new state
@@ -149,8 +149,8 @@ public final class LockState {
   }
 
   /**
-   * {@return all that hold the name, in the order of their grants} Unmodifiable; empty if it is
-   * free. Threads of one client that read together may be one holder.
+   * {@return the holders of the name, in the order of their grants} Unmodifiable; empty if it is
+   * free. Threads of one client that read together may appear as one holder.
    */
   public List<Holder> holders() {
     return holders;
@@ -218,7 +218,7 @@ public final class LockState {
         + "]";
   }
 
-  /** One that holds a name, alone or together with others. */
+  /** A holder of a name, alone or together with others. */
   @CheckReturnValue
   public static final class Holder {
 
@@ -234,7 +234,7 @@ public final class LockState {
      * @param label its label, or null if the store does not keep it
      * @param weight how much of the name it holds, see {@code Share.weight()}
      * @param token its fencing token, or null if there is none
-     * @param remaining how long it will hold without another renewal, or null if not known
+     * @param remaining how long the hold lasts without another renewal, or null if not known
      * @param heldSince when the store granted it, by the store's clock, or null if not recorded
      */
     public Holder(
@@ -275,7 +275,9 @@ public final class LockState {
       return Optional.ofNullable(label);
     }
 
-    /** {@return how many permits of a semaphore it holds; 1 for a reader, and more for a writer} */
+    /**
+     * {@return how many permits it holds; 1 for an exclusive lock or a reader, more for a writer}
+     */
     public int weight() {
       return weight;
     }
@@ -285,7 +287,7 @@ public final class LockState {
       return token == null ? OptionalLong.empty() : OptionalLong.of(token);
     }
 
-    /** {@return how long it will hold without another renewal, if that is known} */
+    /** {@return how long the hold lasts without another renewal, if that is known} */
     public Optional<Duration> remaining() {
       return Optional.ofNullable(remaining);
     }

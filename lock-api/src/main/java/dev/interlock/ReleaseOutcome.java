@@ -14,7 +14,7 @@ public enum ReleaseOutcome {
    * is at most a third of the validity old. The next renewal or release detects what has happened
    * to the lock on the store since then.
    *
-   * <p>For a reader also: other readers of the same client have the same grant, and the last of
+   * <p>A reader also gets this while other readers of its client have the same grant; the last of
    * them releases it.
    */
   HANDED_OFF,

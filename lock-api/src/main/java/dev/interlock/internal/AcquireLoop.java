@@ -251,7 +251,7 @@ final class AcquireLoop extends Timer.Event {
         }
         LeaseState offered = pause().await(request, most);
         if (offered != null) {
-          // The thread that has left it here may be slow to do so.
+          // The thread that offered it may be slow to publish it.
           Timer.survive("the beginning of a lease", offered::publish);
           return offered;
         }
@@ -262,7 +262,7 @@ final class AcquireLoop extends Timer.Event {
     }
   }
 
-  /** The pauses of a head, in which another thread of this client may leave it a permit. */
+  /** The pauses of a head, during which another thread of this client may offer it a permit. */
   private static final class Pause {
     private final WakeUp wakeUp;
 
@@ -488,7 +488,7 @@ final class AcquireLoop extends Timer.Event {
     return next;
   }
 
-  /** Until after the next attempt, unless the caller gives up before. */
+  /** Lasts until after the next attempt, unless the caller gives up before. */
   private Duration reservation(Request request) {
     if (request.share().isExclusive() || engine.store instanceof QueueingBackend) {
       return Duration.ZERO;
@@ -521,7 +521,7 @@ final class AcquireLoop extends Timer.Event {
     place = null;
   }
 
-  /** Until its lease has begun, a loss is reported to this loop. */
+  /** From here on, a loss is no longer reported to this loop. */
   private void endShared(Claim ended) {
     if (!ended.share().isWhole()) {
       engine.shared.end(ended);

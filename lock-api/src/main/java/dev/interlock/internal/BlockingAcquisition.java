@@ -88,7 +88,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     }
   }
 
-  /** Whether there may be a permit, as the head of the queue has not been told to wait. */
+  /** Whether a permit may be free: the store has not made the head of the queue wait. */
   private static boolean isWorthAsking(DefaultLockClient engine, Request request) {
     return request.share().kind() == LockKind.SEMAPHORE
         && !request.share().isWhole()
@@ -100,7 +100,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
     try {
       return engine.contendBeside(request.once(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
-      // The queue repeats it as the request asks.
+      // The wait in the queue repeats the attempt.
       DefaultLockClient.log.debug("{} could not be asked for at once", request.name(), e);
       return null;
     }

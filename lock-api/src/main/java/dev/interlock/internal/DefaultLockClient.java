@@ -341,8 +341,8 @@ final class DefaultLockClient implements LockClient {
   }
 
   /**
-   * Others may hold the name together with the head's lease: first those that waited behind it and
-   * can use its grant, then whoever has to ask the store.
+   * Lets others in beside the head's lease: first waiters behind it that can use its grant, then
+   * the next head, which asks the store.
    */
   private void passBeside(LeaseState lease) {
     // From here on only the caller can release the lease, so it has to be returned.
@@ -400,8 +400,8 @@ final class DefaultLockClient implements LockClient {
   }
 
   /**
-   * Whether another thread of this client holds the lock, or asks the server for it now. What does
-   * not exclude others is never busy here.
+   * Whether another thread of this client holds the lock, or asks the server for it now. Always
+   * false for a share that does not exclude others.
    *
    * @throws LockConfigurationException if the name is in use as something else
    */
@@ -840,7 +840,7 @@ final class DefaultLockClient implements LockClient {
     return Deadline.in(platform, duration);
   }
 
-  /** What ends soon after the client is closed: work of candidates should heed the interrupt. */
+  /** These end soon after the client is closed, if the work of candidates heeds its interrupt. */
   private Stream<?> endingFirst() {
     return Stream.concat(loops(), otherCandidacies());
   }
@@ -849,7 +849,7 @@ final class DefaultLockClient implements LockClient {
     return Stream.concat(leases(), otherCandidacies());
   }
 
-  /** Those whose work has not called this itself, and can end. */
+  /** Those whose work is not what called this, so that it can end. */
   private Stream<ElectionCandidacy> otherCandidacies() {
     Thread caller = Thread.currentThread();
     return candidacies.stream().filter(candidacy -> !candidacy.isOwn(caller));

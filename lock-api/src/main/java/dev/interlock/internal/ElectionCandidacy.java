@@ -16,13 +16,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Campaigns, leads, resigns, and campaigns again, until it is closed.
  *
- * <p>One thread does all of it in turn, so that every start of the work has its end, and that end
- * comes before the release, and the release before the next campaign. Neither the work nor the
- * store can end the thread: what fails is recorded and logged, and the next turn follows after a
- * pause.
+ * <p>One thread does all of it in turn, so the work ends before the release, and the release before
+ * the next campaign. Neither the work nor the store can end the thread: a failure is recorded and
+ * logged, and the next turn follows after a pause.
  *
- * <p>It interrupts its thread in campaigns, work and pauses only. An interrupted release would not
- * be confirmed, and the next leader would have to wait for the TTL.
+ * <p>Only campaigns, work and pauses are interrupted. An interrupted release would not be
+ * confirmed, and the next leader would have to wait for the TTL.
  */
 final class ElectionCandidacy implements Election.Candidacy {
 
@@ -42,7 +41,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   @GuardedBy("this")
   private boolean interruptible;
 
-  /** What the work has got, while it is in progress. */
+  /** The lease of the work while it is in progress, or null. */
   private volatile @Nullable Leadership leadership;
 
   private volatile boolean campaigning;
@@ -52,7 +51,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   private ElectionCandidacy(
       DefaultLockClient engine, String name, LockOptions options, Election.LeaderWork work) {
     this.engine = engine;
-    // Who does not lead for a long time has not failed.
+    // Not to lead for a long time is no failure.
     LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
     this.lock = new LockHandle(engine, name, Share.EXCLUSIVE, unlimited);
     this.work = work;
@@ -69,7 +68,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     engine.candidacies.add(candidacy);
     boolean started = false;
     try {
-      // After it was added: a client that is closed from here on withdraws it.
+      // After it was added: from here on, closing the client withdraws it.
       engine.ensureOpen();
       candidacy.thread.start();
       started = true;
@@ -143,9 +142,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   private void logCampaign(boolean first, Throwable failure) {
     if (first) {
       DefaultLockClient.log.warn(
-          "a candidate of \"{}\" cannot campaign, and tries again: {}",
-          lock.name(),
-          String.valueOf(failure));
+          "a campaign for \"{}\" failed; trying again: {}", lock.name(), String.valueOf(failure));
     }
     DefaultLockClient.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
   }
@@ -195,7 +192,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     afterFailedWork.reset();
   }
 
-  /** Whether the work has only reacted to the loss, or to being withdrawn. */
+  /** Whether the work ended because of the loss or the withdrawal. */
   private boolean isEndedFromOutside(Leadership elected, Throwable failure) {
     return !(failure instanceof Error)
         && (elected.isLost() || (failure instanceof InterruptedException && isOver()));
@@ -205,9 +202,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     DefaultLockClient.log.warn("the work of the leader of \"{}\" failed", name(), failure);
   }
 
-  /**
-   * A lease that is not released would be renewed, and no one would lead. So this never gives up.
-   */
+  /** Never gives up: a lease that is not released would be renewed, and nobody would lead. */
   private void resign(Lease lease) {
     while (true) {
       try {
@@ -223,8 +218,8 @@ final class ElectionCandidacy implements Election.Candidacy {
   // --- its thread -----------------------------------------------------------------------------
 
   /**
-   * Runs a step that ends with an interrupt when this is closed. An interrupt status that the step
-   * leaves behind was meant for that step.
+   * Runs a step that is interrupted when this is closed. Clears an interrupt status that the step
+   * leaves behind: it was meant for the step.
    */
   private <T> T interruptibly(Callable<T> step) throws Exception {
     synchronized (this) {
@@ -255,7 +250,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     try {
       interruptibly(() -> pauses.await(in(backoff)));
     } catch (Exception e) {
-      // Whoever interrupted this thread, the next turn finds out whether it is the last.
+      // The loop checks whether the candidacy is over.
       DefaultLockClient.log.trace("a pause was interrupted", e);
     }
   }
@@ -302,7 +297,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     return Optional.ofNullable(failure == null ? failureOfWork : failure);
   }
 
-  /** Begins the end: nothing of it waits. */
+  /** Begins to end the candidacy, without waiting. */
   synchronized void withdraw() {
     if (withdrawn) {
       return;

@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One listener of an election. It gets the leader that was seen last, if that is another one than
- * it got before: what comes and goes while it blocks is left out.
+ * One listener of an election. It gets the latest leader, if that differs from the one before:
+ * leaders that come and go while it blocks are left out.
  */
 @SuppressWarnings("NullableOptional") // null before the first answer, empty if nobody leads
 final class LeaderObserver {
@@ -17,7 +17,7 @@ final class LeaderObserver {
   private final Consumer<? super Optional<Leader>> listener;
   private final long pollNanos;
 
-  /** The answers to later requests than this one count for it; of the watch. */
+  /** The watch's last request before this began; only answers to later ones count. */
   private long after;
 
   @GuardedBy("this")
@@ -42,7 +42,7 @@ final class LeaderObserver {
     return pollNanos;
   }
 
-  /** Called by its watch, under the monitor of that. */
+  /** Called by its watch, under the watch's monitor. */
   void begin(long lastRequest) {
     after = lastRequest;
   }

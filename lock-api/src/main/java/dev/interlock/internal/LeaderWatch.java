@@ -18,12 +18,12 @@ import org.jspecify.annotations.Nullable;
  * Asks the store who leads, for all observers of one name: every poll interval, and soon after the
  * store has hinted at a change. Between two requests it occupies no thread.
  *
- * <p>Requests are numbered, because an observer must not hear of a leader who resigned before it
- * began to observe: only the answers to later requests are for it.
+ * <p>Requests are numbered, because an observer must not see a leader that resigned before it began
+ * to observe: it gets only the answers to later requests.
  */
 final class LeaderWatch extends Timer.Event {
 
-  /** Between two requests at least, however often the store hints. */
+  /** The shortest time between two requests, however often the store hints. */
   static final long LEAST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final long MOST_SPREAD = TimeUnit.MILLISECONDS.toNanos(50);
@@ -73,7 +73,7 @@ final class LeaderWatch extends Timer.Event {
     observers.add(observer);
   }
 
-  /** Returns whether none is left; then this is over. */
+  /** Returns whether no observer is left; then this watch is over. */
   synchronized boolean remove(LeaderObserver observer) {
     observers.remove(observer);
     over = observers.isEmpty();
@@ -110,14 +110,14 @@ final class LeaderWatch extends Timer.Event {
       again = false;
       number = ++request;
       requestedAt = now;
-      // In case that nobody can note the end of this one.
+      // In case the end of this request is never noted.
       due(now + 3 * engine.requestTimeout().toNanos());
     }
     engine.timer.update(this);
     try {
       engine.threads.observers.execute(() -> request(number));
     } catch (RejectedExecutionException e) {
-      // The client has been closed, and with it this.
+      // The client was closed, and this watch with it.
       return;
     }
   }
@@ -188,7 +188,7 @@ final class LeaderWatch extends Timer.Event {
     engine.timer.update(this);
   }
 
-  // At random a little later, so that the observers of a leader do not ask in step.
+  // A little later, at random, so that the observers of a leader do not ask in step.
   @GuardedBy("this")
   private long untilNextPoll() {
     long interval = Long.MAX_VALUE;
@@ -207,11 +207,11 @@ final class LeaderWatch extends Timer.Event {
         || failure instanceof LockConfigurationException) {
       DefaultLockClient.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);
     } else {
-      DefaultLockClient.log.error("the backend failed to show \"{}\"", name, failure);
+      DefaultLockClient.log.error("the backend failed to inspect \"{}\"", name, failure);
     }
   }
 
-  /** Ends it, with whatever observers there are. */
+  /** Ends the watch, and all its observers. */
   void end() {
     LockBackend.Watch made;
     synchronized (this) {

@@ -26,7 +26,7 @@ final class LeaderWatches {
   Subscription observe(
       String name, Duration pollInterval, Consumer<? super Optional<Leader>> listener) {
     StackRoom.require();
-    // First, because without its thread nothing would be asked.
+    // First: without its thread no request would be sent.
     engine.timer.start();
     LeaderObserver observer = new LeaderObserver(engine.notifier, pollInterval.toNanos(), listener);
     LeaderWatch watch =
@@ -39,7 +39,7 @@ final class LeaderWatches {
             });
     boolean begun = false;
     try {
-      // After it was added: a client that is closed from here on ends it.
+      // After the observer was added: a client that is closed from here on ends it.
       engine.ensureOpen();
       watch.ask();
       begun = true;
@@ -53,7 +53,7 @@ final class LeaderWatches {
 
   private void remove(String name, LeaderWatch watch, LeaderObserver observer) {
     observer.close();
-    // Another one under the same name has nothing of this observer.
+    // A later watch of the same name does not know this observer.
     LeaderWatch left =
         watches.computeIfPresent(
             name, (same, present) -> present == watch && watch.remove(observer) ? null : present);

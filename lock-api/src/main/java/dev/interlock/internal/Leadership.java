@@ -12,9 +12,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease that the work of a candidate gets. It is no longer held as soon as the candidate
- * withdraws, so that work which looks at {@link #isHeld()} ends; the lock stays taken until the
- * work has ended, so that no other leader begins before.
+ * The lease that the work of a candidate gets. It is no longer held once the candidate withdraws,
+ * so that work that checks {@link #isHeld()} ends; the lock stays taken until the work has ended,
+ * so that no other leader begins before.
  */
 final class Leadership implements Lease {
 

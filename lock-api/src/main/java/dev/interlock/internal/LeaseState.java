@@ -352,7 +352,7 @@ final class LeaseState extends Timer.Event {
     if (admitted != null) {
       // From here on only its waiter can release it, so it has to get there.
       Timer.survive("the beginning of a lease", admitted::begin);
-      // Until it was added, a loss was told to the others only.
+      // A loss before it was added was reported to the others only.
       Timer.survive("an early loss", admitted::loseWithGrant);
     }
     return admitted;
@@ -360,7 +360,7 @@ final class LeaseState extends Timer.Event {
 
   private void loseWithGrant() {
     if (shared != null) {
-      shared.tellLoss(this);
+      shared.reportLoss(this);
     }
   }
 

@@ -108,8 +108,8 @@ record Request(
   }
 
   /**
-   * For an attempt that does not wait, of an acquisition that does: its one request has the time
-   * that the next request of the acquisition would have.
+   * For a single attempt before an acquisition waits. It gets as much time as the acquisition's
+   * next request would.
    */
   Request once(Duration requestTimeout) {
     long now = time.nanoTime();
@@ -193,8 +193,8 @@ record Request(
   }
 
   /**
-   * Whether it does not wait, and does not exclude others of this client that may ask the store at
-   * the same time. So it stays out of the local queue.
+   * Whether it does not wait and does not exclude other requests of this client, so that it stays
+   * out of the local queue.
    */
   boolean asksOnce() {
     return !share.isWhole() && until == since;

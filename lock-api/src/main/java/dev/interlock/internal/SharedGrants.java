@@ -26,7 +26,7 @@ final class SharedGrants {
    */
   static final class SharedGrant {
 
-    /** Those that have not ended, and those whose end the store has not confirmed. */
+    /** Its leases that have not ended, or whose end the store has not confirmed. */
     @GuardedBy("this")
     private final Set<LeaseState> leases = new LinkedHashSet<>();
 
@@ -38,7 +38,7 @@ final class SharedGrants {
     @GuardedBy("this")
     private int issued;
 
-    /** How the store has ended it; applied to those that are added later, too. */
+    /** The loss that the store reported; applied to leases that are added later, too. */
     @GuardedBy("this")
     private @Nullable Consumer<LeaseState> loss;
 
@@ -84,7 +84,7 @@ final class SharedGrants {
     }
 
     /** Applies a loss that the store reported before the lease was added. Under no monitor. */
-    void tellLoss(LeaseState added) {
+    void reportLoss(LeaseState added) {
       Consumer<LeaseState> how;
       synchronized (this) {
         how = loss;
@@ -110,7 +110,7 @@ final class SharedGrants {
   }
 
   void add(SharedGrant grant, LeaseState lease) {
-    // The lease last: if either fails, it is not among them.
+    // The lease last: if either step fails, it is not in the grant.
     grants.put(lease.grant().claim().id(), grant);
     grant.add(lease);
   }

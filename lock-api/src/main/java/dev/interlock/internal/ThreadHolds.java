@@ -49,7 +49,7 @@ final class ThreadHolds {
               + Thread.currentThread().getName()
               + " holds \""
               + name
-              + "\" in another mode, which cannot be changed; unlock that first");
+              + "\" in another mode; unlock that first");
     }
     return hold;
   }

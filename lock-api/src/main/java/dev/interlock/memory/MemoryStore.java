@@ -94,7 +94,7 @@ final class MemoryStore {
     private Map<String, Place> line = Map.of();
 
     /**
-     * Checks that a claim uses the name as those do that are here.
+     * Checks that a claim uses the name as its holders do.
      *
      * @throws dev.interlock.LockConfigurationException if not
      */
@@ -159,9 +159,7 @@ final class MemoryStore {
       }
     }
 
-    /**
-     * Grants to the first waiters, as far as there is room; nobody overtakes one who needs more.
-     */
+    /** Serves the first waiters, as far as there is room; nobody overtakes one that needs more. */
     void serve(long now) {
       if (line.isEmpty()) {
         return;
@@ -305,7 +303,7 @@ final class MemoryStore {
             held[0] = true;
             current.holders.remove(holder);
           }
-          // Also one who only waited may have kept others from being served.
+          // Even a waiter may have kept others from being served.
           return settled(current, now);
         });
     return held[0];

@@ -110,9 +110,9 @@ public final class Claim {
 
   /**
    * {@return for how long a store without a queue has to remember, if it answers busy, that a claim
-   * of this weight waits} Until then it grants nothing to lighter claims that would keep this one
-   * waiting. Zero if the caller does not wait, or if the store has a queue. The next attempt of the
-   * same waiter comes before the time has passed, with another identity.
+   * of this weight waits} During that time it grants nothing to lighter claims that would keep this
+   * one waiting. Zero if the caller does not wait, or if the store has a queue. The waiter asks
+   * again before the time has passed, with another identity.
    */
   public Duration reservation() {
     return reservation;

@@ -54,18 +54,18 @@ public record Share(LockKind kind, int weight, int capacity) {
     return new Share(LockKind.SEMAPHORE, permits, limit);
   }
 
-  /** {@return whether nobody else can hold the name together with this} */
+  /** {@return whether it excludes all other holders} */
   public boolean isWhole() {
     return weight == capacity;
   }
 
-  /** {@return whether the claim is one of an exclusive lock, the only kind of every backend} */
+  /** {@return whether it is that of an exclusive lock, the only kind that every backend has} */
   public boolean isExclusive() {
     return kind == LockKind.EXCLUSIVE;
   }
 
   /**
-   * {@return whether both may belong to one name: same kind, same capacity}
+   * {@return whether both may be of one name: same kind, same capacity}
    *
    * @param other another share
    */
@@ -77,7 +77,7 @@ public record Share(LockKind kind, int weight, int capacity) {
    * Returns the failure of a claim that disagrees with what the name is in use as.
    *
    * @param name the lock's name
-   * @param present a share of those that hold the name, or wait for it
+   * @param present the share of a claim that holds the name, or waits for it
    * @return the exception to throw
    */
   public LockConfigurationException disagreement(String name, Share present) {

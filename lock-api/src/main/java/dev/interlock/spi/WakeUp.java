@@ -39,7 +39,7 @@ public final class WakeUp {
   }
 
   /**
-   * Makes one without a signal that also calls back, for those who wait without a thread.
+   * Makes one without a signal that also calls back, for waits that occupy no thread.
    *
    * @param time the clock for waits
    * @param onSignal called by the signalling thread, for the first signal since the last one was

@@ -30,9 +30,9 @@ import picocli.CommandLine.Parameters;
           + " the command and its descendants get SIGTERM, and SIGKILL after the grace period; then"
           + " elect campaigns again.",
       "",
-      "If the command ends by itself, with whatever exit code, elect resigns and ends with the same"
-          + " code. Whether to start it again is for a supervisor to decide, such as systemd;"
-          + " meanwhile another candidate leads.",
+      "If the command ends by itself, with any exit code, elect resigns and ends with the same code."
+          + " A supervisor such as systemd decides whether to start it again; meanwhile another"
+          + " candidate leads.",
       "",
       "A store that cannot be reached does not end a campaign that has begun, unless the URI sets"
           + " outageTimeout.",
@@ -112,7 +112,7 @@ final class ElectCommand implements Callable<Integer> {
     }
   }
 
-  /** Now and then; a candidate that waits for days would look as if all were well. */
+  /** Reports an outage now and then: it may last for days, and a silent candidate looks healthy. */
   private final class OutageReports implements Consumer<LockEvent> {
     private @Nullable Instant last;
 
@@ -122,9 +122,9 @@ final class ElectCommand implements Callable<Integer> {
           && (last == null || event.time().isAfter(last.plus(BETWEEN_REPORTS)))) {
         last = event.time();
         guarded.say(
-            "campaigning for "
+            "still campaigning for "
                 + target.quotedName()
-                + " in spite of an outage: "
+                + " despite an outage: "
                 + failed.problem().getMessage());
       }
     }

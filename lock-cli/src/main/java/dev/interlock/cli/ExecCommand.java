@@ -36,8 +36,8 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "",
-      "A name is one kind of lock, and one number of permits, while any command holds it or waits"
-          + " for it. A command that wants to use it in another way fails with exit code 2.",
+      "A name is one kind of lock, with one N, while any command holds it or waits for it. A command"
+          + " that uses it in another way fails with exit code 2.",
       "",
       "@|bold Environment of the command:|@",
       "  INTERLOCK_NAME   the lock's name",
@@ -94,7 +94,7 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "How long the lock stays taken at least. If the command ends earlier, exec keeps running"
+          "The shortest time that the lock stays taken. If the command ends earlier, exec keeps running"
               + " and holds the lock until then. For short jobs that several machines start by their"
               + " clocks. Default: no minimum.")
   private @Nullable Duration minHold;

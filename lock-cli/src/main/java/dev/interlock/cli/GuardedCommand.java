@@ -152,7 +152,7 @@ final class GuardedCommand implements AutoCloseable {
   }
 
   private End supervise(Job job, Lease lease) {
-    tellRisks(lease);
+    reportRisks(lease);
     CompletableFuture<LeaseLostException> lost = lease.lost();
     boolean ended = job.awaitEnd(lost);
     if (!lost.isDone()) {
@@ -166,7 +166,7 @@ final class GuardedCommand implements AutoCloseable {
     return End.LOST;
   }
 
-  private void tellRisks(Lease lease) {
+  private void reportRisks(Lease lease) {
     AtomicBoolean atRisk = new AtomicBoolean();
     lease.onEvent(
         event -> {

@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
       "The answer may be out of date when it arrives. With --follow a line appears for the present"
           + " leader and for each change that is seen, until a signal ends the command, with exit"
           + " code 128 + n. The store is asked every second (pollInterval of the URI), so leaders"
-          + " that follow each other sooner may be left out; while the store does not answer,"
+          + " that follow each other faster may be left out; while the store does not answer,"
           + " nothing is shown. The token is that of the store's grant."
           + " docs/command-line.md describes the fields of the JSON form.",
       "",
@@ -40,10 +40,10 @@ final class LeaderCommand implements Callable<Integer> {
 
   @Option(
       names = {"-f", "--follow"},
-      description = "Show the changes, too, until a signal comes.")
+      description = "Also show each change, until a signal ends the command.")
   private boolean follow;
 
-  @Option(names = "--json", description = "Write JSON, one object a line.")
+  @Option(names = "--json", description = "Write JSON, one object per line.")
   private boolean json;
 
   /** Counted down when nobody reads the lines any more. */
@@ -54,7 +54,7 @@ final class LeaderCommand implements Callable<Integer> {
     SignalRelay signals = SignalRelay.install();
     try (LockClient client = target.open(LockOptions.defaults())) {
       Election election = target.onName(client::election);
-      // Unlike an observer, this reports why the store cannot tell.
+      // Unlike an observer, this reports why the store does not answer.
       Optional<Leader> leader = election.leader();
       if (!follow) {
         show(leader);

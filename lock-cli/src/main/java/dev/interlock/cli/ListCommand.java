@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
         "Show the locks that are held: how, with which token, for how long, since when, by whom.",
     footer = {
       "",
-      "A lock that several hold together has a line for each of them.",
+      "Each holder of a lock has a line.",
       "",
       "This is not a snapshot: a lock that is acquired or released meanwhile may or may not appear."
           + " The command reads the store's locks page by page, which takes a while if there are"
@@ -52,7 +52,7 @@ final class ListCommand implements Runnable {
       index = "1",
       arity = "0..1",
       paramLabel = "PREFIX",
-      description = "Show only locks whose names begin so. Default: all.")
+      description = "Show only locks whose names begin with this. Default: all.")
   private String prefix = "";
 
   @Option(names = "--json", description = "Write JSON.")

@@ -64,7 +64,7 @@ final class LockTarget {
   /**
    * Requires that the backend can do something, before anything is sent to the store.
    *
-   * @param what the things that it has then, for the message
+   * @param what what it lacks otherwise, for the message
    */
   void require(Capability capability, String what) {
     String scheme = LockUri.parse(uri).scheme();
@@ -75,7 +75,7 @@ final class LockTarget {
           backend.name()
               + " has no "
               + what
-              + "; 'interlock backends' shows which backends have (capability "
+              + "; 'interlock backends' shows which backends have them (capability "
               + capability.name().toLowerCase(Locale.ROOT).replace('_', ' ')
               + ")");
     }

@@ -26,7 +26,7 @@ record Permits(int count, int limit) {
       int limit = number(text, parts.group(2));
       int count = number(text, parts.group(1));
       if (count < 1 || count > limit) {
-        throw wrong(text, "K has to be 1 to N");
+        throw wrong(text, "K must be 1 to N");
       }
       return new Permits(count, limit);
     }
@@ -35,7 +35,7 @@ record Permits(int count, int limit) {
       try {
         return Integer.parseInt(digits);
       } catch (NumberFormatException e) {
-        throw wrong(text, "a number has to be at most " + Integer.MAX_VALUE);
+        throw wrong(text, "a number must be at most " + Integer.MAX_VALUE);
       }
     }
 

@@ -21,15 +21,15 @@ final class ShareOptions {
       names = "--exclusive",
       description =
           "Hold the lock alone, where others hold it with --shared: the write lock. Without any of"
-              + " these options the name is a plain exclusive lock, on every backend, and not to be"
-              + " used with --shared.")
+              + " these options the name is a plain exclusive lock, which every backend has and"
+              + " which does not combine with --shared.")
   private boolean exclusive;
 
   @Option(
       names = "--permits",
       paramLabel = "K/N",
       converter = Permits.Converter.class,
-      description = "Hold K of the N permits of a semaphore. All have to give the same N.")
+      description = "Hold K of the N permits of a semaphore. All commands must give the same N.")
   private @Nullable Permits permits;
 
   /** Fails unless the backend can do what was asked for. Sends nothing to the store. */

@@ -48,7 +48,7 @@ final class SignalRelay {
 
   /**
    * {@return whether there was a SIGTERM, before or during a job} The other signals may mean
-   * something else to a job, such as that it is to read its configuration again.
+   * something else to a job, such as to read its configuration again.
    */
   synchronized boolean isTerminated() {
     return terminated;

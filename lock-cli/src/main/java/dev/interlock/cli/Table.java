@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Rows below headings, in columns that are as wide as they have to be. */
+/** Rows below headings, in columns as wide as their contents. */
 final class Table {
   private final List<List<String>> rows = new ArrayList<>();
 

@@ -121,7 +121,7 @@ class RedisFaultsTest {
     Run waiter = interlock.start(exec("echo in", "--ttl", "2s", "--verbose"));
     waiter.err().await("waiting");
     redis.kill();
-    candidate.err().await("in spite of an outage");
+    candidate.err().await("despite an outage");
     assertEquals(69, waiter.await().exitCode());
     assertTrue(candidate.isAlive());
     leader.signal("KILL");

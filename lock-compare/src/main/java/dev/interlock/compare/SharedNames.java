@@ -34,9 +34,9 @@ final class SharedNames extends Scenario {
         "shared-names",
         "Readers and permits",
         """
-        Threads of one process read one name, again and again; then twice as many threads as there
-        are permits want one of 8 each. In the end one thread writes a name that 4 others read
-        for 2 ms each, in a client of their own: how long it waits for them.
+        Threads of one process read one name, again and again; then 16 threads want one of 8
+        permits each. In the end one thread writes a name that 4 threads of another client read
+        for 2 ms each: how long it waits for them.
         """,
         List.of(),
         List.of(new Chart.Lines("Readers' pairs per second, one name", RATE, READERS, READERS)));

@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Those ahead of an entry in its queue for which it waits, as far as it knows: all of them if
+ * The entries ahead in the queue for which an entry waits, as far as it knows: all of them if
  * others may hold the name together with it, and otherwise the nearest.
  *
- * <p>Nobody ever gets ahead of an entry that is in the queue, so there can only be fewer. Whatever
- * is missed, what is left here is therefore never too few, and one who trusts it looks too late and
+ * <p>No entry ever gets ahead of one that is in the queue, so their number can only fall. If a
+ * deletion is missed, too many are left here and never too few: the waiter looks too late, but
  * never too early.
  */
 final class EntriesAhead {
@@ -24,11 +24,11 @@ final class EntriesAhead {
   @GuardedBy("this")
   private final Map<ByteSequence, Share> entries;
 
-  /** Of those that use the name as the own entry does. */
+  /** The weight of the entries that use the name as the own entry does. */
   @GuardedBy("this")
   private long weight;
 
-  /** How many use the name in another way. They are waited for, whatever they weigh. */
+  /** How many use the name in another way. The own entry waits for them, whatever they weigh. */
   @GuardedBy("this")
   private int disagreeing;
 
@@ -83,7 +83,7 @@ final class EntriesAhead {
     return Set.copyOf(entries.keySet());
   }
 
-  /** What is known now, which no deletion changes. */
+  /** A copy that later deletions do not change. */
   synchronized EntriesAhead copy() {
     EntriesAhead copy = new EntriesAhead(own, entries.size());
     entries.forEach(copy::add);

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock,
- * and so does each further one whose share fits beside those of all that are ahead of it.
+ * and so does each later one whose share fits beside those of all keys ahead of it.
  *
  * <p>A key is attached to the lease of a {@link Session}. A claim with a fixed TTL queues like the
  * others; when it is granted, its key moves to an own lease, which is never kept alive. etcd counts
@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EtcdBackend implements QueueingBackend {
 
-  /** In place of a revision. */
+  /** Stands for the latest revision. */
   private static final long NOW = 0;
 
   private final BackendInfo info;
@@ -202,8 +202,8 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * Requires that a name is in use as the claim wants to use it. That is for the first in the queue
-   * to say: one further back may disagree with it itself, and is about to leave.
+   * Requires that a name is in use as the claim wants to use it. The first in the queue decides:
+   * one further back may itself disagree, and be about to leave.
    */
   private static void requireAgreement(Claim claim, @Nullable Share first) {
     if (first != null && !first.agreesWith(claim.share())) {
@@ -213,8 +213,8 @@ final class EtcdBackend implements QueueingBackend {
 
   /**
    * The same for an entry, which leaves the queue if it disagrees with the one that was first when
-   * it was put. So of those that enter at the same time it is always the later that leaves. An
-   * entry that stays waits for whoever disagrees further ahead.
+   * it was put. So of those that enter at the same time, the later one leaves. An entry that stays
+   * waits for entries ahead that disagree.
    */
   private void requireAgreement(QueueEntry entry, QueueView view, Deadline deadline)
       throws InterruptedException {
@@ -229,7 +229,7 @@ final class EtcdBackend implements QueueingBackend {
       try {
         boolean unused = release(claim, deadline);
       } catch (LockException e) {
-        // Whoever made the claim releases it until that succeeds.
+        // The client repeats the release until it succeeds.
         disagreement.addSuppressed(e);
       }
       throw disagreement;
@@ -238,7 +238,7 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * Null if etcd no longer knows. The entry has waited for long then, and must not lose its place:
+   * Null if etcd no longer knows. Then the entry has waited for long, and must not lose its place:
    * if it disagrees after all, it waits until the others are gone.
    */
   private @Nullable Share firstWhenPut(QueueEntry entry, Deadline deadline)

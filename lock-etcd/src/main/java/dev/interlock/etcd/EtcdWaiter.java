@@ -7,8 +7,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue: watches those ahead, looks whether it is the turn of its own entry when
- * enough of them are gone, and looks again every poll interval.
+ * Waits in a lock's queue: watches the entries ahead, checks whether its own entry's turn has come
+ * when enough of them are gone, and checks again every poll interval.
  *
  * <p>A claim that excludes all others watches its predecessor only. That is a key with a certain
  * creation revision: a client that leaves and comes back gets the same key with another revision,

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <p>An entry's key shows what its claim uses the name as, because keys are all that many reads
  * fetch. That of an exclusive lock is the session and a number, {@code 694d9a1c-0}; before it is
  * {@code write/}, {@code ~read/} or, say, {@code 2-of-5/} for the other kinds. Versions that know
- * exclusive locks only take all of them for entries of the queue, and wait until they are gone.
+ * only exclusive locks treat all of them as entries of the queue, and wait until they are gone.
  */
 final class LockKeys {
 
@@ -128,7 +128,7 @@ final class LockKeys {
   }
 
   /**
-   * What the claim of an entry uses the name as. What is not known is like an exclusive lock:
+   * What the claim of an entry uses the name as. An unknown kind counts as an exclusive lock:
    * others wait until it is gone.
    */
   Share share(ByteSequence entry) {

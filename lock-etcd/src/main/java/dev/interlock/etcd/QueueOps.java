@@ -63,7 +63,7 @@ final class QueueOps {
         : Op.get(keys.prefix(), all(keys, share).withMaxCreateRevision(revision - 1).build());
   }
 
-  /** What is in the way of a claim that has no entry: of one that excludes all others, anything. */
+  /** What keeps out a claim that has no entry: any entry, if the claim excludes all others. */
   static GetOption inTheWayOf(LockKeys keys, Share share) {
     return share.isWhole() ? any() : all(keys, share).build();
   }

@@ -9,12 +9,12 @@ import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
 
 /**
- * Signals when enough of those ahead may be gone: when as many keys were deleted, and whenever that
- * could have been missed, because the watch has just begun, or has failed.
+ * Signals when enough of the entries ahead may be gone: when as many keys were deleted, and
+ * whenever that could have been missed, because the watch has just begun, or has failed.
  *
- * <p>Where only the predecessor is waited for, that is the one key watched. Where several claims
- * may hold a name together, it depends on all that are ahead, so their range is watched. The
- * deletions are counted here, and until there is room, nothing is asked.
+ * <p>A waiter for its predecessor watches that key. Where several claims may hold a name together,
+ * all entries ahead count, so it watches their range. The deletions are counted here, and until
+ * there is room, etcd is not asked.
  *
  * <p>A signal is a hint. jetcd's watch advances its revision when it reconnects, and can so lose an
  * event for good; a watch whose connection falls silent signals nothing at all.
@@ -65,7 +65,7 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
     return option.build();
   }
 
-  /** Whether this is what is watched. */
+  /** Whether this range is watched. */
   boolean isOf(KeyRange range) {
     return watched.equals(range);
   }

@@ -138,8 +138,9 @@ final class Entry {
   }
 
   /**
-   * Notes that a node was given its share of the lock again. If the lease was not certain any more
-   * when that was heard, another claim may have been elected before: then the node never counts.
+   * Notes that a node was given its share of the lock again. If the lease was no longer certain
+   * when the answer arrived, another claim may have been elected before: then the node never
+   * counts.
    */
   void restoredOn(int node, long now) {
     missing.set(node, isCertain(now) ? GIVEN : LACKING);

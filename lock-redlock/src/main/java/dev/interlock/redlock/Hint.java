@@ -23,8 +23,8 @@ final class Hint {
   }
 
   /**
-   * Returns a hint for claims that can hold a name together. They rarely come to the nodes in the
-   * same order; with different hints most of them get the same fence from all nodes even so.
+   * Returns a hint for claims that can hold a name together. They rarely reach the nodes in the
+   * same order; with different hints, most of them get the same fence from all nodes nevertheless.
    */
   static long amongOthersAt(long wallMillis) {
     return at(wallMillis) + ThreadLocalRandom.current().nextLong(PER_MILLISECOND);

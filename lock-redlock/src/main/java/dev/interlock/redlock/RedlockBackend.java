@@ -61,7 +61,7 @@ final class RedlockBackend implements LockBackend {
 
   private static final int MOST_REPEATS = 2;
 
-  /** Others may take the same token each time; one of them gets ahead each time. */
+  /** Others may get the same token each time, but one of them gets ahead each time. */
   private static final int MOST_REPEATS_AMONG_READERS = 200;
 
   private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
@@ -324,9 +324,9 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Takes the answer about a share. Later tokens are no sign of a lost lease among readers, so a
-   * node does not look at them before it gives a share again. Instead it counts only if it was
-   * heard to do so while the lease was certain, and so nobody else can have been elected.
+   * Takes the answer about a share. Among readers, later tokens are no sign of a lost lease, so a
+   * node ignores them when it gives a share again. Instead it counts only if its answer arrived
+   * while the lease was certain, so that nobody else can have been elected.
    *
    * @param counts whether the node was thought to have the share when it was asked
    */

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A candidacy of a program: what it does as the leader, and the check that it is treated well. */
+/** A candidacy of a program: what it does as the leader, and the checks of its guarantees. */
 final class Candidate implements Election.LeaderWork {
 
   private static final long MS = 1_000_000;

@@ -696,8 +696,8 @@ final class Journal {
   }
 
   /**
-   * Fails if another waiter, whose client came before, still waits a little later: whoever fits in
-   * beside all before him has left room for them. Each client has one waiter.
+   * Fails if another waiter, whose client came before, still waits a little later: a claim that
+   * fits in beside all before it has left room for them. Each client has one waiter.
    */
   private void checkLine(Held held, long margin) {
     waitersBefore(

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A listener of an election, and the check of what it is told. */
+/** A listener of an election, and the check of what it sees. */
 final class Observer implements Consumer<Optional<Leader>> {
 
   private static final long MS = 1_000_000;
@@ -68,9 +68,9 @@ final class Observer implements Consumer<Optional<Leader>> {
             ? 0
             : leader.get().fencingToken().orElse(Grant.LEASES_PER_GRANT) / Grant.LEASES_PER_GRANT;
     require(!closed, "is called after its end");
-    require(!calling, "is called twice at a time");
+    require(!calling, "is called twice at once");
     require(told < 0 || !leader.equals(last), "is told of " + leader + " twice");
-    require(now == 0 || now >= least, "is told of " + now + ", after a later leader");
+    require(now == 0 || now >= least, "is called with " + now + ", after a later leader");
     if (now != 0 && world.isTokenOfStore()) {
       least = now + 1;
     }

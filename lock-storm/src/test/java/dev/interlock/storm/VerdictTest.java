@@ -157,7 +157,7 @@ class VerdictTest {
     lease(Share.ofSemaphore(1, 3), 192, 30, 4_030);
     Verdict verdict = verdict();
     assertEquals(List.of("EXCL-01"), rules(verdict));
-    assertTrue(verdict.counterExample().contains("more was held at once than there is"));
+    assertTrue(verdict.counterExample().contains("more was held at once than the name has"));
   }
 
   @Test

@@ -84,7 +84,7 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
     return share.agreesWith(first) ? share.weight() : first.capacity();
   }
 
-  /** Whether a claim that came now would be granted at once. */
+  /** Whether a claim that joined now would be granted at once. */
   boolean admits(Share share) {
     if (isEmpty()) {
       return true;

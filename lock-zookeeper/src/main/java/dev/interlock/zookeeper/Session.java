@@ -472,8 +472,8 @@ final class Session {
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
             log.warn(
-                "the servers refuse to write {}; without the right to write its own nodes, waiters"
-                    + " for permits are served late",
+                "the servers refuse to write {}; while clients may not write their own nodes,"
+                    + " waiters for permits are served late",
                 path);
           }
         },

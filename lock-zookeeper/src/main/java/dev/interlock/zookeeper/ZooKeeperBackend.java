@@ -113,9 +113,9 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    // The first look costs no write, and is enough if there is room: only our own node then says
-    // who
-    // came first. To turn a client away takes a committed look.
+    // The first look costs no write, and is enough if there is room: our own node then shows who
+    // came
+    // first. Turning a client away takes a committed look.
     if (!listAfterSync(lock, deadline).admits(claim.share())) {
       LockQueue queue = committedQueue(lock, deadline);
       requireAgreement(claim, queue);
@@ -216,9 +216,8 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /**
-   * Tells the waiter behind a node that it was granted, by a write that changes nothing. Does not
-   * wait for it: waiters look again now and then, and if this session ends, the node's end wakes
-   * them.
+   * Wakes the waiter behind a node that was granted, by a write that changes nothing. Does not wait
+   * for it: waiters look again now and then, and if this session ends, the node's end wakes them.
    */
   void announce(Claim claim, QueueNode node) {
     node.session().rewrite(node.path(), label(claim));

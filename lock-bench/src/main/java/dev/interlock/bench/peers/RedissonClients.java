@@ -22,7 +22,7 @@ import org.redisson.config.Config;
 final class RedissonClients implements Locking {
   private static final int DEFAULT_PORT = 6379;
 
-  /** For as long as a permit lives that is not released: the library's watchdog for locks. */
+  /** How long an unreleased permit lives: as long as the library's watchdog keeps locks. */
   private static final long PERMIT_SECONDS = 30;
 
   /** A kind of lock. */

@@ -1,6 +1,6 @@
 -- Defines foreign(key, problem): the reply for a key that could not be read as the type it should
--- have. Errors of another kind, such as a missing permission, are passed on. Of a name that several
--- hold or wait for, it has the head, see share_acquire.
+-- have. Errors of another kind, such as a missing permission, are passed on. For a name that several
+-- hold or wait for, it contains the head, see share_acquire.
 local function foreign(key, problem)
   if not string.find(problem.err, 'WRONGTYPE', 1, true) then return problem end
   local kind = redis.call('TYPE', key).ok

@@ -1,6 +1,6 @@
 -- Reads the hold that ends last, and when; if there is none, the head stands in for it. Reads which
--- weights wait, see share_acquire, without those that have ended, and without those that began at a
--- time to come: the clock was set back, and they would be waited for until it is there again.
+-- weights wait, see share_acquire, without those that have ended, and without those that began in
+-- the future: the clock was set back, and they would be waited for until it is there again.
 local top = redis.call('ZRANGE', KEYS[1], 0, 1, 'REV', 'WITHSCORES')
 local line, waiting
 if top[2] == 'inf' then

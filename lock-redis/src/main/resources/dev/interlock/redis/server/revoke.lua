@@ -1,5 +1,5 @@
--- Prevents renewal by the holder, and keeps the lock for the rest of its TTL. Of a name that several
--- hold, the capacity is used up until the last of them ends.
+-- Prevents renewal by the holder, and keeps the lock for the rest of its TTL. If several hold a name,
+-- its capacity is used up until the last hold ends.
 --
 -- KEYS: lock
 -- Replies: revoked

@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
  *       order in which the store granted them, even if their requests crossed.)
  * </ul>
  *
- * <p>Leases that can be held together are in no order. Readers and permits that one client passes
- * on among its threads have tokens of the grant that it got from the store; so their tokens are
- * compared with those of leases that exclude them only, and those of the grants with each other.
+ * <p>Leases that can be held together have no order. Readers and permits that one client passes on
+ * among its threads have tokens of the grant that it got from the store; so their tokens are
+ * compared only with those of leases that exclude them, and those of the grants with each other.
  *
  * <p>Leases with the token 0 have no token, and are only checked for overlaps.
  */
@@ -171,9 +171,9 @@ public final class HistoryChecker {
   }
 
   /**
-   * Adds up what is held at the moment of each grant. Whoever holds too much at a grant was granted
-   * before; the last of these is shown. For exclusive locks that is the nearest pair: if holds i
-   * and j overlap, i the earlier, then every hold that starts between them starts within i.
+   * Adds up what is held at the moment of each grant. An overlap is shown with the last of the
+   * earlier grants. For exclusive locks that is the nearest pair: if holds i and j overlap, i the
+   * earlier, then every hold that starts between them starts within i.
    */
   private static void findOverlap(List<Hold> holds, Shortest shortest) {
     List<Hold> inOrder =
@@ -227,8 +227,8 @@ public final class HistoryChecker {
   }
 
   /**
-   * Compares what excludes everybody with all others, and all others with that; and the grants of
-   * the store, which are the first leases of their turns, with each other.
+   * Compares leases that exclude all others with every lease, and the grants of the store, which
+   * are the first leases of their turns, with each other.
    */
   private static void findRegressionOfShares(List<Hold> holds, Shortest shortest) {
     List<Hold> whole = holds.stream().filter(Hold::isWhole).toList();

@@ -40,7 +40,7 @@ public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Gra
           case OVERLAP ->
               first.isWhole() || second.isWhole()
                   ? "two leases were valid at once"
-                  : "more was held at once than there is";
+                  : "more was held at once than the name has";
           case TOKEN_REPEATED -> "two leases have the same token";
           case TOKEN_WENT_BACK -> "the later lease has the lower token";
         };

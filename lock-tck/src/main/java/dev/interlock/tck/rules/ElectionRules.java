@@ -211,7 +211,7 @@ public abstract class ElectionRules extends RuleTest {
       within(
           renewed().ttl().dividedBy(2).plus(bound()),
           leadership.lost(),
-          "a leader was not told of its loss");
+          "a leader's loss was not signalled");
       boolean shown = candidacy.isLeader();
       assertFalse(leadership.isHeld());
       eventually(() -> work.interrupts.get() == 1, "the work of a lost leader went on");
@@ -250,7 +250,7 @@ public abstract class ElectionRules extends RuleTest {
     within(
         untilEnd(leadership),
         leadership.lost(),
-        "a leader that is cut off was not told of its loss");
+        "the loss of a leader that is cut off was not signalled");
     eventually(() -> work.interrupts.get() >= 1, "the work of a lost leader went on");
     assertFalse(candidacy.isLeader(), "a candidate that has lost is shown as the leader");
     assertFalse(
@@ -275,7 +275,8 @@ public abstract class ElectionRules extends RuleTest {
       everybody.forEach(
           client ->
               eventually(
-                  () -> client.election(name).leader().isEmpty(), "a leader is shown in vain"));
+                  () -> client.election(name).leader().isEmpty(),
+                  "a leader is shown although nobody leads"));
       Lease leadership = campaignWithin(bound(), candidate, name, "the only candidate lost");
       for (LockClient client : everybody) {
         assertShown(answer(() -> client.election(name).leader()), label, leadership);
@@ -319,7 +320,7 @@ public abstract class ElectionRules extends RuleTest {
                       ? latest.isEmpty()
                       : latest.isPresent() && latest.get().label().orElse(label).equals(label)),
           otherwise);
-      assertFalse(together.get(), "a listener was called twice at a time");
+      assertFalse(together.get(), "a listener was called twice at once");
     }
   }
 
@@ -362,7 +363,8 @@ public abstract class ElectionRules extends RuleTest {
     int told = observed.states.size();
     Lease again = campaignWithin(bound(), second, name, "the only candidate lost");
     letPass(lasting().pollInterval().plus(MOMENT));
-    assertEquals(told, observed.states.size(), "calls of a listener that was closed");
+    assertEquals(
+        told, observed.states.size(), "calls of a listener after its subscription was closed");
     again.release();
   }
 
@@ -488,7 +490,7 @@ public abstract class ElectionRules extends RuleTest {
     eventually(
         bound().multipliedBy(2),
         () -> candidacy.problem().isPresent(),
-        "a candidate does not say that it cannot reach the store");
+        "a candidate does not report that it cannot reach the store");
     assertStruck(outage);
     assertEquals(0, work.calls.get(), "elected without the store");
     network.heal();
@@ -496,7 +498,7 @@ public abstract class ElectionRules extends RuleTest {
         renewed().ttl().multipliedBy(2).plus(bound()),
         () -> work.calls.get() == 1,
         "a candidate did not stand again after an outage");
-    eventually(() -> candidacy.problem().isEmpty(), "a problem is shown that is over");
+    eventually(() -> candidacy.problem().isEmpty(), "a past problem is still shown");
   }
 
   @Test
@@ -518,7 +520,7 @@ public abstract class ElectionRules extends RuleTest {
     assertRefused(client().lock(name), "a leader resigned before its work had ended");
     work.letEnd();
     within(closing, "closing did not return after the work had ended");
-    assertFalse(leadership.isHeld(), "a candidacy that was closed leads");
+    assertFalse(leadership.isHeld(), "a closed candidacy leads");
     acquireWithin(client().lock(name), "a candidate did not resign").release();
     letPass(MOMENT);
     assertEquals(1, work.calls.get(), "calls of the work");

@@ -395,6 +395,6 @@ public abstract class SemaphoreRules extends SharedRuleTest {
                     call,
                     "an impossible number of permits was accepted")
                 .getMessage());
-    assertTrue(message.contains(number), () -> "the message does not say it: " + message);
+    assertTrue(message.contains(number), () -> "the message does not give the number: " + message);
   }
 }

@@ -125,7 +125,7 @@ abstract class SharedRuleTest extends RuleTest {
     stop.set(true);
     served.release();
     for (Future<?> thread : threads) {
-      within(timing().longTtl(), thread, "one of those that come and go is stuck");
+      within(timing().longTtl(), thread, "a busy thread is stuck");
     }
   }
 
@@ -220,17 +220,17 @@ abstract class SharedRuleTest extends RuleTest {
     Duration ttl = Duration.parse(process.call(bound().multipliedBy(2), sharing().task(), name));
     Lease survivor = acquireNow(some(client(), name));
     Future<Lease> waiter = inThread(whole(client(), name)::acquire);
-    never(MOMENT, waiter, "all was granted while others held some");
+    never(MOMENT, waiter, "the whole was granted while others held a part");
     process.kill();
     LockClient observer = client();
     eventually(
         ttl.plus(bound()),
         () -> observer.inspect(name).holders().size() <= 1,
-        "what a killed process held did not come back");
+        "the hold of a killed process did not end");
     assertRenewed(survivor, "the death of one holder ended the hold of another");
     assertFalse(waiter.isDone(), "the death of one holder ended the hold of another");
     survivor.release();
-    within(waiter, "what a killed process held did not come back").release();
+    within(waiter, "the hold of a killed process did not end").release();
   }
 
   // --- lost answers, and waiters that leave ---
@@ -372,7 +372,7 @@ abstract class SharedRuleTest extends RuleTest {
     Duration limit = renewed().ttl().dividedBy(2).plus(bound());
     for (Lease lease : leases) {
       LeaseLostException loss =
-          within(limit, lease.lost(), "one of several holders was not told of its loss");
+          within(limit, lease.lost(), "the loss of one of several holders was not signalled");
       assertNotEquals(LossReason.CLOSED, loss.reason());
       assertFalse(lease.isHeld(), "held after its loss");
       assertThrows(
@@ -404,12 +404,13 @@ abstract class SharedRuleTest extends RuleTest {
                 return cutOff.isHeld() && next.isHeld();
               }
             });
-    never(MOMENT, overlap, "all was granted while another held some");
+    never(MOMENT, overlap, "the whole was granted while another held a part");
     Disturbance partition = network.partition();
-    within(untilEnd(cutOff), cutOff.lost(), "a holder that is cut off was not told of its loss");
+    within(
+        untilEnd(cutOff), cutOff.lost(), "the loss of a holder that is cut off was not signalled");
     assertFalse(
-        within(untilEnd(cutOff), overlap, "what a client held that is cut off did not come back"),
-        "all was granted while another held some");
+        within(untilEnd(cutOff), overlap, "the hold of a client that is cut off did not end"),
+        "the whole was granted while another held a part");
     assertStruck(partition);
   }
 
@@ -507,7 +508,7 @@ abstract class SharedRuleTest extends RuleTest {
         "a held name was reported as free");
     assertFalse(
         within(untilEnd(revoked.get(0)), overlap, "a revoked hold did not end"),
-        "all was granted while a revoked hold was still valid");
+        "the whole was granted while a revoked hold was still valid");
     revoked.forEach(lease -> assertFalse(lease.isHeld(), "a revoked hold was renewed"));
   }
 
@@ -526,22 +527,24 @@ abstract class SharedRuleTest extends RuleTest {
       assertDisagrees(wrong::tryAcquire);
       assertDisagrees(() -> wrong.tryAcquire(bound()));
       assertDisagrees(wrong::acquire);
-      assertDisagrees(() -> within(wrong.acquireAsync(), "a disagreement was waited for"));
-      assertDisagrees(() -> within(wrong.tryAcquireAsync(), "a disagreement was waited for"));
+      assertDisagrees(() -> within(wrong.acquireAsync(), "a refused attempt waited"));
+      assertDisagrees(() -> within(wrong.tryAcquireAsync(), "a refused attempt waited"));
     }
     LockClient observer = client();
     LockState state = answer(() -> observer.inspect(name));
     assertEquals(1, state.holders().size(), () -> "the holders shown: " + state.holders());
-    eventually(() -> observer.inspect(name).waiters().isEmpty(), "a disagreement is in the queue");
-    assertRenewed(held, "a disagreement freed what was held");
+    eventually(
+        () -> observer.inspect(name).waiters().isEmpty(), "a refused attempt is in the queue");
+    assertRenewed(held, "a refused attempt freed what was held");
     ReleaseOutcome outcome = held.release();
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a disagreement freed what was held");
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed what was held");
     // Free, so it may be used as anything.
-    Lease next = acquireAfter(outcome, other.of(observer, name), "a disagreement left something");
+    Lease next =
+        acquireAfter(outcome, other.of(observer, name), "a refused attempt left something");
     assertDisagrees(present.of(holder, name)::tryAcquire);
     assertSeenFree(observer, name, next.release());
     if (kit().server().view().isPresent()) {
-      awaitNothing(view(kit().server()), name, "a disagreement left something on the store");
+      awaitNothing(view(kit().server()), name, "a refused attempt left something on the store");
     }
   }
 
@@ -554,8 +557,8 @@ abstract class SharedRuleTest extends RuleTest {
     awaitQueued(client(), name, 1);
     never(MOMENT, waiter, "granted beside a holder that excludes it");
     assertDisagrees(() -> other.of(client(), name).tryAcquire(bound()));
-    assertReleased(held, "a disagreement freed what was held");
-    within(waiter, "a disagreement kept a waiter waiting").release();
+    assertReleased(held, "a refused attempt freed what was held");
+    within(waiter, "a refused attempt kept a waiter waiting").release();
   }
 
   private void assertDisagrees(Question<?, Exception> attempt) throws Exception {
@@ -567,7 +570,7 @@ abstract class SharedRuleTest extends RuleTest {
           String.valueOf(e.getMessage()).contains("in use"),
           () -> "the message does not say what is wrong: " + e.getMessage());
     } catch (LockException e) {
-      fail("a disagreement was reported as a failure of the store: " + e, e);
+      fail("another kind of lock was reported as a failure of the store: " + e, e);
     }
   }
 }

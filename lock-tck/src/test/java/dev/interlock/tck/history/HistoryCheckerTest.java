@@ -105,7 +105,7 @@ class HistoryCheckerTest {
       share("3", 1, 4, 192, 200, 220);
       share("4", 2, 4, 256, 230, 400);
       assertFound(Kind.OVERLAP, "2", "4");
-      assertTrue(check().get(0).toString().contains("more was held at once than there is"));
+      assertTrue(check().get(0).toString().contains("more was held at once than the name has"));
     }
 
     @Test

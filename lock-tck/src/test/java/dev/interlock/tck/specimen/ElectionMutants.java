@@ -19,7 +19,7 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Elections that elect, or tell, the wrong one. */
+/** Elections that elect, or report, the wrong leader. */
 final class ElectionMutants {
   private ElectionMutants() {}
 
@@ -47,16 +47,16 @@ final class ElectionMutants {
                         };
                       });
                 })
-            .onlyRules("all others find one of two elections", "ELECT-01")
+            .onlyRules("other rules see only one of the two elections", "ELECT-01")
             .refusedBy("ELECT-01", "leaders at one time")
             .build(),
         Specimen.mutant("a leader that does not learn of its loss")
             .fault("The loss of its lease does not reach the work of a leader.")
             .harness(() -> ofElection(Unaware::new))
-            .refusedBy("ELECT-02", "a leader was not told of its loss")
+            .refusedBy("ELECT-02", "a leader's loss was not signalled")
             .build(),
-        Specimen.mutant("a work that is not interrupted")
-            .fault("The lease reports its loss, and the work goes on until it asks.")
+        Specimen.mutant("work that is not interrupted")
+            .fault("The lease reports its loss, but the work goes on until it checks the lease.")
             .harness(() -> ofElection(NotInterrupted::new))
             .refusedBy("ELECT-02", "the work of a lost leader went on")
             .build(),
@@ -66,17 +66,18 @@ final class ElectionMutants {
             .refusedBy("ELECT-02", "calls of the work before it has ended")
             .build(),
         Specimen.mutant("the first leader for ever")
-            .fault("An observer hears of the first leader only.")
+            .fault("An observer is called for the first leader only.")
             .harness(() -> ofElection(FirstLeader::new))
             .refusedBy("ELECT-03", "an observer was not told of the next leader")
             .build(),
-        Specimen.mutant("an observer that is told of changes only")
-            .fault("An observer is not told of the state at the beginning.")
+        Specimen.mutant("an observer called only on changes")
+            .fault("An observer is not called with the state at the beginning.")
             .harness(() -> ofElection(ChangesOnly::new))
             .refusedBy("ELECT-03", "an observer was not told that nobody leads")
             .build(),
         Specimen.mutant("a leader that does not resign")
-            .fault("Closing a candidacy does not wait for its work, and leads for another 10 s.")
+            .fault(
+                "Closing a candidacy does not wait for its work, and keeps the leadership for another 10 s.")
             .harness(() -> ofElection(NotResigning::new))
             .refusedBy("ELECT-04", "nobody leads after a leader has resigned")
             .refusedBy("ELECT-05", "closing did not wait for the work")
@@ -84,7 +85,7 @@ final class ElectionMutants {
         Specimen.mutant("a candidate that stands once")
             .fault("When its work has ended, a candidate does not call it again.")
             .harness(() -> ofElection(StandingOnce::new))
-            .onlyRules("it keeps the leadership that it does not use", "ELECT-05")
+            .onlyRules("it keeps a leadership that it does not use", "ELECT-05")
             .refusedBy("ELECT-05", "a candidate did not stand again after its work")
             .build());
   }

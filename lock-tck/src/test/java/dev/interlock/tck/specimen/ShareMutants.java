@@ -23,7 +23,7 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Stores that share names in the wrong way. */
+/** Stores that share names wrongly. */
 final class ShareMutants {
   private ShareMutants() {}
 
@@ -32,18 +32,18 @@ final class ShareMutants {
         Specimen.mutant("readers beside a writer")
             .fault("Readers and writers of a name have different keys.")
             .harness(() -> MemoryMutant.ofBackend(ReadersApart::new))
-            .onlyRules("nearly every rule about both sides depends on it", "RW-01", "RW-02")
+            .onlyRules("it breaks nearly every rule about both sides", "RW-01", "RW-02")
             .refusedBy("RW-01", "a writer was granted beside a reader")
             .refusedBy("RW-02", "a waiter is not shown in the queue")
             .build(),
         Specimen.mutant("one permit too many")
             .fault("The store grants while less than the limit is held.")
             .harness(() -> MemoryMutant.ofBackend(OneTooMany::new))
-            .onlyRules("nearly every rule about permits depends on it", "SEM-01")
+            .onlyRules("it breaks nearly every rule about permits", "SEM-01")
             .refusedBy("SEM-01", "more permits were granted than there are")
             .build(),
         Specimen.mutant("permits that do not come back")
-            .fault("Permits come back when they are released in time, and not otherwise.")
+            .fault("Permits come back only if they are released in time.")
             .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
             .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
             .refusedBy("SEM-04", "a hold did not expire")
@@ -51,7 +51,7 @@ final class ShareMutants {
             .build(),
         Specimen.mutant("a writer that starves")
             .fault(
-                "The store keeps no queue and takes no note of who waits: readers are granted as"
+                "The store keeps no queue and does not remember who waits: readers are granted as"
                     + " long as readers hold the lock.")
             .harness(() -> MemoryMutant.ofBackend(NoNoteOfWaiters::new))
             .onlyRules("what others find depends on when a waiter polls", "RW-02", "SEM-02")
@@ -59,7 +59,7 @@ final class ShareMutants {
             .refusedBy("SEM-02", "single permits starved a request for all")
             .build(),
         Specimen.mutant("an attempt that overtakes")
-            .fault("An attempt that does not wait looks at the holders only, not at the queue.")
+            .fault("An attempt that does not wait checks the holders only, not the queue.")
             .harness(() -> MemoryMutant.ofBackend(Overtaking::new))
             .onlyRules("it breaks the queue in order to overtake", "RW-02", "SEM-02")
             .refusedBy("RW-02", "a reader overtook a waiting writer")
@@ -88,16 +88,16 @@ final class ShareMutants {
         Specimen.mutant("a release that frees the whole name")
             .fault("The release of a reader or permit deletes the key with all holders.")
             .harness(() -> MemoryMutant.ofSilentBackend(ReleaseOfAll::new))
-            .onlyRules("most rules about holders that are together need them", "RW-04", "SEM-04")
+            .onlyRules("it breaks most rules about several holders", "RW-04", "SEM-04")
             .refusedBy("RW-04", "a release ended the hold of another")
             .refusedBy("SEM-04", "a release ended the hold of another")
             .build(),
         Specimen.mutant("a shared renewal whose answer is not read")
-            .fault("What the store says of the renewal of readers and permits is not looked at.")
+            .fault("The store's answers to renewals of readers and permits are ignored.")
             .harness(() -> MemoryMutant.ofSilentBackend(AnswerNotRead::new))
             .exceptRules("the storm may end before a loss goes unnoticed", "FAULT-01")
-            .refusedBy("RW-06", "one of several holders was not told of its loss")
-            .refusedBy("SEM-06", "one of several holders was not told of its loss")
+            .refusedBy("RW-06", "the loss of one of several holders was not signalled")
+            .refusedBy("SEM-06", "the loss of one of several holders was not signalled")
             .build(),
         Specimen.mutant("inspection of one holder")
             .fault("Only the first of several holders is shown.")
@@ -120,7 +120,7 @@ final class ShareMutants {
             .refusedBy("SEM-06", "a forced release left a holder")
             .build(),
         Specimen.mutant("shared tokens that repeat")
-            .fault("All who hold a name together have the token of the first.")
+            .fault("All that hold a name together have the token of the first.")
             .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(true)::of))
             .refusedBy("FENCE-07", "leases that are held together have the same token")
             .refusedBy("FENCE-08", "whether the earlier of two readers may read after the later")
@@ -129,8 +129,8 @@ final class ShareMutants {
             .refusedBy("SEM-01", "two leases have the same token")
             .refusedBy("SEM-06", "the token shown")
             .build(),
-        Specimen.mutant("readers without a number")
-            .fault("The grant of a reader or of permits takes no number, but shows the last one.")
+        Specimen.mutant("readers without tokens of their own")
+            .fault("A grant to a reader or of permits draws no token, but repeats the last one.")
             .harness(() -> MemoryMutant.ofBackend(new SharedToken.Tokens(false)::of))
             .refusedBy("FENCE-07", "from one kind of lock to the next")
             .refusedBy("FENCE-08", "from a stopped writer to the readers after it")
@@ -484,7 +484,7 @@ final class ShareMutants {
   }
 
   private static final class SharedToken extends AlteredClaims {
-    /** Shared by all clients: the token that those who hold a name together are told. */
+    /** Shared by all clients: the token that all holders of a name get. */
     static final class Tokens {
       private final Map<String, Long> told = new ConcurrentHashMap<>();
       private final boolean firstTakesOne;

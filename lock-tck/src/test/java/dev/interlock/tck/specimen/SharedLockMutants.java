@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
-/** Clients that share names in the wrong way. */
+/** Clients that share names wrongly. */
 final class SharedLockMutants {
   private SharedLockMutants() {}
 
@@ -51,7 +51,8 @@ final class SharedLockMutants {
             .refusedBy("SEM-08", "an impossible number of permits was accepted")
             .build(),
         Specimen.mutant("an upgrade that is granted")
-            .fault("A thread that reads, and locks the other side, goes on as a writer.")
+            .fault(
+                "A thread that holds the read lock and locks the other side goes on as a writer.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
