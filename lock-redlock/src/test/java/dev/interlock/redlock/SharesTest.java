@@ -175,10 +175,13 @@ class SharesTest {
     for (RedisServer node : nodes.subList(2, 4)) {
       node.call("DEL", LOCK);
     }
-    assertBusy(writer());
+    Claim refused = writer();
+    assertBusy(refused);
+    nowhere(refused, 4);
     Claim second = reader();
     take(backend, second);
     assertTrue(backend.release(second, soon()));
+    nowhere(second, 4);
     nodes.get(0).call("DEL", LOCK);
     take(backend, writer());
     assertTrue(score(nodes.get(1), reader) != null && score(nodes.get(2), writer) == null);
