@@ -224,6 +224,18 @@ class SharedGrantInterleavingTest {
     }
   }
 
+  @Test
+  void whatTheStoreAnswersToAReaderThatLeavesIsToldToTheOthers() throws Exception {
+    List<Lease> leases = readersOfOneGrant(2);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    var unused = leases.get(0).renewAsync();
+    gate.awaitArrival();
+    assertEquals(ReleaseOutcome.HANDED_OFF, leases.get(0).release());
+    store.delete("a");
+    gate.open();
+    assertEquals(LossReason.TAKEN, EngineFixture.get(leases.get(1).lost()).reason());
+  }
+
   private void failRenewals() {
     store.next(
         FakeStore.Op.RENEW,
