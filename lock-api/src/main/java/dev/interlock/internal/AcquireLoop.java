@@ -497,11 +497,15 @@ final class AcquireLoop extends Timer.Event {
       return;
     }
     settle();
-    endShared(present);
-    if (granted == null) {
-      engine.cleanup.undo(present);
-    } else {
-      engine.cleanup.undo(granted);
+    try {
+      if (granted == null) {
+        engine.cleanup.undo(present);
+      } else {
+        engine.cleanup.undo(granted);
+      }
+    } finally {
+      // Not before, because a client that is being closed waits for it.
+      endShared(present);
     }
   }
 

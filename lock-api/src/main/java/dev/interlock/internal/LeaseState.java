@@ -889,10 +889,14 @@ final class LeaseState extends Timer.Event {
     }
     try {
       endsGrant = shared == null || shared.close();
-      remove();
       engine.notifier.flush();
-      if (endsGrant) {
-        tidyServer(found.reason());
+      try {
+        if (endsGrant) {
+          tidyServer(found.reason());
+        }
+      } finally {
+        // Not before, because a client that is being closed waits for it.
+        remove();
       }
       runOnLoss(found);
     } finally {

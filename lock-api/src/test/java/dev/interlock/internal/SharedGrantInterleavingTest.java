@@ -39,14 +39,17 @@ class SharedGrantInterleavingTest {
   void close() {
     store.down(false);
     // By a clock that goes on, in case that something has been left.
-    Background<Boolean> closing =
-        EngineFixture.inBackground(
-            () -> {
-              engine.close();
-              return true;
-            });
+    Background<Boolean> closing = closeInBackground();
     EngineFixture.advanceUntil(time, "the client to be closed", closing.result::isDone);
     assertEquals(0, engine.residue());
+  }
+
+  private Background<Boolean> closeInBackground() {
+    return EngineFixture.inBackground(
+        () -> {
+          engine.close();
+          return true;
+        });
   }
 
   /** The first asks the store; the others come meanwhile. */
@@ -256,6 +259,41 @@ class SharedGrantInterleavingTest {
     EngineFixture.advanceUntil(time, "the end", lost::isDone);
     assertEquals(LossReason.EXPIRED, lost.join().reason());
     Waits.until("the release", () -> !store.holds("a"));
+  }
+
+  /** Closes the client, as far as it can be, when something is about to be undone. */
+  private CompletableFuture<Background<Boolean>> closesBeforeAnUndo() {
+    CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
+    intercepted.when(
+        "untilLapsed",
+        () -> {
+          Background<Boolean> close = closeInBackground();
+          Waits.until(
+              "the client to be closed",
+              () -> close.result.isDone() || time.isAsleep(close.thread));
+          closing.complete(close);
+        });
+    return closing;
+  }
+
+  @Test
+  void anAttemptBesideOthersIsUndoneBeforeTheConnectionEnds() throws Exception {
+    store.loseReply(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Background<Boolean>> closing = closesBeforeAnUndo();
+    assertThrows(IllegalStateException.class, semaphore::tryAcquire);
+    assertTrue(EngineFixture.get(closing).get());
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void whatIsLostIsReleasedBeforeTheConnectionEnds() throws Exception {
+    Duration most = Duration.ofSeconds(1);
+    Lease lease = engine.semaphore("a", 3, options -> options.maxHold(most)).acquire();
+    CompletableFuture<Background<Boolean>> closing = closesBeforeAnUndo();
+    time.pass(most);
+    assertFalse(lease.isHeld());
+    assertTrue(EngineFixture.get(closing).get());
+    assertFalse(store.holds("a"));
   }
 
   @Test
