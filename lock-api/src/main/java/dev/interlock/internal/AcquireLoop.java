@@ -249,6 +249,8 @@ final class AcquireLoop extends Timer.Event {
         if (offered != null) {
           // The thread that has left it here may be slow to do so.
           Timer.survive("the beginning of a lease", offered::publish);
+          // It may have ended before this thread continued.
+          Timer.survive("the end of a lease", offered::isHeld);
           return offered;
         }
         engine.ensureOpen();

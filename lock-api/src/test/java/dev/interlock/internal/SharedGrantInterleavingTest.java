@@ -198,6 +198,24 @@ class SharedGrantInterleavingTest {
     waiter.get().close();
   }
 
+  /** As if the process had been stopped between the handoff and the next step of its threads. */
+  @Test
+  void aPermitThatHasExpiredBeforeItsUserGoesOnIsNotReturned() throws Exception {
+    engine.onEvent(event -> {});
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> waiter = waiterForAPermit();
+    intercepted.when(
+        "released",
+        () -> {
+          intercepted.when("fire", () -> Waits.until("the waiter", waiter.result::isDone));
+          time.pass(EngineFixture.TTL.plusSeconds(1));
+        });
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
+    assertTrue(waiter.get().isHeld());
+    waiter.get().close();
+  }
+
   @Test
   void aReaderThatIsBeingAdmittedLearnsOfTheLossOfItsGrant() throws Exception {
     engine.onEvent(event -> {});
