@@ -253,6 +253,8 @@ final class AcquireLoop extends Timer.Event {
         if (offered != null) {
           // The thread that offered it may be slow to publish it.
           Timer.survive("the beginning of a lease", offered::publish);
+          // It may have ended before this thread continued.
+          Timer.survive("the end of a lease", offered::isHeld);
           return offered;
         }
         engine.ensureOpen();
@@ -507,11 +509,15 @@ final class AcquireLoop extends Timer.Event {
       return;
     }
     settle();
-    endShared(present);
-    if (granted == null) {
-      engine.cleanup.undo(present);
-    } else {
-      engine.cleanup.undo(granted);
+    try {
+      if (granted == null) {
+        engine.cleanup.undo(present);
+      } else {
+        engine.cleanup.undo(granted);
+      }
+    } finally {
+      // Not before, because a client that is being closed waits for it.
+      endShared(present);
     }
   }
 

@@ -813,6 +813,8 @@ final class DefaultLockClient implements LockClient {
       Deadline deadline = in(left);
       endsLeases = true;
       endLeases(deadline);
+      // Its own loss interrupts work of a leader that closes the client.
+      interrupted |= Thread.interrupted();
       interrupted |= isInterruptedWhileEnding(this::endingLast, deadline);
       if (leases().findAny().isPresent() || deadline.hasPassed()) {
         log.warn("closed before all leases were released; the rest end with their TTLs");

@@ -167,7 +167,7 @@ final class ElectionCandidacy implements Election.Candidacy {
                   }));
       succeeded();
       return false;
-    } catch (Exception | Error e) {
+    } catch (Throwable e) { // work in other languages may throw anything
       if (!begun[0] || isEndedFromOutside(elected, e)) {
         DefaultLockClient.log.debug("the work of the leader of \"{}\" was ended", name(), e);
         return false;

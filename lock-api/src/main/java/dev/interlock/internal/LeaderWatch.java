@@ -123,6 +123,12 @@ final class LeaderWatch extends Timer.Event {
   }
 
   private void request(long number) {
+    synchronized (this) {
+      if (number != request || over) {
+        // It has waited for a thread for so long that another one followed.
+        return;
+      }
+    }
     boolean failed = true;
     try {
       watchStore();

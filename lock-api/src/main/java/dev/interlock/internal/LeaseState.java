@@ -661,6 +661,10 @@ final class LeaseState extends Timer.Event {
     for (LeaseState had = this; had != null; had = had.successor) {
       had.apply(mine, answer, sentAt, offset, asked);
     }
+    if (shared != null && answer instanceof Renewal.Gone gone) {
+      // Also if this one has left the grant meanwhile.
+      engine.shared.lost(grant.claim(), gone.reason(), gone.detail());
+    }
   }
 
   private void apply(
@@ -685,9 +689,6 @@ final class LeaseState extends Timer.Event {
     }
     if (answer instanceof Renewal.Gone gone) {
       lose(() -> lossOf(gone.reason(), gone.detail()));
-      if (shared != null) {
-        engine.shared.lost(grant.claim(), gone.reason(), gone.detail());
-      }
     } else if (ended) {
       lose(this::endLoss);
     }
@@ -888,10 +889,14 @@ final class LeaseState extends Timer.Event {
     }
     try {
       endsGrant = shared == null || shared.close();
-      remove();
       engine.notifier.flush();
-      if (endsGrant) {
-        tidyServer(found.reason());
+      try {
+        if (endsGrant) {
+          tidyServer(found.reason());
+        }
+      } finally {
+        // Not before, because a client that is being closed waits for it.
+        remove();
       }
       runOnLoss(found);
     } finally {

@@ -280,7 +280,11 @@ final class MemoryStore {
           Entry current = settled(entry, now);
           Place holder = current == null ? null : current.holder(claim);
           if (holder != null && !holder.revoked) {
-            holder.expiresAt = now + claim.ttl().toNanos();
+            // Readers that share a claim may renew it at the same time, and not in order.
+            long end = now + claim.ttl().toNanos();
+            if (end - holder.expiresAt > 0) {
+              holder.expiresAt = end;
+            }
             renewed[0] = true;
           }
           return current;

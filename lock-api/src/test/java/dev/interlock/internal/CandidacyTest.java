@@ -305,18 +305,19 @@ class CandidacyTest extends EngineFixture {
     assertNothingLeft();
   }
 
+  /** As languages do that check no exceptions. */
+  @SuppressWarnings("unchecked") // nothing is cast
+  private static <E extends Throwable> void fail(Throwable failure) throws E {
+    throw (E) failure;
+  }
+
   @Test
   void workThatFailsResignsAndIsCalledAgainAfterAPause() throws Exception {
     try (Candidacy candidacy = run()) {
-      for (Throwable failure : List.of(new IllegalStateException("no"), new LinkageError("no"))) {
+      for (Throwable failure :
+          List.of(new IllegalStateException("no"), new LinkageError("no"), new Throwable("no"))) {
         nextLeadership();
-        work.end(
-            leadership -> {
-              if (failure instanceof Error error) {
-                throw error;
-              }
-              throw (Exception) failure;
-            });
+        work.end(leadership -> CandidacyTest.<RuntimeException>fail(failure));
         Waits.until("it to be shown", () -> candidacy.problem().isPresent());
         Waits.until("the resignation", () -> !store.holds("a"));
         time.awaitAsleep(candidates().get(0));

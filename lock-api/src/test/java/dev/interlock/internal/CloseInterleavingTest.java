@@ -12,6 +12,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
@@ -131,6 +132,36 @@ class CloseInterleavingTest extends EngineFixture {
     Thread.currentThread().interrupt();
     engine.close();
     assertTrue(Thread.interrupted());
+    assertFalse(store.holds("a"));
+    Waits.until("nothing to be left", () -> engine.residue() == 0);
+  }
+
+  /** As by its own loss, if the work of a leader closes the client. */
+  @Test
+  void anInterruptWhileALeaseIsReleasedCostsNothingElse() throws Exception {
+    Lease lease = acquire(RENEWED);
+    Thread closing = Thread.currentThread();
+    CountDownLatch over = new CountDownLatch(1);
+    store.next(
+        FakeStore.Op.RELEASE,
+        new FakeStore.Fate() {
+          private boolean interrupted;
+
+          @Override
+          public void before() throws InterruptedException {
+            store.next(FakeStore.Op.RELEASE, this);
+            if (Thread.currentThread() != closing) {
+              over.await();
+            } else if (!interrupted || Thread.interrupted()) {
+              interrupted = true;
+              throw new InterruptedException();
+            }
+          }
+        });
+    engine.close();
+    over.countDown();
+    assertTrue(Thread.interrupted());
+    assertFalse(lease.isHeld());
     assertFalse(store.holds("a"));
     Waits.until("nothing to be left", () -> engine.residue() == 0);
   }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
@@ -267,6 +268,29 @@ class ObserveTest extends EngineFixture {
           });
     }
     assertNothingLeft();
+  }
+
+  /** Where there are no virtual threads, there are few to ask. */
+  @Test
+  void requestsThatWaitForAThreadDoNotAddUp() throws Exception {
+    DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, new OneThread(time));
+    FakeStore.Gate gate = store.gate(Op.INSPECT);
+    Told first = new Told();
+    Told second = new Told();
+    try (client;
+        Subscription slow = client.election("a").observe(first)) {
+      gate.awaitArrival();
+      try (Subscription waiting = client.election("b").observe(second)) {
+        for (int i = 0; i < 20; i++) {
+          time.advance(REQUEST_TIMEOUT.multipliedBy(3));
+        }
+        gate.open();
+        get(CompletableFuture.runAsync(() -> {}, client.threads.observers));
+        assertEquals(Optional.empty(), first.calls.take());
+        assertEquals(Optional.empty(), second.calls.take());
+        assertEquals(3, store.calls(Op.INSPECT));
+      }
+    }
   }
 
   @Test

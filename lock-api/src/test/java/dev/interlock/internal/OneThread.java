@@ -17,7 +17,7 @@ final class OneThread implements Platform {
 
   @Override
   public ExecutorService pool(String name, int most, boolean virtual) {
-    return jvm.pool(name, name.contains("async") ? 1 : most, false);
+    return jvm.pool(name, name.contains("async") || name.contains("observer") ? 1 : most, false);
   }
 
   @Override

@@ -39,14 +39,17 @@ class SharedGrantInterleavingTest {
   void close() {
     store.down(false);
     // By a clock that goes on, in case that something has been left.
-    Background<Boolean> closing =
-        EngineFixture.inBackground(
-            () -> {
-              engine.close();
-              return true;
-            });
+    Background<Boolean> closing = closeInBackground();
     EngineFixture.advanceUntil(time, "the client to be closed", closing.result::isDone);
     assertEquals(0, engine.residue());
+  }
+
+  private Background<Boolean> closeInBackground() {
+    return EngineFixture.inBackground(
+        () -> {
+          engine.close();
+          return true;
+        });
   }
 
   /** The first asks the store; the others come meanwhile. */
@@ -195,6 +198,24 @@ class SharedGrantInterleavingTest {
     waiter.get().close();
   }
 
+  /** As if the process had been stopped between the handoff and the next step of its threads. */
+  @Test
+  void aPermitThatHasExpiredBeforeItsUserGoesOnIsNotReturned() throws Exception {
+    engine.onEvent(event -> {});
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    Background<Lease> waiter = waiterForAPermit();
+    intercepted.when(
+        "released",
+        () -> {
+          intercepted.when("fire", () -> Waits.until("the waiter", waiter.result::isDone));
+          time.pass(EngineFixture.TTL.plusSeconds(1));
+        });
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
+    assertTrue(waiter.get().isHeld());
+    waiter.get().close();
+  }
+
   @Test
   void aReaderThatIsBeingAdmittedLearnsOfTheLossOfItsGrant() throws Exception {
     engine.onEvent(event -> {});
@@ -224,6 +245,18 @@ class SharedGrantInterleavingTest {
     }
   }
 
+  @Test
+  void whatTheStoreAnswersToAReaderThatLeavesIsToldToTheOthers() throws Exception {
+    List<Lease> leases = readersOfOneGrant(2);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    var unused = leases.get(0).renewAsync();
+    gate.awaitArrival();
+    assertEquals(ReleaseOutcome.HANDED_OFF, leases.get(0).release());
+    store.delete("a");
+    gate.open();
+    assertEquals(LossReason.TAKEN, EngineFixture.get(leases.get(1).lost()).reason());
+  }
+
   private void failRenewals() {
     store.next(
         FakeStore.Op.RENEW,
@@ -244,6 +277,41 @@ class SharedGrantInterleavingTest {
     EngineFixture.advanceUntil(time, "the end", lost::isDone);
     assertEquals(LossReason.EXPIRED, lost.join().reason());
     Waits.until("the release", () -> !store.holds("a"));
+  }
+
+  /** Closes the client, as far as it can be, when something is about to be undone. */
+  private CompletableFuture<Background<Boolean>> closesBeforeAnUndo() {
+    CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
+    intercepted.when(
+        "untilLapsed",
+        () -> {
+          Background<Boolean> close = closeInBackground();
+          Waits.until(
+              "the client to be closed",
+              () -> close.result.isDone() || time.isAsleep(close.thread));
+          closing.complete(close);
+        });
+    return closing;
+  }
+
+  @Test
+  void anAttemptBesideOthersIsUndoneBeforeTheConnectionEnds() throws Exception {
+    store.loseReply(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Background<Boolean>> closing = closesBeforeAnUndo();
+    assertThrows(IllegalStateException.class, semaphore::tryAcquire);
+    assertTrue(EngineFixture.get(closing).get());
+    assertFalse(store.holds("a"));
+  }
+
+  @Test
+  void whatIsLostIsReleasedBeforeTheConnectionEnds() throws Exception {
+    Duration most = Duration.ofSeconds(1);
+    Lease lease = engine.semaphore("a", 3, options -> options.maxHold(most)).acquire();
+    CompletableFuture<Background<Boolean>> closing = closesBeforeAnUndo();
+    time.pass(most);
+    assertFalse(lease.isHeld());
+    assertTrue(EngineFixture.get(closing).get());
+    assertFalse(store.holds("a"));
   }
 
   @Test

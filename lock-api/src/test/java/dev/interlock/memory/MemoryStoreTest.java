@@ -14,6 +14,7 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
@@ -98,6 +99,25 @@ class MemoryStoreTest {
         }
       }
       assertThrows(IllegalArgumentException.class, () -> client.list("\ud800"));
+    }
+  }
+
+  /** Readers that share a grant renew it independently, and a thread may stop on its way. */
+  @Test
+  void aRenewalThatIsLateTakesNothingFromOneThatWasBegunLater() {
+    MemoryStore store = MemoryStore.open("late");
+    try {
+      Claim reader =
+          new Claim("a", "reader", FIXED.ttl(), true, "test", 0, Share.READ, Duration.ZERO);
+      long ttl = FIXED.ttl().toNanos();
+      store.tryAcquire(
+          new MemoryStore.Place(reader, TimeSource.system(), (lost, reason, detail) -> {}), 0);
+      assertTrue(store.renew(reader, ttl / 2));
+      assertTrue(store.renew(reader, 1));
+      assertTrue(store.inspect("a", ttl / 2 + ttl - 1).isHeld());
+      assertFalse(store.inspect("a", ttl / 2 + ttl).isHeld());
+    } finally {
+      store.close();
     }
   }
 
