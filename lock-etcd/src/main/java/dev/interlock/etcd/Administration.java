@@ -83,8 +83,9 @@ final class Administration {
   }
 
   /**
-   * Reads so many keys, as many of the last lock's queue from its holder on, and the leases of the
-   * holders. The cursor is the key from which to continue, with a character for each byte.
+   * Reads so many keys, as many of the last lock's queue from its holder on, or all of it if there
+   * may be more holders, and the leases of the holders. The cursor is the key from which to
+   * continue, with a character for each byte.
    */
   LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -109,12 +110,25 @@ final class Administration {
         next = last.toString(ISO_8859_1) + '\0';
       } else {
         // The holder's key may be on the next page: keys are in no order of time.
-        queues.put(cut, read(cut, QueueOps.oldest(limit), deadline));
+        queues.put(cut, oldest(cut, limit, deadline));
         next = OptionsUtil.prefixEndOf(LockKeys.of(namespace, cut).prefix()).toString(ISO_8859_1);
       }
     }
     queues.values().removeIf(List::isEmpty);
     return new LockPage(requests.askAgain(deadline, client -> held(client, queues)), next);
+  }
+
+  /** So many entries, or all of a name that several may hold together: all holders are shown. */
+  private List<KeyValue> oldest(String name, int limit, Deadline deadline)
+      throws InterruptedException {
+    List<KeyValue> oldest = read(name, QueueOps.oldest(limit), deadline);
+    return oldest.size() < limit || firstIsWhole(name, oldest)
+        ? oldest
+        : read(name, QueueOps.all(), deadline);
+  }
+
+  private boolean firstIsWhole(String name, List<KeyValue> queue) {
+    return LockKeys.of(namespace, name).share(queue.get(0).getKey()).isWhole();
   }
 
   /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
@@ -350,7 +364,7 @@ final class Administration {
 
   private List<KeyValue> holders(String name, Deadline deadline) throws InterruptedException {
     List<KeyValue> first = read(name, QueueOps.oldest(1), deadline);
-    if (first.isEmpty() || LockKeys.of(namespace, name).share(first.get(0).getKey()).isWhole()) {
+    if (first.isEmpty() || firstIsWhole(name, first)) {
       return first;
     }
     List<KeyValue> queue = read(name, QueueOps.all(), deadline);

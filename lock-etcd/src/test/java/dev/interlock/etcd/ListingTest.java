@@ -2,9 +2,11 @@ package dev.interlock.etcd;
 
 import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
+import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
@@ -18,8 +20,10 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -72,6 +76,28 @@ class ListingTest {
       }
       assertEquals(
           List.of("cut/a+/"), list("cut/a+", limit).stream().map(LockState::name).toList());
+    }
+  }
+
+  @Test
+  void aNameWithMoreHoldersThanAPageHasKeysIsListedWithAllOfThem() throws Exception {
+    Set<Long> tokens = new HashSet<>();
+    for (int i = 0; i < 7; i++) {
+      Attempt attempt = backend.tryAcquire(claim("many", Share.ofSemaphore(1, 8)), in(TIMEOUT));
+      tokens.add(assertInstanceOf(Attempt.Granted.class, attempt).grant().token());
+    }
+    Claim waiting = claim("many", Share.ofSemaphore(2, 8));
+    try (QueueingBackend.Place place = backend.join(waiting, in(TIMEOUT))) {
+      assertTrue(place.hasPredecessor());
+      for (int limit = 1; limit <= 9; limit++) {
+        List<LockState> listed = list("many", limit);
+        assertEquals(1, listed.size());
+        assertEquals(
+            tokens,
+            listed.get(0).holders().stream()
+                .map(holder -> holder.fencingToken().orElseThrow())
+                .collect(toSet()));
+      }
     }
   }
 
