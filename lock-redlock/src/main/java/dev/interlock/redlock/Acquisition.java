@@ -183,6 +183,13 @@ final class Acquisition {
     }
   }
 
+  /** See {@link VoteCount#leftMillis()}. */
+  long leftMillis() {
+    synchronized (count) {
+      return count.leftMillis();
+    }
+  }
+
   /** The nodes that have granted. */
   List<Integer> holders() {
     synchronized (count) {

@@ -67,6 +67,7 @@ final class RedlockBackend implements LockBackend {
   private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
   private static final long LONGEST_PAUSE = Duration.ofMillis(100).toNanos();
   private static final int MOST_SPLITS = 1_000;
+  private static final int MOST_SPLITS_IN_ROW = 10;
 
   private static final Answer GONE_BEFORE =
       new Answer(
@@ -166,7 +167,7 @@ final class RedlockBackend implements LockBackend {
     }
     if (outcome == Outcome.BUSY) {
       withdraw(claim, entry, acquisition, deadline);
-      return busy(claim.name(), entry, acquisition.holder());
+      return busy(claim, entry, acquisition);
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
@@ -229,22 +230,30 @@ final class RedlockBackend implements LockBackend {
   /**
    * Says when to poll. Without a known holder the vote may have been split, and the others will
    * withdraw: soon then, at random, and later each time, because a holder's majority may also be
-   * out of reach.
+   * out of reach. Of several that hold a name together, each node names another one. So where there
+   * may be several, what looks like a split for too long is taken for that.
    */
-  private Attempt.Busy busy(String name, Entry entry, VoteCount.@Nullable Holder holder) {
+  private Attempt.Busy busy(Claim claim, Entry entry, Acquisition acquisition) {
+    VoteCount.Holder holder = acquisition.holder();
     if (holder != null) {
-      splits.remove(name);
-      // Rounded up: the last fraction of a millisecond is the holder's.
-      return new Attempt.Busy(
-          Duration.ofMillis(Math.max(0, holder.leftMillis()) + 1),
-          entry.requests.holder(holder.value()));
+      splits.remove(claim.name());
+      return busyFor(holder.leftMillis(), entry.requests.holder(holder.value()));
     }
     if (splits.size() > MOST_SPLITS) {
       splits.clear(); // most of these names are no longer in use
     }
-    int inRow = splits.merge(name, 1, (before, one) -> Math.min(before + one, 10));
+    int inRow =
+        splits.merge(claim.name(), 1, (before, one) -> Math.min(before + one, MOST_SPLITS_IN_ROW));
+    if (inRow == MOST_SPLITS_IN_ROW && !claim.share().isExclusive()) {
+      return busyFor(acquisition.leftMillis(), null);
+    }
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
     return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most)));
+  }
+
+  /** Rounded up: the last fraction of a millisecond is the holder's. */
+  private static Attempt.Busy busyFor(long leftMillis, @Nullable String holder) {
+    return new Attempt.Busy(Duration.ofMillis(Math.max(0, leftMillis) + 1), holder);
   }
 
   // --- renewing ---------------------------------------------------------------------------------

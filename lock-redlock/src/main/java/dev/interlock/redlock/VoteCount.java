@@ -170,19 +170,29 @@ final class VoteCount {
    */
   @Nullable Holder holder() {
     Map<String, Integer> nodes = new HashMap<>();
-    List<Long> lefts = new ArrayList<>();
     for (Vote vote : votes) {
       if (vote instanceof Busy busy) {
         nodes.merge(busy.value(), 1, Integer::sum);
+      }
+    }
+    return nodes.keySet().stream()
+        .filter(value -> nodes.getOrDefault(value, 0) >= majority())
+        .findFirst()
+        .map(value -> new Holder(value, leftMillis()))
+        .orElse(null);
+  }
+
+  /** Returns after how many milliseconds enough of the busy nodes may be free; 0 if none is busy. */
+  long leftMillis() {
+    List<Long> lefts = new ArrayList<>();
+    for (Vote vote : votes) {
+      if (vote instanceof Busy busy) {
         lefts.add(busy.leftMillis());
       }
     }
     lefts.sort(null);
-    return nodes.keySet().stream()
-        .filter(value -> nodes.getOrDefault(value, 0) >= majority())
-        .findFirst()
-        .map(value -> new Holder(value, lefts.get(Math.max(1, majority() - holders().size()) - 1)))
-        .orElse(null);
+    int needed = Math.min(lefts.size(), Math.max(1, majority() - holders().size()));
+    return needed == 0 ? 0 : lefts.get(needed - 1);
   }
 
   /** Returns the nodes that have granted and may hold the lock for this attempt. */

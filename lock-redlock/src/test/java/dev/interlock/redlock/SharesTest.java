@@ -211,6 +211,25 @@ class SharesTest {
     assertTrue(assertBusy(writer()).retryAfter().toMillis() <= 100);
   }
 
+  /** Each node names another, although all of them hold it. */
+  @Test
+  void whoWaitsForManyReadersDoesNotTakeThemForASplitVoteForever() throws Exception {
+    List<Claim> readers = new ArrayList<>();
+    for (int i = 0; i < nodes.size(); i++) {
+      readers.add(put(reader(), nodes.toArray(RedisServer[]::new)));
+    }
+    long end = System.currentTimeMillis() + Backends.TTL.toMillis();
+    for (int i = 0; i < nodes.size(); i++) {
+      nodes.get(i).call("ZADD", LOCK, "" + (end + 1_000), hold(readers.get(i)));
+      nodes.get(i).call("PEXPIREAT", LOCK, "" + (end + 1_000));
+    }
+    Attempt.Busy last = assertBusy(writer());
+    for (int i = 0; i < 20; i++) {
+      last = assertBusy(writer());
+    }
+    assertTrue(last.retryAfter().toMillis() > 5_000, last::toString);
+  }
+
   @Test
   void withAMajorityStoppedAnAttemptFailsAndWhatTheyGrantLaterIsReleased() throws Exception {
     for (RedisServer node : nodes.subList(0, 3)) {
