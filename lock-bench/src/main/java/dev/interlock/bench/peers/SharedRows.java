@@ -15,6 +15,12 @@ final class SharedRows {
   /** How many permits there are. */
   static final int PERMITS = 8;
 
+  /** Where threads share or wait, a client can save requests. */
+  private static final Target TWICE = Target.atLeast(2, Unit.RATIO);
+
+  /** Elsewhere there is no request to be saved. */
+  private static final Target AS_MANY = Target.atLeast(1, Unit.RATIO);
+
   private static final int CLIENTS = 4;
   private static final int THREADS_EACH = 4;
 
@@ -25,21 +31,24 @@ final class SharedRows {
       throws InterruptedException {
     for (int threads : new int[] {1, 16}) {
       String what = "readers of one name, " + threads + (threads == 1 ? " thread" : " threads");
-      measure(bench, what, threads, requests, ourReaders(), readers);
+      Target target = threads == 1 ? AS_MANY : TWICE;
+      measure(bench, what, threads, target, requests, ourReaders(), readers);
     }
     measure(
         bench,
         "readers of one name, " + CLIENTS + " clients × " + THREADS_EACH,
         CLIENTS * THREADS_EACH,
+        TWICE,
         requests,
         SeveralClients.of(CLIENTS, ourReaders()),
         SeveralClients.of(CLIENTS, readers));
     String semaphore = "a semaphore of " + PERMITS;
-    measure(bench, semaphore + ", 1 thread", 1, requests, ourPermits(), permits);
+    measure(bench, semaphore + ", 1 thread", 1, AS_MANY, requests, ourPermits(), permits);
     measure(
         bench,
         semaphore + ", " + PERMITS + " threads: one permit for each",
         PERMITS,
+        AS_MANY,
         requests,
         ourPermits(),
         permits);
@@ -47,6 +56,7 @@ final class SharedRows {
         bench,
         semaphore + ", " + 2 * PERMITS + " threads: half of them wait",
         2 * PERMITS,
+        TWICE,
         requests,
         ourPermits(),
         permits);
@@ -54,6 +64,7 @@ final class SharedRows {
         bench,
         semaphore + ", " + CLIENTS + " clients × " + THREADS_EACH,
         CLIENTS * THREADS_EACH,
+        TWICE,
         requests,
         SeveralClients.of(CLIENTS, ourPermits()),
         SeveralClients.of(CLIENTS, permits));
@@ -63,6 +74,7 @@ final class SharedRows {
       Bench bench,
       String what,
       int threads,
+      Target target,
       @Nullable RequestCounter requests,
       Peer<Locking> ours,
       Peer<Locking> theirs)
@@ -71,7 +83,7 @@ final class SharedRows {
         bench.pairs(what, threads, number -> "shared", requests, List.of(ours, theirs));
     bench.row(
         what + ": pairs a second, to those of " + theirs.name(),
-        Target.atLeast(2, Unit.RATIO),
+        target,
         series.ratios(Figure.PAIRS, ours.name(), theirs.name()));
   }
 
