@@ -182,7 +182,7 @@ final class VoteCount {
         .orElse(null);
   }
 
-  /** Returns after how many milliseconds enough of the busy nodes may be free; 0 if none is busy. */
+  /** After how many milliseconds enough of the busy nodes may be free; 0 if none is busy. */
   long leftMillis() {
     List<Long> lefts = new ArrayList<>();
     for (Vote vote : votes) {
