@@ -27,8 +27,8 @@ import picocli.CommandLine.Parameters;
       "Run a command on the leader of an election.",
       "",
       "Campaigns until elected, and then runs the command as exec does. If the leadership is lost,"
-          + " the command and its descendants get SIGTERM, and SIGKILL after the grace period; then"
-          + " elect campaigns again.",
+          + " the command and its descendants get SIGTERM, and SIGKILL after the grace period. When"
+          + " they have ended, elect campaigns again, also if it learns of the loss only then.",
       "",
       "If the command ends by itself, with any exit code, elect resigns and ends with the same code."
           + " A supervisor such as systemd decides whether to start it again; meanwhile another"
