@@ -1152,9 +1152,7 @@ final class LeaseState extends Timer.Event {
           return null;
         }
         successor = head.offer(this::sharedSuccessorFor);
-        if (successor != null
-            || !head.asksLike(request)
-            || engine.backend().has(Capability.FIFO)) {
+        if (successor != null || !head.asksLike(request) || engine.backend().has(Capability.FIFO)) {
           return null;
         }
         return engine.line.takeNext(
