@@ -137,6 +137,8 @@ class ObserveTest extends EngineFixture {
       leadership.close();
       try (Subscription other = election.observe(late)) {
         answer.countDown();
+        // The clock stands still, or the next answer might come before the call.
+        Waits.until("the call", () -> !early.calls.isEmpty());
         assertEquals(leadership.fencingToken(), nextToken(early));
         assertEquals(Optional.empty(), next(late));
         assertEquals(Optional.empty(), next(early));
