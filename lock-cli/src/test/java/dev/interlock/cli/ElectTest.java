@@ -9,35 +9,18 @@ import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** {@code elect} and {@code leader}: several candidates, one leader. */
-class ElectTest {
+class ElectTest extends CommandsOnRedis {
   /** Leads until something is typed, and says so. */
   private static final String LEAD = "echo in $INTERLOCK_TOKEN; read go; exit 5";
 
   /** Longer than a test: who leads within it does so because the leader has resigned. */
   private static final String LONG = "10m";
-
-  @AutoClose private static RedisServer redis;
-  private static String uri;
-
-  @AutoClose private final Interlock interlock = new Interlock();
-  private final String name = "job-" + UUID.randomUUID();
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-    uri = Interlock.patient(redis.uri());
-  }
 
   @Test
   void oneLeadsAndWhenItsCommandEndsTheNextLeadsAtOnce() throws Exception {
@@ -240,14 +223,7 @@ class ElectTest {
     return JsonParser.parseString(line).getAsJsonObject();
   }
 
-  private static long token(Run run) throws InterruptedException {
-    return Long.parseLong(run.out().await("in ").substring("in ".length()));
-  }
-
   private String[] elect(String script, String... options) {
-    List<String> arguments = new ArrayList<>(List.of("elect"));
-    arguments.addAll(List.of(options));
-    arguments.addAll(List.of(uri, name, "--", "sh", "-c", script));
-    return arguments.toArray(String[]::new);
+    return run("elect", script, options);
   }
 }

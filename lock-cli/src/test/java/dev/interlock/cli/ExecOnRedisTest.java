@@ -7,35 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Eventually;
-import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.redis.RedisServer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Several shells, one lock. */
-class ExecOnRedisTest {
-  /** Holds until something is typed, and says so. */
-  private static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
-
-  @AutoClose private static RedisServer redis;
-  private static String uri;
-
-  @AutoClose private final Interlock interlock = new Interlock();
-  private final String name = "job-" + UUID.randomUUID();
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-    uri = Interlock.patient(redis.uri());
-  }
-
+class ExecOnRedisTest extends CommandsOnRedis {
   @Test
   void ofTwoShellsOnlyOneIsInside() throws Exception {
     Run first = interlock.start(exec(HOLD));
@@ -246,20 +226,9 @@ class ExecOnRedisTest {
     return "interlock:{" + name + "}";
   }
 
-  private static long token(Run run) throws InterruptedException {
-    return Long.parseLong(run.out().await("in ").substring("in ".length()));
-  }
-
   private void assertFree() throws Exception {
     Result result = interlock.run("inspect", uri, name).assertDone();
     assertTrue(result.out().contains("nobody"), result::out);
     assertFalse(redis.call("EXISTS", lockKey()).equals(1L));
-  }
-
-  private String[] exec(String script, String... options) {
-    List<String> arguments = new ArrayList<>(List.of("exec"));
-    arguments.addAll(List.of(options));
-    arguments.addAll(List.of(uri, name, "--", "sh", "-c", script));
-    return arguments.toArray(String[]::new);
   }
 }

@@ -8,32 +8,12 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.cli.Interlock.Run;
-import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Several shells that share a name: {@code exec} as reader, writer and with permits. */
-class SharesTest {
-  /** Holds until something is typed, and says so. */
-  private static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
-
-  @AutoClose private static RedisServer redis;
-  private static String uri;
-
-  @AutoClose private final Interlock interlock = new Interlock();
-  private final String name = "job-" + UUID.randomUUID();
-
-  @BeforeAll
-  static void startServer() {
-    redis = Testbed.redis().start();
-    uri = Interlock.patient(redis.uri());
-  }
-
+class SharesTest extends CommandsOnRedis {
   @Test
   void readersAreInTogetherWhileTheWriterWaits() throws Exception {
     Run first = hold("--shared");
@@ -237,18 +217,7 @@ class SharesTest {
     return JsonParser.parseString(interlock.run(arguments).assertDone().out()).getAsJsonObject();
   }
 
-  private static long token(Run run) throws InterruptedException {
-    return Long.parseLong(run.out().await("in ").substring("in ".length()));
-  }
-
   private Run hold(String... options) throws Exception {
     return interlock.start(exec(HOLD, options));
-  }
-
-  private String[] exec(String script, String... options) {
-    List<String> arguments = new ArrayList<>(List.of("exec"));
-    arguments.addAll(List.of(options));
-    arguments.addAll(List.of(uri, name, "--", "sh", "-c", script));
-    return arguments.toArray(String[]::new);
   }
 }
