@@ -281,9 +281,9 @@ final class MemoryStore {
           Place holder = current == null ? null : current.holder(claim);
           if (holder != null && !holder.revoked) {
             // Readers that share a claim may renew it at the same time, and not in order.
-            long end = now + claim.ttl().toNanos();
-            if (end - holder.expiresAt > 0) {
-              holder.expiresAt = end;
+            long renewedAt = holder.expiresAt - holder.claim.ttl().toNanos();
+            if (now - renewedAt > 0) {
+              holder.expiresAt = now + claim.ttl().toNanos();
             }
             renewed[0] = true;
           }

@@ -49,8 +49,8 @@ class AcquireLoopInterleavingTest extends EngineFixture {
       assertEquals(lease.fencingToken(), next(events, LockEvent.Acquired.class).token());
     }
     Waits.until("nothing to be left", () -> engine.residue() == 0);
-    time.advance(Duration.ofSeconds(1));
-    assertEquals(0, engine.timer.size());
+    // Another thread logs the loss, which is counted for a second.
+    advanceUntil("nothing to be scheduled", () -> engine.timer.size() == 0);
   }
 
   @Test

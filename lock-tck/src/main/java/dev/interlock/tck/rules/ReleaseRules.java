@@ -197,7 +197,7 @@ public abstract class ReleaseRules extends RuleTest {
   }
 
   @Test
-  @Rule("REL-03")
+  @Rule({"REL-03", "SEM-05"})
   @Requires(Capability.SEMAPHORE)
   void aPauseAtAnyStepOfAnAttemptForAPermitLeavesNothingBehind() throws Exception {
     String name = newName();
