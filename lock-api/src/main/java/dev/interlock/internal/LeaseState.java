@@ -1136,11 +1136,10 @@ final class LeaseState extends Timer.Event {
 
   /**
    * Makes a {@link #successor} of a permit, if a local waiter wants as many: the head of the queue
-   * if that pauses; or else, while the head asks the store for as many, the waiter behind it, which
-   * would wait for the head's answer otherwise. Not behind a head that waits in the store's own
-   * queue, which is fair.
+   * if it pauses; or, while it asks the store for as many, the waiter behind it, which would wait
+   * for that answer otherwise. Nobody passes a head that waits in the store's own queue.
    *
-   * @return the waiter behind the head that has got it; null if the head has got it, or nobody
+   * @return the waiter behind the head, if it gets the permit; null otherwise
    */
   private LocalQueue.@Nullable Waiter handPermitOff(AcquireLoop head) {
     if (request.share().kind() != LockKind.SEMAPHORE) {

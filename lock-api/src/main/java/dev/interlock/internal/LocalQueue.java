@@ -35,7 +35,10 @@ final class LocalQueue {
      */
     boolean onHead();
 
-    /** The waiter holds the lock now, and is the head, with the grant of the head before it. */
+    /**
+     * The waiter holds the lock now, with the grant of another lease of this client. It is the head
+     * unless the grant is shared.
+     */
     void onHandoff(LeaseState lease);
 
     /** The client is being closed, and the waiter has left the queue. */
@@ -184,8 +187,8 @@ final class LocalQueue {
   }
 
   /**
-   * Lets the first waiter take the head's place, if it fits. Called by the head, which must then
-   * call the waiter.
+   * Takes the first waiter, if it fits: the head for its own place, a shared lease for its grant.
+   * The caller must then call the waiter.
    *
    * @return the first waiter, removed, or null if there is none or it does not fit
    */

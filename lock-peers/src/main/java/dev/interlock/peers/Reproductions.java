@@ -14,6 +14,7 @@ import io.etcd.jetcd.Client;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -480,10 +481,21 @@ final class Reproductions {
               }
             });
     timed.start();
-    TimeUnit.SECONDS.sleep(2);
+    // Between two attempts: what an interrupt does to a request depends on the driver.
+    do {
+      TimeUnit.MILLISECONDS.sleep(1);
+    } while (!isAsleep(timed));
     timed.interrupt();
     timed.join();
     held.unlock();
+  }
+
+  private static boolean isAsleep(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(
+            frame ->
+                frame.getClassName().equals(Thread.class.getName())
+                    && frame.getMethodName().startsWith("sleep"));
   }
 
   /** A lock that has expired before the answer arrives is reported as acquired. */

@@ -100,7 +100,7 @@ final class CustomSpecimens {
       queue | place lost by asking | FAIR-01 | was not served within
       queue | any waiter served | FAIR-01 | grants to another client came first
       queue | first in line served at once | EXCL-01 | two leases were valid at once
-      queue | leaver takes the first along | FAIR-02 | a waiter that left is still in the queue
+      queue | leaver takes the first along | FAIR-02 |
       queue | line that never expires | REL-03 | a waiter that was killed left something
       queue | attempt past the line | FAIR-01 | waiters served before an attempt that did not wait
       queue | lost place not noticed | FAIR-02 | a waiter that was stopped was not served
