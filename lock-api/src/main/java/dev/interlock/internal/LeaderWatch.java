@@ -73,10 +73,10 @@ final class LeaderWatch extends Timer.Event {
     observers.add(observer);
   }
 
-  /** Returns whether no observer is left; then this watch is over. */
+  /** Returns whether this watch is over: no observer is left, or its client has been closed. */
   synchronized boolean remove(LeaderObserver observer) {
     observers.remove(observer);
-    over = observers.isEmpty();
+    over |= observers.isEmpty();
     return over;
   }
 
