@@ -18,7 +18,7 @@ final class SharedRows {
   /** Where threads share or wait, a client can save requests. */
   private static final Target TWICE = Target.atLeast(2, Unit.RATIO);
 
-  /** Elsewhere there is no request to be saved. */
+  /** Elsewhere there is no request to be saved on Redis. */
   private static final Target AS_MANY = Target.atLeast(1, Unit.RATIO);
 
   private static final int CLIENTS = 4;
