@@ -34,7 +34,7 @@ import picocli.CommandLine.Option;
 final class LeaderCommand implements Callable<Integer> {
 
   private record Document(
-      String time, String name, boolean led, @Nullable String leader, @Nullable Long token) {}
+      String time, String name, boolean hasLeader, @Nullable String leader, @Nullable Long token) {}
 
   @Mixin private final LockTarget target = new LockTarget();
 

@@ -169,7 +169,7 @@ class ElectTest extends CommandsOnRedis {
     assertTrue(text.matches("20\\S+Z  \\S+/" + leader.pid() + "/\\S+  token " + token), text);
     JsonObject json = json(interlock.run("leader", "--json", uri, name).assertDone().out());
     assertEquals(name, json.get("name").getAsString());
-    assertTrue(json.get("led").getAsBoolean());
+    assertTrue(json.get("hasLeader").getAsBoolean());
     assertTrue(json.get("leader").getAsString().contains("/" + leader.pid() + "/"));
     assertEquals(token, json.get("token").getAsLong());
   }
@@ -179,7 +179,7 @@ class ElectTest extends CommandsOnRedis {
     Run follower = interlock.start("leader", "--follow", uri, name);
     follower.out().await("nobody leads");
     Run json = interlock.start("leader", "-f", "--json", uri, name);
-    json.out().await("\"led\":false");
+    json.out().await("\"hasLeader\":false");
     for (int i = 0; i < 2; i++) {
       Run leader = interlock.start(elect(LEAD));
       long token = token(leader);
@@ -214,7 +214,7 @@ class ElectTest extends CommandsOnRedis {
     String text = interlock.run("leader", uri, name).assertDone().out();
     assertTrue(text.endsWith("Z  nobody leads"), text);
     JsonObject json = json(interlock.run("leader", "--json", uri, name).assertDone().out());
-    assertFalse(json.get("led").getAsBoolean());
+    assertFalse(json.get("hasLeader").getAsBoolean());
     assertTrue(json.get("leader").isJsonNull(), json::toString);
     assertTrue(json.get("token").isJsonNull(), json::toString);
   }
