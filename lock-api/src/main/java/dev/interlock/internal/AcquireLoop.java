@@ -50,8 +50,8 @@ final class AcquireLoop extends Timer.Event {
   private final String name;
   private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.SERVED);
 
-  /** What the head wants, or the last one wanted. */
-  private volatile @Nullable Request served;
+  /** What the head wants, even if no thread serves it yet. */
+  private volatile @Nullable Request wanted;
 
   /** When the last head left. */
   private long leftAt;
@@ -108,7 +108,7 @@ final class AcquireLoop extends Timer.Event {
    *     the patience has run out
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
-    served = request;
+    wanted = request;
     failure = null;
     waiting = false;
     boolean leaves = false;
@@ -323,9 +323,14 @@ final class AcquireLoop extends Timer.Event {
     return current == null ? null : current.offer(maker);
   }
 
-  /** Whether the head that is served, or was served last, could use a grant of the request. */
+  /** There is another head. Called under the monitor of its queue. */
+  void passTo(Request next) {
+    wanted = next;
+  }
+
+  /** Whether the head could use a grant of the request. */
   boolean asksLike(Request request) {
-    Request present = served;
+    Request present = wanted;
     return present != null && present.sharesGrantWith(request);
   }
 

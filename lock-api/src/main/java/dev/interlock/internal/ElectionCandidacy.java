@@ -163,9 +163,9 @@ final class ElectionCandidacy implements Election.Candidacy {
                   () -> {
                     begun[0] = true;
                     work.lead(elected);
+                    succeeded();
                     return true;
                   }));
-      succeeded();
       return false;
     } catch (Throwable e) { // work in other languages may throw anything
       if (!begun[0] || isEndedFromOutside(elected, e)) {
@@ -187,6 +187,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     return !withdrawn;
   }
 
+  /** The work has returned, in time or not. */
   private void succeeded() {
     failureOfWork = null;
     afterFailedWork.reset();

@@ -1151,11 +1151,14 @@ final class LeaseState extends Timer.Event {
           return null;
         }
         successor = head.offer(this::sharedSuccessorFor);
-        if (successor != null || !head.asksLike(request) || engine.backend().has(Capability.FIFO)) {
+        if (successor != null || engine.backend().has(Capability.FIFO)) {
           return null;
         }
         return engine.line.takeNext(
-            name(), waiter -> (successor = sharedSuccessorFor(waiter.request())) != null);
+            name(),
+            waiter ->
+                head.asksLike(request)
+                    && (successor = sharedSuccessorFor(waiter.request())) != null);
       }
     } catch (RuntimeException | Error e) {
       // A failure here must not prevent the release.

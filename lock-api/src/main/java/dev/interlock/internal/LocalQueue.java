@@ -171,17 +171,21 @@ final class LocalQueue {
       synchronized (queue) {
         queue.lease = null;
         next = queue.poll(first -> true);
-        left = next == null ? queue.loop : null;
-        if (next == null && left == null) {
+        left = queue.loop;
+        if (next != null && left != null) {
+          left.passTo(next.request());
+        } else if (next == null && left == null) {
           queue.waiters = Queue.ENDED;
           queues.remove(name, queue);
           return;
         }
       }
-      if (left != null) {
+      if (next != null) {
+        if (next.onHead()) {
+          return;
+        }
+      } else if (left != null) {
         Timer.survive("the end of an acquire loop", left::end);
-      } else if (next != null && next.onHead()) {
-        return;
       }
     }
   }

@@ -335,6 +335,23 @@ class CandidacyTest extends EngineFixture {
   }
 
   @Test
+  void workThatReturnsAfterTheLossOfItsLeadershipHasReturned() throws Exception {
+    try (Candidacy candidacy = run()) {
+      work.next();
+      work.end(leadership -> CandidacyTest.<RuntimeException>fail(new IllegalStateException("no")));
+      Lease leadership = nextLeadership();
+      assertTrue(candidacy.problem().isPresent());
+      work.end(held -> awaitUninterruptibly(over));
+      store.tellLoss("a", LossReason.TAKEN);
+      get(leadership.lost());
+      over.countDown();
+      nextLeadership();
+      assertTrue(candidacy.problem().isEmpty(), () -> candidacy.problem().toString());
+    }
+    assertNothingLeft();
+  }
+
+  @Test
   void anInterruptThatTheWorkLeavesBehindEndsNoCampaign() throws Exception {
     try (Candidacy candidacy = run()) {
       for (int i = 0; i < 3; i++) {

@@ -1,13 +1,17 @@
 package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -97,5 +101,23 @@ class NoThreadTest extends EngineFixture {
     assertThrows(ExecutionException.class, () -> get(single));
     assertThrows(ExecutionException.class, () -> get(set));
     Waits.until("nothing to be left", () -> client.residue() == 0);
+  }
+
+  @Test
+  void noPermitPassesAHeadThatWaitsForAThreadAndWantsMore() throws Exception {
+    store.occupy("a", Share.ofSemaphore(2, 3), TTL.multipliedBy(100));
+    DistributedSemaphore semaphore = client.semaphore("a", 3);
+    Lease permit = semaphore.acquire();
+    Background<Lease> first = inBackground(semaphore::acquire);
+    time.awaitAsleep(first.thread);
+    CompletableFuture<Lease> two = semaphore.permits(2).acquireAsync();
+    CompletableFuture<Lease> later = semaphore.acquireAsync();
+    assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
+    Lease next = first.get();
+    Waits.until("two permits to be wanted next", () -> client.line.waiting() == 1);
+    assertEquals(ReleaseOutcome.RELEASED, next.release());
+    assertFalse(later.isDone());
+    two.cancel(false);
+    later.cancel(false);
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Acquirable;
 import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
@@ -22,6 +23,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -35,6 +37,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -53,11 +56,22 @@ class SharedLocksRaceTest {
   private final AtomicLong permits = new AtomicLong();
   private final Set<Long> tokens = ConcurrentHashMap.newKeySet();
 
-  /** Memory without its queue: clients poll. */
+  /** Memory without its queue, and without the promises that need it: clients poll. */
   private record Polled(LockBackend memory) implements LockBackend {
     @Override
     public BackendInfo info() {
-      return memory.info();
+      BackendInfo info = memory.info();
+      return new BackendInfo(
+          info.name(),
+          info.summary(),
+          EnumSet.of(
+              Capability.FENCING,
+              Capability.REVOKE,
+              Capability.READ_WRITE,
+              Capability.SEMAPHORE),
+          info.granularity(),
+          info.minTtl(),
+          info.failureModel());
     }
 
     @Override
@@ -67,6 +81,8 @@ class SharedLocksRaceTest {
 
     @Override
     public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+      // Long enough for a permit to be released while a head asks for one.
+      LockSupport.parkNanos(50_000);
       return memory.tryAcquire(claim, deadline);
     }
 
