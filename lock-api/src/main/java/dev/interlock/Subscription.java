@@ -4,8 +4,9 @@ package dev.interlock;
 public interface Subscription extends AutoCloseable {
 
   /**
-   * Removes the listener. Does not block: a call of the listener in progress ends as usual, and no
-   * other begins. Undelivered events are dropped. Closing again does nothing.
+   * Removes the listener. Does not block: a call of the listener that has begun, or is about to,
+   * takes place as usual, and no other does. Undelivered events are dropped. Closing again does
+   * nothing.
    */
   @Override
   void close();

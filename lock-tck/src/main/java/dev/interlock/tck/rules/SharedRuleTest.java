@@ -121,7 +121,7 @@ abstract class SharedRuleTest extends RuleTest {
               }));
     }
     eventually(timing().longTtl(), () -> grants.get() >= 2 * busy.size(), "nothing is granted");
-    Lease served = acquireWithin(renewed().ttl().multipliedBy(2).plus(bound()), other, otherwise);
+    Lease served = acquireWithin(renewed().ttl().multipliedBy(3).plus(bound()), other, otherwise);
     stop.set(true);
     served.release();
     for (Future<?> thread : threads) {
