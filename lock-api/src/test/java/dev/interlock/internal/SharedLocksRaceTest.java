@@ -65,10 +65,7 @@ class SharedLocksRaceTest {
           info.name(),
           info.summary(),
           EnumSet.of(
-              Capability.FENCING,
-              Capability.REVOKE,
-              Capability.READ_WRITE,
-              Capability.SEMAPHORE),
+              Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE, Capability.SEMAPHORE),
           info.granularity(),
           info.minTtl(),
           info.failureModel());
