@@ -97,8 +97,9 @@ public abstract class LockViewRules extends RuleTest {
             () -> {
               begun.countDown();
               view.lock();
-              status.complete(Thread.interrupted());
+              boolean interrupted = Thread.interrupted();
               view.unlock();
+              status.complete(interrupted);
             });
     begun.await();
     waiter.interrupt();
