@@ -499,6 +499,25 @@ class RedlockBackendTest {
     }
   }
 
+  /** What is left of the majority cannot tell: the others may still have been the holder's. */
+  @Test
+  void aReleaseWhoseMajorityIsLostIsSeenWhenItReachesTheOthers() throws Exception {
+    RedisServer second = nodes.get(1);
+    try (FaultProxy proxy = FaultProxy.to(second.host(), second.port());
+        LockBackend apart =
+            Backends.open(redlock.uri().replace(":" + second.port(), ":" + proxy.port()) + QUERY)) {
+      Claim claim = claim("job");
+      take(apart, claim);
+      everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+      try (NetworkFault late = proxy.hold(Direction.CLIENT_TO_SERVER)) {
+        assertTrue(apart.release(claim, soon()));
+        nodes.get(0).kill();
+        assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+      }
+      eventually("the release arrives", () -> tryTake(backend, claim("job")).isPresent());
+    }
+  }
+
   private static String problem(Renewal renewal) {
     return assertInstanceOf(Renewal.Failed.class, renewal).problem().getMessage();
   }
