@@ -97,6 +97,8 @@ public abstract class AdminRules extends RuleTest {
         .ifPresent(label -> assertEquals("the first holder", label, "whom a waiter saw last"));
     assertRefused(second.lock(name), "a held lock was acquired");
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
+    eventually(
+        () -> observer.inspect(name).waiters().isEmpty(), "a waiter that timed out is shown");
 
     CompletableFuture<Lease> next = second.lock(name).acquireAsync();
     awaitQueued(observer, name, 1);
