@@ -135,6 +135,9 @@ final class CannedServer implements AutoCloseable {
           while (true) {
             Socket client = listener.accept();
             clients.add(client);
+            if (listener.isClosed()) {
+              client.close(); // a thread that waits for connections may get one more
+            }
             ConnectionThreads.start(() -> conversation.with(client));
           }
         });
