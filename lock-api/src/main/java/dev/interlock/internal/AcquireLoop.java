@@ -50,7 +50,7 @@ final class AcquireLoop extends Timer.Event {
   private final String name;
   private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.SERVED);
 
-  /** What the head wants, even if no thread serves it yet. */
+  /** What the head wants, even if no thread serves it yet; null once the loop has ended. */
   private volatile @Nullable Request wanted;
 
   /** When the last head left. */
@@ -188,6 +188,7 @@ final class AcquireLoop extends Timer.Event {
   }
 
   private void forget() {
+    wanted = null; // before the next loop of the name begins
     engine.line.end(this);
     engine.signalEnd();
   }

@@ -326,6 +326,32 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
+  void aPermitIsNotHandedOffPastAHeadThatHasComeMeanwhile() throws Exception {
+    store.occupy("a", Share.ofSemaphore(1, 3), Duration.ofDays(1));
+    Lease first = semaphore.acquire();
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> head = EngineFixture.inBackground(semaphore::acquire);
+    gate.awaitArrival();
+    List<Background<Lease>> later = new ArrayList<>();
+    intercepted.whenCalledHere(
+        "handPermitOff",
+        () -> {
+          gate.open();
+          Waits.until("the head to be served", head.result::isDone);
+          later.add(EngineFixture.inBackground(semaphore.permits(2)::acquire));
+          Waits.until("the next head to watch", () -> store.watchers() == 1);
+          later.add(EngineFixture.inBackground(semaphore::acquire));
+          Waits.until("another to wait behind it", () -> engine.line.waiting() == 1);
+        });
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    assertTrue(intercepted.steppedIn());
+    head.get().close();
+    for (Background<Lease> each : later) {
+      each.get().close();
+    }
+  }
+
+  @Test
   void aReaderWhoseSuccessorFailsReachesItsUser() throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> reader = EngineFixture.inBackground(lock.readLock()::acquire);
