@@ -68,6 +68,10 @@ final class TtlBackend implements LockBackend {
   private final List<@Nullable Connection> subscriptions = new ArrayList<>();
   private final Map<WakeUp, String> watches = new LinkedHashMap<>();
   private final Set<Integer> subscribing = new TreeSet<>();
+
+  /** The names that are signalled again, because the client was stopped. */
+  private final Set<String> delayed = new TreeSet<>();
+
   private boolean closed;
 
   /**
@@ -317,8 +321,15 @@ final class TtlBackend implements LockBackend {
   private void signal(String name) {
     if (machine.isStoppedInside()) {
       // The client may need monitors that the stopped thread holds.
-      if (!machine.isDead()) {
-        machine.scheduler().after(5_000_000, () -> signal(name));
+      if (!machine.isDead() && delayed.add(name)) {
+        machine
+            .scheduler()
+            .after(
+                5_000_000,
+                () -> {
+                  delayed.remove(name);
+                  signal(name);
+                });
       }
       return;
     }

@@ -12,7 +12,8 @@ final class CustomSpecimens {
       """
       both | token drawn after the grant | FENCE-01 | from a slow grant to its successor
       plain | token drawn before the grant | FENCE-01 | from quick clients to a slow one
-      both | token read and written apart | FENCE-01 | the token went from
+      plain | token read and written apart | FENCE-01 | the token went from
+      queue | token read and written apart | FENCE-01 | token
       both | token from the client's clock | FENCE-01 | a client with another clock got a lower token
       both | token from the server's clock in seconds | FENCE-01 | the token went from
       both | tokens fetched in blocks | FENCE-01 | from one client to the next
