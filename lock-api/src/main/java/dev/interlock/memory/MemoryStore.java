@@ -237,7 +237,7 @@ final class MemoryStore {
 
   @CanIgnoreReturnValue
   private Place enter(Place place, long now, boolean waits) {
-    forgetExpired(now);
+    forgetExpired();
     entries.compute(
         place.claim.name(),
         (name, entry) -> {
@@ -408,12 +408,14 @@ final class MemoryStore {
 
   /**
    * The next request for a name notices that its TTL is over. For names without a next request,
-   * this looks through all entries whenever there are twice as many as were left the last time.
+   * this looks through all entries whenever there are twice as many as were left the last time. By
+   * the clock of each holder: that of the client that happens to look may be another.
    */
-  private void forgetExpired(long now) {
+  private void forgetExpired() {
     if (entries.size() > sweepAbove) {
       for (String name : entries.keySet()) {
-        entries.computeIfPresent(name, (n, entry) -> settled(entry, now));
+        entries.computeIfPresent(
+            name, (n, entry) -> settled(entry, entry.holders.get(0).time.nanoTime()));
       }
       sweepAbove = Math.max(FEWEST_TO_SWEEP, 2 * entries.size());
     }

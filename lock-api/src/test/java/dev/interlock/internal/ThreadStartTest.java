@@ -143,7 +143,7 @@ class ThreadStartTest {
   void anObserverForWhoseRequestThereIsNoThreadIsCalledLater() throws Exception {
     BlockingQueue<Optional<Election.Leader>> told = new LinkedBlockingQueue<>();
     try (Subscription subscription = engine.election("a").observe(told::add)) {
-      advanceUntil("the first call", () -> !told.isEmpty());
+      Waits.until("the first call", () -> !told.isEmpty());
       assertEquals(Optional.empty(), told.remove());
       Lease leadership = engine.lock("a").acquire();
       platform.exhausted = true;

@@ -23,6 +23,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -37,20 +38,55 @@ class MemoryStoreTest {
     }
   }
 
+  private record Clock(AtomicLong now) implements TimeSource {
+    @Override
+    public long nanoTime() {
+      return now.get();
+    }
+
+    @Override
+    public long wallMillis() {
+      return 0;
+    }
+
+    @Override
+    public void parkUntil(Object blocker, long untilNanos) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static void acquire(MemoryStore store, String name, Clock clock) {
+    Claim claim = new Claim(name, "id of " + name, FIXED.ttl(), false, "test", clock.nanoTime());
+    store.tryAcquire(
+        new MemoryStore.Place(claim, clock, (lost, reason, detail) -> {}), clock.nanoTime());
+  }
+
   @Test
   void namesThatNobodyAsksForAgainAreForgottenAfterTheirTtl() {
     MemoryStore store = MemoryStore.open("forgetful");
     try {
-      long ttl = FIXED.ttl().toNanos();
+      Clock clock = new Clock(new AtomicLong());
       for (int i = 0; i < 10_000; i++) {
-        Claim claim =
-            new Claim("name " + i, "claim " + i, FIXED.ttl(), false, "test", System.nanoTime());
+        acquire(store, "name " + i, clock);
         // Ten of them at a time are within their TTLs.
-        store.tryAcquire(
-            new MemoryStore.Place(claim, TimeSource.system(), (lost, reason, detail) -> {}),
-            i * ttl / 10);
+        clock.now.addAndGet(FIXED.ttl().toNanos() / 10);
       }
       assertTrue(store.size() < 100, () -> store.size() + " entries");
+    } finally {
+      store.close();
+    }
+  }
+
+  @Test
+  void aHoldDoesNotEndByTheClockOfAClientThatHoldsOtherNames() {
+    MemoryStore store = MemoryStore.open("two clocks");
+    try {
+      acquire(store, "a", new Clock(new AtomicLong()));
+      Clock ahead = new Clock(new AtomicLong(Duration.ofHours(1).toNanos()));
+      for (int i = 0; i < 1_000; i++) {
+        acquire(store, "name " + i, ahead);
+      }
+      assertTrue(store.inspect("a", 0).isHeld());
     } finally {
       store.close();
     }
