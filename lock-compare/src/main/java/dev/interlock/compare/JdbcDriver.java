@@ -34,8 +34,8 @@ public final class JdbcDriver implements BareDriver {
 
   @Override
   public String summary() {
-    return "INSERT of a row with a primary key, then DELETE of its own row, each committed by itself,"
-        + " on prepared statements of a pool of JDBC connections";
+    return "INSERT of a row with a primary key, then DELETE of its own row, each committed by"
+        + " itself, on prepared statements of a pool of JDBC connections";
   }
 
   @Override

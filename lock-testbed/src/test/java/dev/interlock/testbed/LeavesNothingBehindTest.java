@@ -184,9 +184,7 @@ class LeavesNothingBehindTest {
       command.addAll(List.of(JvmWithServers.class.getName(), way.name()));
       command.addAll(List.of(more));
       Process process =
-          new ProcessBuilder(command)
-              .redirectError(ProcessBuilder.Redirect.INHERIT)
-              .start();
+          new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
       JvmWithServers jvm = new JvmWithServers(process);
       BufferedReader out = process.inputReader();
       for (String line = out.readLine(); !"ready".equals(line); line = out.readLine()) {
