@@ -1,0 +1,434 @@
+package dev.interlock.jdbc;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockException;
+import dev.interlock.LockState;
+import dev.interlock.LossReason;
+import dev.interlock.jdbc.LockTable.Snapshot;
+import dev.interlock.jdbc.LockTable.Taken;
+import dev.interlock.jdbc.Requests.Attempts;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.WakeUp;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Locks as rows that expire by the server's clock. What one claim holds alone is decided by one
+ * statement. What several hold together is read, decided here, and written if the row is still what
+ * was read. See {@link LockTable}.
+ */
+final class JdbcBackend implements LockBackend {
+
+  private static final Logger log = LoggerFactory.getLogger(JdbcBackend.class);
+
+  /** After so many new rows a client looks for old ones; one purge deletes more than that. */
+  private static final int NEW_ROWS_PER_PURGE = 32;
+
+  private static final Duration LONGEST_TTL = Duration.ofDays(36_500);
+
+  private final Dialect dialect;
+  private final String endpoint;
+  private final LockTable table;
+  private final Requests requests;
+  private final Failures failures;
+  private final ReleaseListener listener;
+  private final Runnable closing;
+  private final AtomicInteger newRows =
+      new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
+
+  JdbcBackend(
+      Dialect dialect,
+      String endpoint,
+      LockTable table,
+      Requests requests,
+      Failures failures,
+      ReleaseListener listener,
+      Runnable closing) {
+    this.dialect = dialect;
+    this.endpoint = endpoint;
+    this.table = table;
+    this.requests = requests;
+    this.failures = failures;
+    this.listener = listener;
+    this.closing = closing;
+  }
+
+  @Override
+  public BackendInfo info() {
+    return dialect.database().info();
+  }
+
+  @Override
+  public String endpoint() {
+    return endpoint;
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
+    Duration ttl = effectiveTtl(claim);
+    long ttlMicros = SharedHolds.micros(ttl);
+    return requests.repeatable(
+        deadline,
+        new Attempts(),
+        session ->
+            claim.share().isExclusive()
+                ? takeAlone(session, claim, ttl, ttlMicros, deadline)
+                : takeShare(session, claim, ttl, ttlMicros, deadline));
+  }
+
+  private Attempt takeAlone(
+      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+      throws SQLException {
+    while (true) {
+      Taken taken = table.take(session, claim, ttlMicros);
+      LockRow row = taken.snapshot().row();
+      if (taken.token() > 0) {
+        if (row == null) {
+          newRows.incrementAndGet();
+        }
+        return new Attempt.Granted(Grant.forTtl(claim, taken.token(), ttl));
+      }
+      if (row != null && !row.isFree()) {
+        if (!claim.share().agreesWith(row.use())) {
+          throw claim.share().disagreement(claim.name(), row.use());
+        }
+        boolean marked =
+            row.awaited()
+                || !listener.isWatching(claim.name())
+                || table.markAwaited(session, row);
+        if (marked) {
+          return new Attempt.Busy(row.remaining().plusMillis(1), row.holder());
+        }
+      }
+      ensureTimeIsLeft(deadline);
+    }
+  }
+
+  private Attempt takeShare(
+      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+      throws SQLException {
+    while (true) {
+      Snapshot snapshot = table.read(session, claim.name());
+      LockRow row = snapshot.row();
+      long now = snapshot.now();
+      boolean free = row == null || row.isFree();
+      if (!free && row.isExclusive()) {
+        throw claim.share().disagreement(claim.name(), row.use());
+      }
+      SharedHolds state = free ? null : row.shared();
+      if (state == null || state.isFree()) {
+        state = SharedHolds.none(claim.share(), now);
+      } else if (!claim.share().agreesWith(row.use())) {
+        throw claim.share().disagreement(claim.name(), row.use());
+      }
+      long last = row == null ? 0 : row.fence();
+      long token = Math.max(last + 1, Dialect.token(now));
+      byte[] before = state.content();
+      SharedHolds.Refusal refusal = state.acquire(claim, token, now + ttlMicros);
+      if (refusal != null && java.util.Arrays.equals(before, state.content())) {
+        return busy(refusal, now);
+      }
+      long fence = refusal == null ? token : last;
+      boolean written =
+          row == null
+              ? table.insert(session, claim.name(), state, fence)
+              : table.replace(session, row, state, fence, Long.MAX_VALUE, false);
+      if (written) {
+        if (row == null) {
+          newRows.incrementAndGet();
+        }
+        return refusal == null
+            ? new Attempt.Granted(Grant.forTtl(claim, token, ttl))
+            : busy(refusal, now);
+      }
+      ensureTimeIsLeft(deadline);
+    }
+  }
+
+  private static Attempt busy(SharedHolds.Refusal refusal, long now) {
+    long left = Math.max(0, refusal.retryAtMicros() - now);
+    return new Attempt.Busy(
+        Duration.of(left, ChronoUnit.MICROS).plusMillis(1), refusal.holder());
+  }
+
+  private void ensureTimeIsLeft(Deadline deadline) {
+    if (deadline.hasPassed()) {
+      throw failures.passing("other clients changed the row each time before this one could", null);
+    }
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+    return renewAll(List.of(grant), deadline).get(0);
+  }
+
+  @Override
+  public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    Map<Long, List<Claim>> alone =
+        grants.stream()
+            .filter(grant -> grant.claim().share().isExclusive())
+            .collect(
+                Collectors.groupingBy(
+                    grant -> SharedHolds.micros(grant.effectiveTtl()),
+                    TreeMap::new,
+                    Collectors.mapping(Grant::claim, Collectors.toList())));
+    Map<Claim, Renewal> outcomes = new java.util.HashMap<>();
+    for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
+      renewAlone(some.getValue(), some.getKey(), deadline, outcomes);
+    }
+    for (Grant grant : grants) {
+      if (!grant.claim().share().isExclusive()) {
+        outcomes.put(grant.claim(), guarded(() -> renewShare(grant, deadline)));
+      }
+    }
+    return grants.stream().map(grant -> outcomes.get(grant.claim())).toList();
+  }
+
+  private interface Renewing {
+    boolean isHeld() throws InterruptedException;
+  }
+
+  private static Renewal guarded(Renewing renewing) throws InterruptedException {
+    try {
+      return outcome(renewing.isHeld());
+    } catch (LockException e) {
+      return new Renewal.Failed(e);
+    }
+  }
+
+  private static Renewal outcome(boolean held) {
+    return held
+        ? new Renewal.Confirmed()
+        : new Renewal.Gone(
+            LossReason.TAKEN,
+            "its row is gone, or says that the lock has ended, was revoked, or is another's");
+  }
+
+  private void renewAlone(
+      List<Claim> claims, long ttlMicros, Deadline deadline, Map<Claim, Renewal> outcomes)
+      throws InterruptedException {
+    try {
+      Set<String> held =
+          requests.repeatable(
+              deadline,
+              new Attempts(),
+              session -> {
+                int renewed = table.renew(session, claims, ttlMicros);
+                return renewed == claims.size()
+                    ? claims.stream().map(Claim::id).collect(Collectors.toSet())
+                    : new HashSet<>(table.holding(session, claims));
+              });
+      claims.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
+    } catch (LockException e) {
+      claims.forEach(claim -> outcomes.put(claim, new Renewal.Failed(e)));
+    }
+  }
+
+  private boolean renewShare(Grant grant, Deadline deadline) throws InterruptedException {
+    Claim claim = grant.claim();
+    long ttl = SharedHolds.micros(grant.effectiveTtl());
+    return requests.repeatable(
+        deadline,
+        new Attempts(),
+        session -> {
+          while (true) {
+            LockRow row = table.read(session, claim.name()).row();
+            SharedHolds state = shared(row);
+            Long end = state == null ? null : state.renew(claim.id(), row.now() + ttl);
+            if (end == null) {
+              return false;
+            }
+            if (table.replace(session, row, state, row.fence(), end, false)) {
+              return true;
+            }
+            ensureTimeIsLeft(deadline);
+          }
+        });
+  }
+
+  /** What several hold together; null if that is not so. */
+  private static @Nullable SharedHolds shared(@Nullable LockRow row) throws SQLException {
+    return row == null || row.isFree() || row.isExclusive() ? null : row.shared();
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    Attempts attempts = new Attempts();
+    boolean released =
+        requests.repeatable(
+            deadline,
+            attempts,
+            session -> {
+              boolean done =
+                  claim.share().isExclusive()
+                      ? table.release(session, claim)
+                      : releaseShare(session, claim, deadline);
+              purge(session);
+              return done;
+            });
+    if (!released && attempts.isInDoubt()) {
+      throw failures.passing(
+          "the connection broke; the lock is gone, released by this request or lost before", null);
+    }
+    return released;
+  }
+
+  private boolean releaseShare(Session session, Claim claim, Deadline deadline)
+      throws SQLException {
+    while (true) {
+      LockRow row = table.read(session, claim.name()).row();
+      SharedHolds state = shared(row);
+      Long end = state == null ? null : state.release(claim.id());
+      if (end == null) {
+        return false;
+      }
+      if (table.replace(session, row, state, row.fence(), end, state.hasRoomForFirst())) {
+        return true;
+      }
+      ensureTimeIsLeft(deadline);
+    }
+  }
+
+  /** Deletes some old rows, if this client has made many new ones. */
+  private void purge(Session session) {
+    if (newRows.get() < NEW_ROWS_PER_PURGE) {
+      return;
+    }
+    newRows.addAndGet(-NEW_ROWS_PER_PURGE);
+    try {
+      int unused = table.purge(session);
+    } catch (SQLException e) {
+      log.debug("some rows of free locks stay for now", e);
+    }
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) throws InterruptedException {
+    return requests.repeatable(
+        deadline,
+        new Attempts(),
+        session -> {
+          LockRow row = table.read(session, name).row();
+          return row == null ? LockState.free(name) : row.state();
+        });
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
+    return change(
+        name,
+        deadline,
+        (session, row) -> {
+          SharedHolds state = SharedHolds.none(row.use(), row.now());
+          return table.replace(session, row, state, row.fence(), Long.MAX_VALUE, true);
+        });
+  }
+
+  @Override
+  public boolean revoke(String name, Deadline deadline) throws InterruptedException {
+    return change(name, deadline, table::revoke);
+  }
+
+  /** Changes the row of a name, and returns whether it was as it had been read. */
+  private interface Change {
+    boolean make(Session session, LockRow row) throws SQLException;
+  }
+
+  /**
+   * Acts on those who hold a name at the moment. Once the row may have been changed it is not tried
+   * again, as that would hit the next holder.
+   */
+  private boolean change(String name, Deadline deadline, Change change)
+      throws InterruptedException {
+    return requests.single(
+        deadline,
+        session -> {
+          while (true) {
+            LockRow row = table.read(session, name).row();
+            if (row == null || !row.state().isHeld()) {
+              return false;
+            }
+            if (change.make(session, row)) {
+              return true;
+            }
+            ensureTimeIsLeft(deadline);
+          }
+        });
+  }
+
+  @Override
+  public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+      throws InterruptedException {
+    byte[] first = wellFormed(prefix).getBytes(UTF_8);
+    byte[] from = cursor == null ? first : NameRange.after(NameRange.bytes(cursor));
+    return requests.repeatable(
+        deadline,
+        new Attempts(),
+        session -> {
+          List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
+          List<LockState> held = new ArrayList<>();
+          for (LockRow row : rows) {
+            LockState state = row.state();
+            if (state.isHeld() && row.name().startsWith(prefix)) {
+              held.add(state);
+            }
+          }
+          String next =
+              rows.size() < limit
+                  ? null
+                  : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name()));
+          return new LockPage(held, next);
+        });
+  }
+
+  /** Half a character at the end of a prefix has no bytes. */
+  private static String wellFormed(String prefix) {
+    boolean half =
+        !prefix.isEmpty() && Character.isHighSurrogate(prefix.charAt(prefix.length() - 1));
+    return half ? prefix.substring(0, prefix.length() - 1) : prefix;
+  }
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    return listener.watch(name, wakeUp);
+  }
+
+  @Override
+  public void close() {
+    listener.close();
+    closing.run();
+  }
+
+  /** Below the least one, drift, rounding and a slow commit would take most of the TTL. */
+  private Duration effectiveTtl(Claim claim) {
+    Duration ttl = claim.ttl();
+    if (ttl.compareTo(info().minTtl()) < 0) {
+      return info().minTtl();
+    }
+    if (ttl.compareTo(LONGEST_TTL) > 0) {
+      return LONGEST_TTL;
+    }
+    return Duration.of(SharedHolds.micros(ttl), ChronoUnit.MICROS);
+  }
+}

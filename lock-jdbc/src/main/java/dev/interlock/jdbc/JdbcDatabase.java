@@ -1,0 +1,165 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+
+/** The databases that can keep locks. */
+public enum JdbcDatabase {
+  /** PostgreSQL 12 or later. It notifies waiters of releases. */
+  POSTGRESQL(
+      "PostgreSQL",
+      5432,
+      "org.postgresql.Driver",
+      "org.postgresql:postgresql",
+      "a row with an expiry per lock on PostgreSQL, and a notification on release",
+      server()),
+
+  /** MariaDB 10.5 or later. Waiters poll. */
+  MARIADB(
+      "MariaDB",
+      3306,
+      "org.mariadb.jdbc.Driver",
+      "org.mariadb.jdbc:mariadb-java-client",
+      "a row with an expiry per lock on MariaDB; waiters poll",
+      server()),
+
+  /** MySQL 8 or later. Waiters poll. */
+  MYSQL(
+      "MySQL",
+      3306,
+      "com.mysql.cj.jdbc.Driver",
+      "com.mysql:mysql-connector-j",
+      "a row with an expiry per lock on MySQL; waiters poll",
+      server()),
+
+  /** H2 2.x, for tests that need no server. Waiters poll. */
+  H2(
+      "H2",
+      9092,
+      "org.h2.Driver",
+      "com.h2database:h2",
+      "a row with an expiry per lock on H2, for tests; waiters poll",
+      lazyWriter());
+
+  private final String product;
+  private final int port;
+  private final String driver;
+  private final String artifact;
+
+  // Immutable, though not annotated as such.
+  @SuppressWarnings("ImmutableEnumChecker")
+  private final BackendInfo info;
+
+  JdbcDatabase(
+      String product,
+      int port,
+      String driver,
+      String artifact,
+      String summary,
+      FailureModel failureModel) {
+    this.product = product;
+    this.port = port;
+    this.driver = driver;
+    this.artifact = artifact;
+    this.info =
+        new BackendInfo(
+            scheme(),
+            summary,
+            Set.of(
+                Capability.FENCING,
+                Capability.REVOKE,
+                Capability.LIST,
+                Capability.READ_WRITE,
+                Capability.SEMAPHORE),
+            Duration.ofMillis(100),
+            Duration.ofMillis(50),
+            failureModel);
+  }
+
+  /** {@return the database whose driver reports this product name} */
+  static Optional<JdbcDatabase> ofProduct(String product) {
+    return Arrays.stream(values()).filter(one -> one.product.equals(product)).findFirst();
+  }
+
+  /**
+   * {@return the database that a URI scheme means}
+   *
+   * @param scheme one of the provider's
+   */
+  static JdbcDatabase ofScheme(String scheme) {
+    return valueOf(scheme.toUpperCase(Locale.ROOT));
+  }
+
+  /** {@return the scheme of its lock URIs} */
+  String scheme() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** {@return its name, as its driver reports it} */
+  String product() {
+    return product;
+  }
+
+  int port() {
+    return port;
+  }
+
+  String driver() {
+    return driver;
+  }
+
+  /** {@return the Maven coordinates of its driver, without a version} */
+  String artifact() {
+    return artifact;
+  }
+
+  BackendInfo info() {
+    return info;
+  }
+
+  /**
+   * A server that writes to its disk before it answers. What it may forget all the same (a replica
+   * that takes over, an older backup, a clock that ends leases early, a person) costs exclusion.
+   * Tokens still rise: they are no lower than the server's clock, in sixteenths of a millisecond.
+   */
+  private static FailureModel server() {
+    return common()
+        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
+        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY)
+        .build();
+  }
+
+  /** H2 answers before a commit is on the disk, or keeps everything in memory. */
+  private static FailureModel lazyWriter() {
+    return common()
+        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY)
+        .build();
+  }
+
+  private static FailureModel.Builder common() {
+    return FailureModel.builder()
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            Fault.CLIENT_KILLED,
+            Fault.CLIENT_STOPPED,
+            Fault.CONNECTION_LOST,
+            Fault.PARTITION,
+            Fault.SERVER_STOPPED,
+            Fault.MACHINE_SUSPENDED)
+        .under(
+            Survives.TOKENS_ONLY,
+            Fault.ASYNC_FAILOVER,
+            Fault.SERVER_CLOCK_STEPPED,
+            Fault.FORCED_RELEASE)
+        .under(
+            Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
+  }
+}

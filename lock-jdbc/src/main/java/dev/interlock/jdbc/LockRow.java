@@ -1,0 +1,150 @@
+package dev.interlock.jdbc;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockKind;
+import dev.interlock.LockState;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The row of one name, as it was at one moment of the server's clock. Times are microseconds since
+ * 1970.
+ *
+ * @param now the server's clock
+ * @param name the lock's name
+ * @param version changes with every change of the row, and never returns to an earlier value
+ * @param fence the last fencing token
+ * @param claim who holds the name alone; empty if nobody does, or several hold it together
+ * @param holder the label of that claim
+ * @param kind what the name is used as
+ * @param capacity how much there is of it
+ * @param holds who holds it together, see {@link SharedHolds}
+ * @param grantedAt when it was granted to the claim
+ * @param expiresAt when the last hold and the last wait end
+ * @param revoked whether no hold may be renewed
+ * @param awaited whether a release has to be notified
+ */
+record LockRow(
+    long now,
+    String name,
+    long version,
+    long fence,
+    String claim,
+    String holder,
+    LockKind kind,
+    int capacity,
+    byte[] holds,
+    long grantedAt,
+    long expiresAt,
+    boolean revoked,
+    boolean awaited) {
+
+  /** What has to be selected, after the clock; also the columns that a table has to have. */
+  static final List<String> COLUMNS =
+      List.of(
+          "name",
+          "version",
+          "fence",
+          "claim",
+          "holder",
+          "kind",
+          "capacity",
+          "holds",
+          "granted_at",
+          "expires_at",
+          "revoked",
+          "awaited");
+
+  /**
+   * Reads a row whose first column is the clock, and the others are {@link #COLUMNS}.
+   *
+   * @return the row, or null if there is only the clock, because the name has no row
+   * @throws SQLException if the values are not those of a lock
+   */
+  static @Nullable LockRow read(ResultSet row) throws SQLException {
+    byte[] name = row.getBytes(2);
+    if (name == null) {
+      return null;
+    }
+    return new LockRow(
+        row.getLong(1),
+        new String(name, UTF_8),
+        row.getLong(3),
+        row.getLong(4),
+        row.getString(5),
+        new String(row.getBytes(6), UTF_8),
+        kind(row.getString(7)),
+        row.getInt(8),
+        row.getBytes(9),
+        row.getLong(10),
+        row.getLong(11),
+        row.getInt(12) != 0,
+        row.getInt(13) != 0);
+  }
+
+  private static LockKind kind(String text) throws SQLException {
+    for (LockKind kind : LockKind.values()) {
+      if (word(kind).equals(text)) {
+        return kind;
+      }
+    }
+    throw new UnknownContentException("kind \"" + text + "\"");
+  }
+
+  /** {@return the kind as it is written in the table} */
+  static String word(LockKind kind) {
+    return kind.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** {@return whether it is neither held nor waited for} */
+  boolean isFree() {
+    return expiresAt <= now;
+  }
+
+  boolean isExclusive() {
+    return kind == LockKind.EXCLUSIVE;
+  }
+
+  /** {@return how the name is in use, for messages} */
+  Share use() {
+    return new Share(kind, 1, capacity);
+  }
+
+  /** {@return who holds it together with others, and who waits} */
+  SharedHolds shared() throws SQLException {
+    try {
+      return SharedHolds.read(kind, capacity, revoked, holds, now);
+    } catch (IllegalArgumentException e) {
+      throw new UnknownContentException("holds: " + e.getMessage());
+    }
+  }
+
+  /** {@return the state for people} */
+  LockState state() throws SQLException {
+    if (isFree()) {
+      return LockState.free(name);
+    }
+    if (!isExclusive()) {
+      return shared().state(name);
+    }
+    return LockState.held(name, holder, fence, remaining(), List.of())
+        .withHeldSince(SharedHolds.instant(grantedAt));
+  }
+
+  Duration remaining() {
+    return Duration.of(Math.max(0, expiresAt - now), ChronoUnit.MICROS);
+  }
+
+  /** {@return whether the claim has the name alone} */
+  boolean isOf(Claim other) {
+    return claim.equals(other.id());
+  }
+}

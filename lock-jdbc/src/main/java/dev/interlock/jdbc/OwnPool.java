@@ -1,0 +1,103 @@
+package dev.interlock.jdbc;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.LockConfigurationException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import javax.sql.DataSource;
+
+/** The connections of a client that was opened by a URI. */
+final class OwnPool {
+
+  private static final Duration LONGEST_REST = Duration.ofMinutes(1);
+
+  /** The pool's own least. */
+  private static final long SHORTEST_WAIT_MILLIS = 250;
+
+  private final DataSource driver;
+  private final HikariDataSource connections;
+
+  private OwnPool(DataSource driver, HikariDataSource connections) {
+    this.driver = driver;
+    this.connections = connections;
+  }
+
+  /**
+   * Connects once, because a pool reports a wrong password only when its time is over.
+   *
+   * @throws dev.interlock.LockException if there is no driver, or no connection
+   */
+  static OwnPool open(JdbcUri uri) {
+    JdbcDatabase database = uri.database();
+    Failures failures =
+        new Failures(database.scheme(), uri.endpoint(), uri.settings().table());
+    DataSource driver = new DriverDataSource(driver(database), uri.url(), uri.properties());
+    try (Connection first = driver.getConnection()) {
+      if (database != JdbcDatabase.H2) {
+        first.setNetworkTimeout(Runnable::run, (int) wait(uri));
+      }
+      // Before this connection is closed, as an H2 database in memory would end with it.
+      return new OwnPool(driver, new HikariDataSource(config(uri, driver)));
+    } catch (SQLException e) {
+      throw failures.explain(e);
+    }
+  }
+
+  private static java.sql.Driver driver(JdbcDatabase database) {
+    try {
+      return (java.sql.Driver)
+          Class.forName(database.driver(), true, loader()).getDeclaredConstructor().newInstance();
+    } catch (ReflectiveOperationException e) {
+      throw new LockConfigurationException(
+          "the driver of "
+              + database.product()
+              + " is missing; add "
+              + database.artifact()
+              + " to the class path",
+          e);
+    }
+  }
+
+  private static ClassLoader loader() {
+    ClassLoader context = Thread.currentThread().getContextClassLoader();
+    return context == null ? OwnPool.class.getClassLoader() : context;
+  }
+
+  private static HikariConfig config(JdbcUri uri, DataSource driver) {
+    HikariConfig config = new HikariConfig();
+    config.setPoolName("interlock-" + uri.database().scheme());
+    config.setDataSource(driver);
+    config.setMaximumPoolSize(uri.maxConnections());
+    config.setInitializationFailTimeout(-1);
+    config.setConnectionTimeout(wait(uri));
+    config.setValidationTimeout(wait(uri));
+    config.setIdleTimeout(LONGEST_REST.toMillis());
+    config.setMinimumIdle(0);
+    if (uri.database() == JdbcDatabase.H2) {
+      config.setMinimumIdle(1);
+      config.setMaxLifetime(0);
+    }
+    return config;
+  }
+
+  private static long wait(JdbcUri uri) {
+    return Math.max(
+        SHORTEST_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, uri.requestTimeout().toMillis()));
+  }
+
+  /** {@return where to borrow connections} */
+  DataSource connections() {
+    return connections;
+  }
+
+  /** {@return where to get connections that are not counted} */
+  DataSource driver() {
+    return driver;
+  }
+
+  void close() {
+    connections.close();
+  }
+}

@@ -1,0 +1,279 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.WakeUp;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Listens to releases for all waiters of a client, over one connection that exists while there are
+ * waiters, and a few seconds longer. One daemon thread owns the connection, and ends with it.
+ *
+ * <p>Signals are hints. Waiters may have missed one before the server has begun to listen, and when
+ * the connection breaks, so they are signalled then, and poll.
+ */
+final class PostgreSqlListener implements ReleaseListener {
+
+  private static final Logger log = LoggerFactory.getLogger(PostgreSqlListener.class);
+
+  private static final int POKE_MILLIS = 2_000;
+  private static final int ANSWER_MILLIS = 5_000;
+  private static final int IDLE_POKES = 2;
+  private static final long FIRST_PAUSE_MILLIS = 50;
+  private static final long LONGEST_PAUSE_MILLIS = 5_000;
+
+  private final DataSource source;
+  private final String channel;
+  private final String endpoint;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // The lock guards all that follows.
+
+  /** By what is published for their names. */
+  private final Map<String, Set<WakeUp>> waiters = new HashMap<>();
+
+  private @Nullable Connection connection;
+  private boolean running;
+  private boolean listening;
+  private boolean closed;
+  private boolean refused;
+
+  /**
+   * Makes one that is not connected yet.
+   *
+   * @param source where to get the connection
+   * @param table the table of locks
+   * @param endpoint for messages
+   */
+  PostgreSqlListener(DataSource source, String table, String endpoint) {
+    this.source = source;
+    this.channel = ReleaseChannel.of(table);
+    this.endpoint = endpoint;
+  }
+
+  @Override
+  public Watch watch(String name, WakeUp wakeUp) {
+    String payload = ReleaseChannel.payload(name);
+    lock.lock();
+    try {
+      waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
+      if (listening) {
+        wakeUp.signal();
+      } else if (!running && !closed && !refused) {
+        running = true;
+        Thread thread = new Thread(this::run, "interlock-postgresql-listener");
+        thread.setDaemon(true);
+        thread.start();
+      }
+    } finally {
+      lock.unlock();
+    }
+    return () -> remove(payload, wakeUp);
+  }
+
+  private void remove(String payload, WakeUp wakeUp) {
+    lock.lock();
+    try {
+      Set<WakeUp> others = waiters.get(payload);
+      if (others != null && others.remove(wakeUp) && others.isEmpty()) {
+        waiters.remove(payload);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean isWatching(String name) {
+    String payload = ReleaseChannel.payload(name);
+    lock.lock();
+    try {
+      return waiters.containsKey(payload);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Connects until nobody waits any longer. */
+  private void run() {
+    long pause = FIRST_PAUSE_MILLIS;
+    try {
+      while (isNeeded()) {
+        try (Connection made = source.getConnection()) {
+          listen(made);
+          return;
+        } catch (SQLException e) {
+          if (Failures.isRefusedForGood(e)) {
+            refuse(e);
+            return;
+          }
+          log.debug("lost the connection that listens to releases; connecting again", e);
+          pause = lost() ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, pause * 2);
+        }
+        await(pause);
+      }
+    } catch (RuntimeException e) {
+      log.error("waiters only poll from now on, because of a bug", e);
+      refuse(null);
+    } finally {
+      ended();
+    }
+  }
+
+  private boolean isNeeded() {
+    lock.lock();
+    try {
+      return !closed && !waiters.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void refuse(@Nullable SQLException problem) {
+    lock.lock();
+    try {
+      refused = true;
+    } finally {
+      lock.unlock();
+    }
+    if (problem != null) {
+      log.warn(
+          "postgresql at {} or its driver does not let us listen to releases ({}); waiters poll"
+              + " instead",
+          endpoint,
+          problem.getMessage());
+    }
+  }
+
+  /** Wakes everybody; returns whether releases had been heard before. */
+  private boolean lost() {
+    lock.lock();
+    try {
+      boolean before = listening;
+      listening = false;
+      connection = null;
+      signalAll();
+      return before;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void signalAll() {
+    waiters.values().forEach(some -> some.forEach(WakeUp::signal));
+  }
+
+  private void await(long millis) {
+    lock.lock();
+    try {
+      if (!closed) {
+        boolean unused = changed.await(millis, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      // Nobody interrupts this thread; a shorter pause does no harm.
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A waiter may have come since the loop decided to end. */
+  private void ended() {
+    boolean again;
+    lock.lock();
+    try {
+      running = false;
+      listening = false;
+      connection = null;
+      again = !closed && !refused && !waiters.isEmpty();
+      running = again;
+    } finally {
+      lock.unlock();
+    }
+    if (again) {
+      run();
+    }
+  }
+
+  private void listen(Connection made) throws SQLException {
+    PGConnection notified = made.unwrap(PGConnection.class);
+    made.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
+    made.setAutoCommit(true);
+    execute(made, "LISTEN " + channel);
+    lock.lock();
+    try {
+      if (closed) {
+        return;
+      }
+      connection = made;
+      listening = true;
+      signalAll();
+    } finally {
+      lock.unlock();
+    }
+    int idle = 0;
+    while (true) {
+      PGNotification[] some = notified.getNotifications(POKE_MILLIS);
+      lock.lock();
+      try {
+        idle = waiters.isEmpty() ? idle + 1 : 0;
+        if (closed || idle > IDLE_POKES) {
+          listening = false;
+          connection = null;
+          break;
+        }
+        for (PGNotification one : some == null ? new PGNotification[0] : some) {
+          waiters.getOrDefault(one.getParameter(), Set.of()).forEach(WakeUp::signal);
+        }
+      } finally {
+        lock.unlock();
+      }
+      if (some == null || some.length == 0) {
+        // Without traffic a connection that has died silently would not be noticed.
+        execute(made, "SELECT 1");
+      }
+    }
+    execute(made, "UNLISTEN *");
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      boolean unused = statement.execute(sql);
+    }
+  }
+
+  @Override
+  public void close() {
+    Connection current;
+    lock.lock();
+    try {
+      closed = true;
+      current = connection;
+      waiters.clear();
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    if (current != null) {
+      try {
+        current.abort(Runnable::run);
+      } catch (SQLException e) {
+        // Broken already.
+      }
+    }
+  }
+}

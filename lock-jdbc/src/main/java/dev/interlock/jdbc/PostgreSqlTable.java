@@ -1,0 +1,94 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.spi.Claim;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.Map;
+
+/** What PostgreSQL can do in one statement, where other databases need two. */
+final class PostgreSqlTable extends LockTable {
+
+  private final Sql take;
+  private final Sql release;
+  private final Sql replaceAndNotify;
+
+  PostgreSqlTable(Dialect dialect, JdbcSettings settings) {
+    super(dialect, settings);
+    String now = dialect.now();
+    this.take =
+        new Sql(
+            "WITH seen AS (SELECT " + columns + " FROM " + table + " AS l WHERE l.name = :name),"
+                + " granted AS (INSERT INTO " + table + " AS l ("
+                + String.join(", ", LockRow.COLUMNS) + ", purge_after)"
+                + " SELECT :name, " + now + ", " + dialect.tokenNow() + ", :claim, :holder,"
+                + " 'exclusive', 1, :nothing, " + now + ", " + now + " + :ttl, 0, 0, "
+                + dialect.hourAfter(now + " + :kept")
+                + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE expires_at > " + now
+                + " AND NOT (claim = :claim AND revoked = 0))" + bounded()
+                + " ON CONFLICT (name) DO UPDATE SET "
+                + granted("l.", "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")")
+                + " WHERE l.expires_at <= " + now + " OR l.claim = :claim AND l.revoked = 0"
+                + " RETURNING l.fence)"
+                + " SELECT " + now + ", " + columns("s")
+                + ", (SELECT g.fence FROM granted AS g)"
+                + " FROM (SELECT 1 AS one) AS one LEFT JOIN seen AS s ON true");
+    this.release =
+        new Sql(
+            "WITH held AS (SELECT name, awaited FROM " + table + " WHERE name = :name"
+                + " AND claim = :claim AND expires_at > " + now + bounded() + " FOR UPDATE),"
+                + " released AS (UPDATE " + table + " AS l SET version = l.version + 1,"
+                + " expires_at = " + now + ", claim = '', holder = :nothing, kind = 'exclusive',"
+                + " capacity = 1, holds = :nothing, revoked = 0, awaited = 0"
+                + " FROM held WHERE l.name = held.name RETURNING held.awaited)"
+                + " SELECT CASE WHEN awaited = 1"
+                + " THEN pg_notify(:channel, :payload) IS NULL ELSE true END FROM released");
+    this.replaceAndNotify =
+        new Sql(
+            "WITH changed AS (" + replacement() + bounded() + " RETURNING name)"
+                + " SELECT pg_notify(:channel, :payload) FROM changed");
+  }
+
+  @Override
+  String bounded() {
+    return " AND set_config('lock_timeout', :lockTimeout, true) <> ''";
+  }
+
+  @Override
+  String unlessPresent() {
+    return " ON CONFLICT (name) DO NOTHING";
+  }
+
+  @Override
+  Taken take(Session session, Claim claim, long ttl) throws SQLException {
+    return session.query(
+        take,
+        values(claim, ttl),
+        rows -> {
+          rows.next();
+          long token = rows.getLong(LockRow.COLUMNS.size() + 2);
+          return new Taken(token, new Snapshot(rows.getLong(1), LockRow.read(rows)));
+        });
+  }
+
+  @Override
+  boolean release(Session session, Claim claim) throws SQLException {
+    Map<String, Object> values = new HashMap<>(releasing(claim));
+    values.putAll(notification(claim.name()));
+    return session.query(release, values, rows -> rows.next());
+  }
+
+  @Override
+  boolean replace(Session session, String name, Map<String, Object> values, boolean wake)
+      throws SQLException {
+    if (!wake) {
+      return super.replace(session, name, values, false);
+    }
+    values.putAll(notification(name));
+    return session.query(replaceAndNotify, values, rows -> rows.next());
+  }
+
+  private Map<String, Object> notification(String name) {
+    return Map.of(
+        "channel", ReleaseChannel.of(table), "payload", ReleaseChannel.payload(name));
+  }
+}

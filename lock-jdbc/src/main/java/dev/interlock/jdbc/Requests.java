@@ -1,0 +1,209 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.ThreadLocalRandom;
+import javax.sql.DataSource;
+
+/**
+ * Borrows a connection for each request, for as long as that takes: never while a lock is waited
+ * for or held. Repeats what the database has rolled back because of others.
+ */
+final class Requests {
+
+  /** Something to ask, in one or more statements. */
+  interface Request<T> {
+    T run(Session session) throws SQLException;
+  }
+
+  private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
+  private static final long LONGEST_PAUSE_NANOS = 20_000_000;
+
+  private final DataSource source;
+  private final Dialect dialect;
+  private final Failures failures;
+  private final TimeSource time;
+
+  Requests(DataSource source, Dialect dialect, Failures failures, TimeSource time) {
+    this.source = source;
+    this.dialect = dialect;
+    this.failures = failures;
+    this.time = time;
+  }
+
+  /** How often a request was sent, and whether an earlier copy may have been executed. */
+  static final class Attempts {
+    private boolean inDoubt;
+
+    boolean isInDoubt() {
+      return inDoubt;
+    }
+  }
+
+  /**
+   * Makes a request that may be sent again if the connection broke.
+   *
+   * @throws LockException if the deadline passed, or the database refused the request
+   */
+  <T> T repeatable(Deadline deadline, Attempts attempts, Request<T> request)
+      throws InterruptedException {
+    while (true) {
+      try {
+        return once(deadline, attempts, request);
+      } catch (BrokenException e) {
+        if (pauseAndGiveUp(deadline)) {
+          throw failures.explain(e.problem);
+        }
+      }
+    }
+  }
+
+  /**
+   * Makes a request that must not be executed twice.
+   *
+   * @throws LockException if the deadline passed, or the database refused the request
+   */
+  <T> T single(Deadline deadline, Request<T> request) throws InterruptedException {
+    try {
+      return once(deadline, new Attempts(), request);
+    } catch (BrokenException e) {
+      throw failures.explain(e.problem);
+    }
+  }
+
+  /** The connection broke before the answer came. */
+  private static final class BrokenException extends Exception {
+    private static final long serialVersionUID = 1L;
+    final transient SQLException problem;
+
+    BrokenException(SQLException problem) {
+      super(problem);
+      this.problem = problem;
+    }
+  }
+
+  private <T> T once(Deadline deadline, Attempts attempts, Request<T> request)
+      throws InterruptedException, BrokenException {
+    while (true) {
+      try (Borrowed borrowed = borrow(deadline, attempts)) {
+        try {
+          return request.run(new Session(borrowed.connection, dialect, deadline));
+        } catch (SQLException e) {
+          if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
+            continue;
+          }
+          if (Failures.isBroken(e)) {
+            attempts.inDoubt = true;
+            throw new BrokenException(e);
+          }
+          throw attempts.inDoubt ? failures.afterDoubt(e) : failures.explain(e);
+        }
+      }
+    }
+  }
+
+  private boolean pauseAndGiveUp(Deadline deadline) throws InterruptedException {
+    long pause =
+        ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS);
+    if (deadline.remainingNanos() <= pause) {
+      return true;
+    }
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    time.parkUntil(this, time.nanoTime() + pause);
+    return false;
+  }
+
+  private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
+    if (deadline.hasPassed()) {
+      throw unsent("no time was left for the request", null, attempts);
+    }
+    Connection connection;
+    try {
+      connection = source.getConnection();
+    } catch (SQLException e) {
+      if (Failures.isInterrupted(e)) {
+        Thread.interrupted();
+        InterruptedException interrupted = new InterruptedException();
+        interrupted.initCause(e);
+        throw interrupted;
+      }
+      LockException explained = failures.explain(e);
+      throw explained instanceof LockUnavailableException && !attempts.inDoubt
+          ? failures.notSent(e)
+          : explained;
+    }
+    Borrowed borrowed = new Borrowed(connection);
+    if (deadline.hasPassed()) {
+      borrowed.close();
+      throw unsent("no connection in time", null, attempts);
+    }
+    try {
+      borrowed.prepare(deadline);
+    } catch (SQLException e) {
+      borrowed.close();
+      throw attempts.inDoubt ? failures.explain(e) : failures.notSent(e);
+    }
+    return borrowed;
+  }
+
+  private LockException unsent(String problem, SQLException cause, Attempts attempts) {
+    return attempts.inDoubt
+        ? failures.passing(problem, cause)
+        : failures.passingUnsent(problem, cause);
+  }
+
+  /** A connection whose settings are put back when it is returned. */
+  private static final class Borrowed implements AutoCloseable {
+    final Connection connection;
+    private boolean commits;
+    private boolean writes;
+    private int timeoutMillis = -1;
+
+    Borrowed(Connection connection) {
+      this.connection = connection;
+    }
+
+    /** Every statement is a transaction of its own, and must be answered in time. */
+    void prepare(Deadline deadline) throws SQLException {
+      int before = connection.getNetworkTimeout();
+      connection.setNetworkTimeout(
+          Runnable::run,
+          (int) Math.min(86_400_000, Math.max(1, deadline.remaining().toMillis())));
+      timeoutMillis = before;
+      if (connection.isReadOnly()) {
+        connection.setReadOnly(false);
+        writes = true;
+      }
+      if (!connection.getAutoCommit()) {
+        connection.setAutoCommit(true);
+        commits = true;
+      }
+    }
+
+    @Override
+    public void close() {
+      try (connection) {
+        if (connection.isClosed()) {
+          return;
+        }
+        if (commits) {
+          connection.setAutoCommit(false);
+        }
+        if (writes) {
+          connection.setReadOnly(true);
+        }
+        if (timeoutMillis >= 0) {
+          connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+        }
+      } catch (SQLException e) {
+        // Broken; the pool finds out, too.
+      }
+    }
+  }
+}

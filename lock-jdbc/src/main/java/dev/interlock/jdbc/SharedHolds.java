@@ -1,0 +1,334 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.LockKind;
+import dev.interlock.LockState;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What several claims hold of one name, and who waits for it: the content of one row, at one moment
+ * of the server's clock. Times are microseconds since 1970. Not safe for use by several threads.
+ *
+ * <p>Claims of one weight wait as one party. A claim is refused if another party has waited for
+ * longer and could not be granted beside it. A party's turn ends when one of it is granted and
+ * another would find no room; if there is room for more, as for readers, 200 ms later. So a writer
+ * is passed by no reader that comes later, and each party by each other one only once.
+ */
+final class SharedHolds {
+
+  private static final long TURN_MICROS = 200_000;
+
+  /** One claim's hold. */
+  private static final class Hold {
+    final String claim;
+    final int weight;
+    final long token;
+    final long grantedAt;
+    final String label;
+    long expiresAt;
+
+    Hold(String claim, int weight, long token, long grantedAt, long expiresAt, String label) {
+      this.claim = claim;
+      this.weight = weight;
+      this.token = token;
+      this.grantedAt = grantedAt;
+      this.expiresAt = expiresAt;
+      this.label = label;
+    }
+  }
+
+  /** All claims of one weight that wait. */
+  private static final class Party {
+    final int weight;
+    final long since;
+    long until;
+
+    Party(int weight, long since, long until) {
+      this.weight = weight;
+      this.since = since;
+      this.until = until;
+    }
+
+    boolean isBefore(Party other) {
+      return since < other.since || (since == other.since && weight > other.weight);
+    }
+  }
+
+  /**
+   * Why a claim is not granted.
+   *
+   * @param retryAtMicros when to ask again, by the server's clock
+   * @param holder the label of a holder, if one is in the way
+   */
+  record Refusal(long retryAtMicros, @Nullable String holder) {}
+
+  private final LockKind kind;
+  private final int capacity;
+  private final long now;
+  private final List<Hold> holds = new ArrayList<>();
+  private final List<Party> parties = new ArrayList<>();
+  private boolean revoked;
+
+  private SharedHolds(LockKind kind, int capacity, long now) {
+    this.kind = kind;
+    this.capacity = capacity;
+    this.now = now;
+  }
+
+  /** Returns the state of a name that nobody holds, about to be used as the share says. */
+  static SharedHolds none(Share share, long now) {
+    return new SharedHolds(share.kind(), share.capacity(), now);
+  }
+
+  /**
+   * Reads what {@link #content} wrote, without holds and waits that have ended.
+   *
+   * @throws IllegalArgumentException if it is anything else
+   */
+  static SharedHolds read(LockKind kind, int capacity, boolean revoked, byte[] content, long now) {
+    SharedHolds state = new SharedHolds(kind, capacity, now);
+    for (String line : new String(content, StandardCharsets.UTF_8).split("\n", -1)) {
+      if (!line.isEmpty()) {
+        state.readLine(line.split("\t", -1));
+      }
+    }
+    state.revoked = revoked && !state.holds.isEmpty();
+    return state;
+  }
+
+  private void readLine(String[] words) {
+    if (words[0].equals("hold") && words.length == 7) {
+      Hold hold =
+          new Hold(
+              words[1],
+              Integer.parseInt(words[2]),
+              Long.parseLong(words[3]),
+              Long.parseLong(words[4]),
+              Long.parseLong(words[5]),
+              words[6]);
+      if (hold.expiresAt > now) {
+        holds.add(hold);
+      }
+    } else if (words[0].equals("wait") && words.length == 4) {
+      Party party =
+          new Party(
+              Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
+      if (party.until > now) {
+        parties.add(party);
+      }
+    } else {
+      throw new IllegalArgumentException("neither a hold nor a wait: " + words[0]);
+    }
+  }
+
+  /** {@return the content of the row: a line for each hold, in the order of grants, and party} */
+  byte[] content() {
+    StringBuilder text = new StringBuilder();
+    for (Hold hold : holds) {
+      text.append("hold\t").append(hold.claim).append('\t').append(hold.weight).append('\t');
+      text.append(hold.token).append('\t').append(hold.grantedAt).append('\t');
+      text.append(hold.expiresAt).append('\t').append(hold.label).append('\n');
+    }
+    for (Party party : parties) {
+      text.append("wait\t").append(party.weight).append('\t').append(party.since).append('\t');
+      text.append(party.until).append('\n');
+    }
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  LockKind kind() {
+    return kind;
+  }
+
+  int capacity() {
+    return capacity;
+  }
+
+  boolean isRevoked() {
+    return revoked;
+  }
+
+  boolean isHeld() {
+    return !holds.isEmpty();
+  }
+
+  /** {@return whether the name is neither held nor waited for, and may be used as anything} */
+  boolean isFree() {
+    return holds.isEmpty() && parties.isEmpty();
+  }
+
+  /** {@return when the last hold and the last wait have ended; now, if there are none} */
+  long expiresAt() {
+    long latest = now;
+    for (Hold hold : holds) {
+      latest = Math.max(latest, hold.expiresAt);
+    }
+    for (Party party : parties) {
+      latest = Math.max(latest, party.until);
+    }
+    return latest;
+  }
+
+  private long used() {
+    return revoked ? capacity : holds.stream().mapToLong(hold -> hold.weight).sum();
+  }
+
+  private @Nullable Hold holdOf(String claim) {
+    return holds.stream().filter(hold -> hold.claim.equals(claim)).findFirst().orElse(null);
+  }
+
+  /**
+   * Grants the claim if there is room for it beside those that hold the name and those that wait.
+   * Otherwise notes that it waits, if it does. A claim that has a hold already asks a second time,
+   * because the first answer was lost, and is granted again.
+   *
+   * @param claim a claim that uses the name as all others do
+   * @param token its token, if it is granted
+   * @param expiresAt until when the hold lasts
+   * @return null if it is granted
+   */
+  @Nullable Refusal acquire(Claim claim, long token, long expiresAt) {
+    Hold previous = revoked ? null : holdOf(claim.id());
+    int weight = claim.share().weight();
+    long used = used() - (previous == null ? 0 : previous.weight);
+    Party mine =
+        parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
+    Long ahead = turnsAhead(weight, used, mine);
+    if (previous == null && (ahead != null || used + weight > capacity)) {
+      Refusal refusal = refusal(weight, used, ahead);
+      await(claim, mine);
+      return refusal;
+    }
+    if (previous != null) {
+      holds.remove(previous);
+    } else if (mine != null) {
+      boolean more = used + 2L * weight <= capacity;
+      mine.until = more ? Math.min(mine.until, now + TURN_MICROS) : now;
+      parties.removeIf(party -> party.until <= now);
+    }
+    holds.add(new Hold(claim.id(), weight, token, now, expiresAt, claim.holder()));
+    return null;
+  }
+
+  /** Returns when the first party ends whose turn comes before a claim's; null if none does. */
+  private @Nullable Long turnsAhead(int weight, long used, @Nullable Party mine) {
+    Long first = null;
+    for (Party other : parties) {
+      boolean excludes = used + weight + other.weight > capacity;
+      if (other != mine && excludes && other.isBefore(mine == null ? last(weight) : mine)) {
+        if (used + other.weight <= capacity && 2L * other.weight <= capacity) {
+          other.until = Math.min(other.until, now + TURN_MICROS);
+        }
+        first = first == null ? other.until : Math.min(first, other.until);
+      }
+    }
+    return first;
+  }
+
+  private static Party last(int weight) {
+    return new Party(weight, Long.MAX_VALUE, 0);
+  }
+
+  private Refusal refusal(int weight, long used, @Nullable Long ahead) {
+    Comparator<Hold> byEnd = Comparator.comparingLong(hold -> hold.expiresAt);
+    Hold inTheWay =
+        (weight == capacity || revoked ? holds.stream().max(byEnd) : holds.stream().min(byEnd))
+            .orElse(null);
+    long end =
+        inTheWay != null && used + weight > capacity ? inTheWay.expiresAt : Long.MAX_VALUE;
+    return new Refusal(
+        ahead == null ? end : Math.min(ahead, end), inTheWay == null ? null : inTheWay.label);
+  }
+
+  private void await(Claim claim, @Nullable Party mine) {
+    if (!claim.reservation().isZero()) {
+      long until = now + micros(claim.reservation());
+      if (mine == null) {
+        parties.add(new Party(claim.share().weight(), now, until));
+      } else {
+        mine.until = Math.max(mine.until, until);
+      }
+    }
+  }
+
+  /** Extends the hold of a claim. Returns when it would have ended, or null if there is none. */
+  @Nullable Long renew(String claim, long expiresAt) {
+    Hold hold = revoked ? null : holdOf(claim);
+    if (hold == null) {
+      return null;
+    }
+    long before = hold.expiresAt;
+    hold.expiresAt = expiresAt;
+    return before;
+  }
+
+  /** Ends the hold of a claim. Returns when it would have ended, or null if there is none. */
+  @Nullable Long release(String claim) {
+    Hold hold = holdOf(claim);
+    if (hold == null) {
+      return null;
+    }
+    holds.remove(hold);
+    revoked &= !holds.isEmpty();
+    return hold.expiresAt;
+  }
+
+  /** Ends everything. */
+  void clear() {
+    holds.clear();
+    parties.clear();
+    revoked = false;
+  }
+
+  /** Lets no hold be renewed, and nobody in, before the last hold has ended. */
+  void revoke() {
+    revoked = true;
+  }
+
+  /** {@return whether those who have waited longest find room now} */
+  boolean hasRoomForFirst() {
+    Party first = null;
+    for (Party party : parties) {
+      if (first == null || party.isBefore(first)) {
+        first = party;
+      }
+    }
+    return first != null && used() + first.weight <= capacity;
+  }
+
+  /** {@return the state for people} */
+  LockState state(String name) {
+    if (holds.isEmpty()) {
+      return LockState.free(name);
+    }
+    List<LockState.Holder> holders =
+        holds.stream()
+            .map(
+                hold ->
+                    new LockState.Holder(
+                        hold.label,
+                        hold.weight,
+                        hold.token,
+                        Duration.of(hold.expiresAt - now, ChronoUnit.MICROS),
+                        instant(hold.grantedAt)))
+            .toList();
+    return LockState.held(name, kind, capacity, holders, List.of());
+  }
+
+  static Instant instant(long micros) {
+    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
+  }
+
+  /** Rounds up. */
+  static long micros(Duration duration) {
+    return duration.plusNanos(999).toNanos() / 1_000;
+  }
+}
