@@ -1,0 +1,78 @@
+package dev.interlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MariaDbFenceTest extends FenceCases {
+
+  private static final String URL = "jdbc:mariadb://127.0.0.1:33777/";
+
+  @Override
+  Connection connect() throws SQLException {
+    return connect("");
+  }
+
+  private static Connection connect(String parameters) throws SQLException {
+    return DriverManager.getConnection(
+        URL + "fence?user=root&createDatabaseIfNotExist=true" + parameters);
+  }
+
+  @Override
+  String waiting() {
+    return "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+  }
+
+  @Override
+  List<Integer> isolationLevels() {
+    return List.of(
+        Connection.TRANSACTION_READ_COMMITTED,
+        Connection.TRANSACTION_REPEATABLE_READ,
+        Connection.TRANSACTION_SERIALIZABLE);
+  }
+
+  @Override
+  String documentedAs() {
+    return "MariaDB";
+  }
+
+  /** It then reports that a check has changed no row. */
+  @Test
+  void aDriverThatCountsChangedRowsMisleadsNobody() throws Exception {
+    JdbcFence fence = JdbcFence.create();
+    try (Connection connection = connect("&useAffectedRows=true")) {
+      connection.setAutoCommit(false);
+      fence.claim(connection, "stock/42", 7);
+      fence.claim(connection, "stock/42", 7);
+      fence.check(connection, "stock/42", 7);
+    }
+  }
+
+  /** The default from MariaDB 11.6.2 on. */
+  @Test
+  void aClaimIsRightUnderSnapshotIsolation() throws Exception {
+    JdbcFence fence = JdbcFence.create();
+    try (Connection writer = connect();
+        Connection successor = connect()) {
+      writer.setAutoCommit(false);
+      try (Statement statement = successor.createStatement()) {
+        statement.execute("SET SESSION innodb_snapshot_isolation = ON");
+      }
+      successor.setAutoCommit(false);
+      fence.claim(writer, "stock/42", 7);
+      writer.commit();
+      fence.check(writer, "stock/42", 7);
+      JdbcStock.write(writer, 6);
+      writer.commit();
+      fence.claim(successor, "stock/42", 8);
+      assertEquals(6, JdbcStock.read(successor));
+      JdbcStock.write(successor, 5);
+      successor.commit();
+    }
+  }
+}

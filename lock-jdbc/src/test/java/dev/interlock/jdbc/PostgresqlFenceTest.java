@@ -1,0 +1,75 @@
+package dev.interlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.net.URI;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class PostgresqlFenceTest extends FenceCases {
+
+  @AutoClose private static PostgresServer server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = new PostgresServer();
+  }
+
+  @Override
+  Connection connect() throws SQLException {
+    return DriverManager.getConnection(
+        "jdbc:postgresql://127.0.0.1:%d/postgres"
+            .formatted(URI.create(server.uri("postgres")).getPort()),
+        "postgres",
+        "");
+  }
+
+  @Override
+  String waiting() {
+    return "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  }
+
+  @Override
+  List<Integer> isolationLevels() {
+    return List.of(
+        Connection.TRANSACTION_READ_COMMITTED,
+        Connection.TRANSACTION_REPEATABLE_READ,
+        Connection.TRANSACTION_SERIALIZABLE);
+  }
+
+  @Override
+  String documentedAs() {
+    return "PostgreSQL";
+  }
+
+  /** The reason why a check writes the row. */
+  @Test
+  void aClaimInASnapshotOlderThanTheLastCheckIsRefused() throws Exception {
+    JdbcFence fence = JdbcFence.create();
+    try (Connection writer = connect();
+        Connection successor = connect()) {
+      writer.setAutoCommit(false);
+      successor.setAutoCommit(false);
+      successor.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      fence.claim(writer, "stock/42", 7);
+      writer.commit();
+      assertEquals(1, JdbcStock.read(successor));
+      fence.check(writer, "stock/42", 7);
+      JdbcStock.write(writer, 6);
+      writer.commit();
+      SQLException conflict =
+          assertThrows(SQLException.class, () -> fence.claim(successor, "stock/42", 8));
+      assertEquals("40001", conflict.getSQLState());
+      successor.rollback();
+      fence.claim(successor, "stock/42", 8);
+      assertEquals(6, JdbcStock.read(successor));
+    }
+  }
+}
