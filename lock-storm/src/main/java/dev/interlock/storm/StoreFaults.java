@@ -47,7 +47,7 @@ final class StoreFaults {
   }
 
   static boolean hasMovableClock(DisposableServer server) {
-    return server instanceof RedisServer redis && redis.canSetClock();
+    return server.canSetClock();
   }
 
   /** Whether all servers are Redis, and nothing fails over to a replica when one is demoted. */
@@ -169,13 +169,9 @@ final class StoreFaults {
    * last for that long.
    */
   private Injection step(int choice) throws Exception {
-    List<RedisServer> movable = new ArrayList<>();
-    for (DisposableServer member : servers().members()) {
-      if (member instanceof RedisServer redis && redis.canSetClock()) {
-        movable.add(redis);
-      }
-    }
-    RedisServer server = movable.get(choice % movable.size());
+    List<? extends DisposableServer> movable =
+        servers().members().stream().filter(StoreFaults::hasMovableClock).toList();
+    DisposableServer server = movable.get(choice % movable.size());
     int seconds = SHORTEST_STEP_SECONDS + choice / 2 % STEPS;
     boolean back = choice % 2 == 1;
     Duration before = server.clockAhead();

@@ -1,5 +1,7 @@
 package dev.interlock.testbed;
 
+import dev.interlock.testbed.database.MariaDbServer;
+import dev.interlock.testbed.database.PostgresServer;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.install.Settings;
 import dev.interlock.testbed.process.Ports;
@@ -79,5 +81,15 @@ public final class Testbed {
   /** An etcd cluster, of one member by default. */
   public static EtcdCluster.Builder etcd() {
     return new EtcdCluster.Builder();
+  }
+
+  /** One PostgreSQL server. */
+  public static PostgresServer.Builder postgresql() {
+    return new PostgresServer.Builder();
+  }
+
+  /** One MariaDB server. */
+  public static MariaDbServer.Builder mariadb() {
+    return new MariaDbServer.Builder();
   }
 }

@@ -9,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,9 +35,11 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
    *
    * @param program the program's file name
    * @param setting the setting that may name its path
+   * @param versions a directory, below the root or the servers folder, that has one for each
+   *     version with the program in its {@code bin}; of these the newest is taken
    * @throws UnsuitableWayException if it is in none of these places, with their list
    */
-  public static BinaryInstallation find(String program, String setting)
+  public static BinaryInstallation find(String program, String setting, String... versions)
       throws UnsuitableWayException {
     if (!LocalProcess.isSupported()) {
       throw new UnsuitableWayException("local processes need the signals of a POSIX system");
@@ -50,7 +53,8 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
       }
       return new BinaryInstallation("binary " + path, path, Map.of());
     }
-    Optional<Path> onPath = onPath(program);
+    Optional<Path> onPath =
+        onPath(program).or(() -> newest(program, Path.of("/"), List.of(versions)));
     if (onPath.isPresent()) {
       return new BinaryInstallation("binary " + onPath.get(), onPath.get(), Map.of());
     }
@@ -59,11 +63,15 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
       throw new UnsuitableWayException(
           "no " + program + " on the PATH, and no folder " + SERVERS + " here or above");
     }
-    for (String below : List.of("bin", "usr/bin")) {
-      Path path = folder.get().resolve(below).resolve(program);
-      if (Files.isExecutable(path)) {
-        return new BinaryInstallation("binary " + path, path, libraries(folder.get()));
-      }
+    Optional<Path> unpacked =
+        Stream.of("bin", "usr/bin", "usr/sbin")
+            .map(below -> folder.get().resolve(below).resolve(program))
+            .filter(Files::isExecutable)
+            .findFirst()
+            .or(() -> newest(program, folder.get(), List.of(versions)));
+    if (unpacked.isPresent()) {
+      return new BinaryInstallation(
+          "binary " + unpacked.get(), unpacked.get(), libraries(folder.get()));
     }
     throw new UnsuitableWayException("no " + program + " on the PATH or in " + folder.get());
   }
@@ -93,6 +101,22 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
         .flatMap(entry -> Stream.of(programs).map(program -> Path.of(entry, program)))
         .filter(file -> Files.isExecutable(file) && !Files.isDirectory(file))
         .findFirst();
+  }
+
+  private static Optional<Path> newest(String program, Path root, List<String> versions) {
+    List<Path> found = new ArrayList<>();
+    for (String directory : versions) {
+      try (Stream<Path> each = Files.list(root.resolve(directory))) {
+        each.map(version -> version.resolve("bin").resolve(program))
+            .filter(Files::isExecutable)
+            .forEach(found::add);
+      } catch (IOException absent) {
+        // as on most systems
+      }
+    }
+    // Numbers of one length are in the order of their texts, and a longer one is higher.
+    return found.stream()
+        .max(Comparator.comparingInt((Path path) -> path.toString().length()).thenComparing(p -> p));
   }
 
   /** The nearest servers folder at or above the working directory, or where the setting says. */

@@ -1,6 +1,5 @@
 package dev.interlock.testbed.process;
 
-import dev.interlock.tck.process.ProcessSignals;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -14,7 +13,10 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A server that runs as a child process of this JVM. Not thread-safe. */
+/**
+ * A server that runs as a child process of this JVM, with whatever processes it starts. Not
+ * thread-safe.
+ */
 public final class LocalProcess implements ServerProcess {
   private static final int OUTPUT_LIMIT = 16_384;
   private static final Path SETSID = Path.of("/usr/bin/setsid");
@@ -25,6 +27,10 @@ public final class LocalProcess implements ServerProcess {
   private final Path directory;
   private final Path log;
   private @Nullable Process process;
+
+  /** Those below the process that would outlive it, as they stand still. */
+  private List<ProcessHandle> stopped = List.of();
+
   private long logStart;
 
   public LocalProcess(
@@ -81,21 +87,32 @@ public final class LocalProcess implements ServerProcess {
 
   @Override
   public void pause() throws IOException {
-    signal(ProcessSignals::stop);
+    signal(
+        tree -> {
+          stopped = tree.stop();
+          stopped.forEach(each -> workspace.started(each.pid()));
+        });
   }
 
   @Override
   public void resume() throws IOException {
-    signal(ProcessSignals::resume);
+    signal(ProcessTree::resume);
+    forgetStopped();
   }
 
   @Override
   public void kill() throws IOException {
     if (process != null) {
-      ProcessSignals.kill(process.toHandle());
+      new ProcessTree(process.toHandle()).kill();
+      forgetStopped();
       workspace.ended(process.pid());
       process = null;
     }
+  }
+
+  private void forgetStopped() {
+    stopped.forEach(each -> workspace.ended(each.pid()));
+    stopped = List.of();
   }
 
   @Override
@@ -120,7 +137,7 @@ public final class LocalProcess implements ServerProcess {
   }
 
   private interface Signal {
-    void send(ProcessHandle process) throws IOException, InterruptedException;
+    void send(ProcessTree tree) throws IOException, InterruptedException;
   }
 
   private void signal(Signal signal) throws IOException {
@@ -128,7 +145,7 @@ public final class LocalProcess implements ServerProcess {
       throw new IOException("the process has already ended: " + command);
     }
     try {
-      signal.send(process.toHandle());
+      signal.send(new ProcessTree(process.toHandle()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while signalling process " + process.pid(), e);

@@ -5,8 +5,11 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * or because the JVM was killed) it kills those that are left and removes the directory. The
  * parent's death signal of Linux would not do: it follows the thread that started the process, and
  * it exists on Linux only.
+ *
+ * <p>Other users may pass through the directory to one within whose name they know, for the sake of
+ * a server that does not run as root; only the owner of that one can read it.
  *
  * <p>Opened by the first server, closed with the last: afterwards neither process nor directory is
  * left.
@@ -39,7 +45,10 @@ public final class Workspace {
         esac
       done
       [ -z "$running" ] || kill -KILL $running 2>/dev/null
-      rm -rf -- "$1"
+      for try in 1 2 3 4 5; do
+        rm -rf -- "$1" 2>/dev/null && break
+        sleep 1 # what the killed ones had started may still write
+      done
       """;
 
   // This and the counts below are touched only with this class's monitor held.
@@ -53,7 +62,7 @@ public final class Workspace {
   private int directories;
 
   private Workspace() throws IOException {
-    root = Files.createTempDirectory("interlock-testbed-");
+    root = Files.createTempDirectory("interlock-testbed-", permissions("rwx--x--x"));
     cleaner = startCleaner(root);
     Runtime.getRuntime().addShutdownHook(atExit);
   }
@@ -95,7 +104,8 @@ public final class Workspace {
     synchronized (Workspace.class) {
       directories++;
       try {
-        return Files.createDirectory(root.resolve(directories + "-" + name));
+        return Files.createDirectory(
+            root.resolve(directories + "-" + name), permissions("rwx------"));
       } catch (IOException e) {
         throw new UncheckedIOException("cannot make a directory for " + name, e);
       }
@@ -111,7 +121,7 @@ public final class Workspace {
       Path directory = root.resolve(name);
       if (!Files.exists(directory)) {
         try {
-          fill.accept(Files.createDirectory(directory));
+          fill.accept(Files.createDirectory(directory, permissions("rwx------")));
         } catch (IOException e) {
           throw new UncheckedIOException("cannot make a directory for " + name, e);
         } catch (RuntimeException e) {
@@ -159,6 +169,14 @@ public final class Workspace {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the cleaner goes on without us
     }
+  }
+
+  private static FileAttribute<?>[] permissions(String permissions) {
+    return FileSystems.getDefault().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
+        }
+        : new FileAttribute<?>[0];
   }
 
   private static @Nullable Process startCleaner(Path root) throws IOException {

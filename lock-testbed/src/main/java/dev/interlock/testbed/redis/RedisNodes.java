@@ -6,6 +6,7 @@ import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
 import dev.interlock.testbed.server.TlsIdentity;
+import dev.interlock.testbed.server.WrongClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -85,7 +86,6 @@ record RedisNodes(Installation installation, RedisConfig config) {
         name,
         installation.how(),
         endpoint,
-        place.parts(installation, arguments, () -> RedisConfig.deleteData(directory)),
-        installation instanceof WrongClock ? directory : null);
+        place.parts(installation, arguments, () -> RedisConfig.deleteData(directory)));
   }
 }

@@ -34,29 +34,21 @@ public final class RedisServer extends DisposableServer implements Deployment {
 
   private final RedisEndpoint endpoint;
   private final String uri;
-  private final @Nullable Path clock;
 
   private RedisServer(
       String name,
       String how,
       RedisEndpoint endpoint,
       String uri,
-      @Nullable Parts parts,
-      @Nullable Path clock) {
+      @Nullable Parts parts) {
     super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
     this.endpoint = endpoint;
     this.uri = uri;
-    this.clock = clock;
   }
 
-  /**
-   * Starts a server of our own and waits until it answers.
-   *
-   * @param clock the directory of a server whose clock can be set; null for others
-   */
-  static RedisServer launch(
-      String name, String how, RedisEndpoint endpoint, Parts parts, @Nullable Path clock) {
-    RedisServer server = new RedisServer(name, how, endpoint, endpoint.uri(), parts, clock);
+  /** Starts a server of our own and waits until it answers. */
+  static RedisServer launch(String name, String how, RedisEndpoint endpoint, Parts parts) {
+    RedisServer server = new RedisServer(name, how, endpoint, endpoint.uri(), parts);
     server.start();
     return server;
   }
@@ -73,6 +65,14 @@ public final class RedisServer extends DisposableServer implements Deployment {
   @Override
   protected String askVersion() throws IOException {
     return endpoint.version();
+  }
+
+  @Override
+  protected long askTime() throws IOException {
+    if (call("TIME") instanceof List<?> time) {
+      return Long.parseLong(String.valueOf(time.get(0)));
+    }
+    throw new IOException("TIME has no list for an answer");
   }
 
   /**
@@ -163,33 +163,6 @@ public final class RedisServer extends DisposableServer implements Deployment {
     }
   }
 
-  /** {@return whether the time of day can be set: if the server was started with its own clock} */
-  public boolean canSetClock() {
-    return clock != null;
-  }
-
-  /** By how much the server's time of day is ahead of the machine's; zero without its own clock. */
-  public Duration clockAhead() {
-    return clock == null ? Duration.ZERO : WrongClock.read(clock);
-  }
-
-  /**
-   * Sets the server's time of day, now and for all of its restarts; its monotonic clock is left
-   * alone. Returns when the server itself has told the new time.
-   *
-   * @param ahead by how much it is to be ahead of the right time, in whole seconds; negative for
-   *     behind
-   * @throws UnsupportedOperationException if {@link #canSetClock()} is false
-   * @throws TestbedException if the server does not answer, or tells another time
-   */
-  public void setClock(Duration ahead) {
-    if (clock == null) {
-      throw new UnsupportedOperationException(name() + " goes by the machine's clock");
-    }
-    WrongClock.set(clock, ahead);
-    WrongClock.verify(this, ahead);
-  }
-
   @Override
   public Optional<Path> caCertificate() {
     return endpoint.caCertificate();
@@ -247,7 +220,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
     protected RedisServer named(String text) {
       EndpointUri uri = EndpointUri.parse(text, "redis", RedisEndpoint.PORT);
       RedisServer server =
-          new RedisServer("redis", "endpoint " + uri, RedisEndpoint.of(uri), text, null, null);
+          new RedisServer("redis", "endpoint " + uri, RedisEndpoint.of(uri), text, null);
       server.start();
       return server;
     }

@@ -5,6 +5,7 @@ import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -59,8 +60,10 @@ public abstract class DisposableServer implements AutoCloseable {
    *
    * @param wipe removes the server's data while it is down
    * @param release gives up what the server occupied, after its end
+   * @param clock the directory of a server with a {@link WrongClock}; null for others
    */
-  public record Parts(ServerProcess process, Runnable wipe, Runnable release) {}
+  public record Parts(
+      ServerProcess process, Runnable wipe, Runnable release, @Nullable Path clock) {}
 
   private final String name;
   private final String host;
@@ -98,6 +101,9 @@ public abstract class DisposableServer implements AutoCloseable {
         launch(parts.process);
       }
       version = askVersion();
+      if (parts != null && parts.clock != null) {
+        WrongClock.verify(this, clockAhead());
+      }
     } catch (IOException | RuntimeException e) {
       RuntimeException failure =
           e instanceof RuntimeException unchecked
@@ -114,6 +120,15 @@ public abstract class DisposableServer implements AutoCloseable {
 
   /** Asks the server, which has just been started, for its version. */
   protected abstract String askVersion() throws IOException;
+
+  /**
+   * Asks the server what time of day it is, in seconds since 1970.
+   *
+   * @throws UnsupportedOperationException if it does not tell
+   */
+  protected long askTime() throws IOException {
+    throw new UnsupportedOperationException(name + " does not tell the time");
+  }
 
   /** {@return the name among the servers of the deployment, for example {@code redis-cluster-3}} */
   public final String name() {
@@ -241,6 +256,33 @@ public abstract class DisposableServer implements AutoCloseable {
     kill();
     ours().wipe.run();
     launch(ours().process);
+  }
+
+  /** {@return whether the time of day can be set: if the server was started with its own clock} */
+  public final boolean canSetClock() {
+    return parts != null && parts.clock != null;
+  }
+
+  /** By how much the server's time of day is ahead of the machine's; zero without its own clock. */
+  public final Duration clockAhead() {
+    return parts == null || parts.clock == null ? Duration.ZERO : WrongClock.read(parts.clock);
+  }
+
+  /**
+   * Sets the server's time of day, now and for all of its restarts; its monotonic clock is left
+   * alone. Returns when the server itself has told the new time.
+   *
+   * @param ahead by how much it is to be ahead of the right time, in whole seconds; negative for
+   *     behind
+   * @throws UnsupportedOperationException if {@link #canSetClock()} is false
+   * @throws TestbedException if the server does not answer, or tells another time
+   */
+  public final void setClock(Duration ahead) {
+    if (parts == null || parts.clock == null) {
+      throw new UnsupportedOperationException(name + " goes by the machine's clock");
+    }
+    WrongClock.set(parts.clock, ahead);
+    WrongClock.verify(this, ahead);
   }
 
   /**

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls what is trusted if the scheme asks for TLS
  * @param host the first host
  * @param port its port
+ * @param path what follows the addresses, with its slash; empty if there is none
  */
 public record EndpointUri(
     String text,
@@ -23,11 +24,13 @@ public record EndpointUri(
     @Nullable String password,
     String host,
     int port,
+    String path,
     @Nullable TlsTrust tls) {
   private static final Pattern FORM =
       Pattern.compile(
           "://(?:(?<user>[^:@,/?]*)(?::(?<password>[^@,/?]*))?@)?"
-              + "(?<host>\\[[^]]+]|[^:@,/?]+)(?::(?<port>\\d{1,5}))?(?:[,/?].*)?");
+              + "(?<host>\\[[^]]+]|[^:@,/?]+)(?::(?<port>\\d{1,5}))?(?:,[^/?]*)?"
+              + "(?<path>/[^?]*)?(?:\\?.*)?");
   private static final Pattern CA_CERT = Pattern.compile("[?&]caCert=([^&]*)");
 
   /**
@@ -51,6 +54,7 @@ public record EndpointUri(
     String user = form.group("user");
     String password = form.group("password");
     String port = form.group("port");
+    String path = form.group("path");
     Matcher file = CA_CERT.matcher(text);
     return new EndpointUri(
         text,
@@ -58,6 +62,7 @@ public record EndpointUri(
         password == null ? null : decode(password),
         form.group("host"),
         port == null ? defaultPort : Integer.parseInt(port),
+        path == null ? "" : path,
         secured ? TlsTrust.named(file.find() ? decode(file.group(1)) : null) : null);
   }
 

@@ -58,7 +58,10 @@ public final class Place {
   public DisposableServer.Parts parts(
       Installation installation, List<String> arguments, Runnable wipe) {
     return new DisposableServer.Parts(
-        installation.process(workspace, directory, arguments), wipe, this::leave);
+        installation.process(workspace, directory, arguments),
+        wipe,
+        this::leave,
+        installation instanceof WrongClock ? directory : null);
   }
 
   public Path directory() {

@@ -1,4 +1,4 @@
-package dev.interlock.tck.postgresql;
+package dev.interlock.jdbc.tutorial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,8 +10,9 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -26,29 +27,26 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledOnOs;
-import org.junit.jupiter.api.condition.OS;
 
-@DisabledOnOs(value = OS.WINDOWS, disabledReason = "the server is started by a POSIX shell")
-class PostgresBackendTest {
+class TutorialBackendTest {
 
   private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private static PostgresServer server;
 
   @BeforeAll
-  static void start() throws IOException {
-    server = new PostgresServer();
+  static void start() {
+    server = Testbed.postgresql().start();
   }
 
   @AfterAll
-  static void stop() throws Exception {
+  static void stop() {
     server.close();
   }
 
   /** With time-outs longer than any pause of a busy machine. */
   private static String uri() {
-    return server.uri("postgres") + "?requestTimeout=60s&ttl=5m";
+    return server.uri().replace("postgresql:", "tutorial:") + "?requestTimeout=60s&ttl=5m";
   }
 
   @Test
@@ -166,11 +164,7 @@ class PostgresBackendTest {
   }
 
   private static Connection connection() throws SQLException {
-    return DriverManager.getConnection(
-        "jdbc:postgresql://127.0.0.1:%d/postgres"
-            .formatted(URI.create(server.uri("postgres")).getPort()),
-        "postgres",
-        "");
+    return DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
   }
 
   /** One piece of something, in a table of its own. */
@@ -235,12 +229,14 @@ class PostgresBackendTest {
   void aMissingServerIsNotThere() {
     assertThrows(
         LockUnavailableException.class,
-        () -> LockClient.open("postgresql://127.0.0.1:1/postgres?requestTimeout=500ms"));
+        () -> LockClient.open("tutorial://127.0.0.1:1/database?requestTimeout=500ms"));
   }
 
   @Test
   void aMissingDatabaseIsAMistake() {
-    String missing = server.uri("not-there") + "?requestTimeout=1s";
+    String missing =
+        "tutorial://%s:%s@127.0.0.1:%d/not-there?requestTimeout=1s"
+            .formatted(server.user(), server.password(), server.port());
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (true) {
       // the server reports that it is missing, but may be too busy to answer in time

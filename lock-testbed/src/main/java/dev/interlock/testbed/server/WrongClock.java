@@ -1,4 +1,4 @@
-package dev.interlock.testbed.redis;
+package dev.interlock.testbed.server;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.Installation;
@@ -31,7 +31,7 @@ import java.util.Optional;
  * @param compiler what makes the library
  * @param ahead by how much at first
  */
-record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
+public record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
     implements Installation {
   private static final String SOURCE = "wrong-clock.c";
   private static final String DIRECTORY = "wrong-clock";
@@ -44,7 +44,8 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
    * @param ahead by how much, in whole seconds; negative for behind
    * @throws UnsuitableWayException if that cannot be done to it, or here
    */
-  static WrongClock on(Installation installation, Duration ahead) throws UnsuitableWayException {
+  public static WrongClock on(Installation installation, Duration ahead)
+      throws UnsuitableWayException {
     if (!(installation instanceof BinaryInstallation program)) {
       throw new UnsuitableWayException("only a program of this machine can be given a wrong clock");
     }
@@ -107,6 +108,8 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
   }
 
   private void compile(Path directory) {
+    // For a server that does not run as the user of this JVM.
+    directory.toFile().setExecutable(true, false);
     Path source = directory.resolve(SOURCE);
     try (InputStream resource = WrongClock.class.getResourceAsStream(SOURCE)) {
       Files.copy(Objects.requireNonNull(resource, SOURCE), source);
@@ -120,13 +123,10 @@ record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
   }
 
   /** Asks the server itself what time it is. */
-  static void verify(RedisServer server, Duration ahead) {
+  static void verify(DisposableServer server, Duration ahead) {
     try {
       long before = System.currentTimeMillis() + ahead.toMillis();
-      if (!(server.call("TIME") instanceof List<?> time)) {
-        throw new TestbedException(server.name() + " does not tell the time");
-      }
-      long seconds = Long.parseLong(String.valueOf(time.get(0)));
+      long seconds = server.askTime();
       long after = System.currentTimeMillis() + ahead.toMillis();
       if (seconds < before / 1_000 - 1 || seconds > after / 1_000 + 1) {
         throw new TestbedException(

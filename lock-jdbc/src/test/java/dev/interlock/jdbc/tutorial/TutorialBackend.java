@@ -1,4 +1,4 @@
-package dev.interlock.tck.postgresql;
+package dev.interlock.jdbc.tutorial;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.BackendInfo;
@@ -30,11 +30,11 @@ import java.util.List;
 import java.util.Set;
 
 /** Locks as rows that expire by the server's clock. */
-final class PostgresBackend implements LockBackend {
+final class TutorialBackend implements LockBackend {
 
   static final BackendInfo INFO =
       new BackendInfo(
-          "postgresql",
+          "tutorial",
           "a row with an expiry, and a sequence for tokens",
           Set.of(Capability.FENCING),
           Duration.ofMillis(100),
@@ -52,10 +52,10 @@ final class PostgresBackend implements LockBackend {
   private final HikariDataSource database;
   private final String endpoint;
 
-  PostgresBackend(HikariDataSource database, String endpoint) {
+  TutorialBackend(HikariDataSource database, String endpoint) {
     this.database = database;
     this.endpoint = endpoint;
-    try (InputStream schema = PostgresBackend.class.getResourceAsStream("schema.sql")) {
+    try (InputStream schema = TutorialBackend.class.getResourceAsStream("schema.sql")) {
       ask(new String(schema.readAllBytes(), StandardCharsets.UTF_8), PreparedStatement::execute);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -169,7 +169,7 @@ final class PostgresBackend implements LockBackend {
   private LockException explained(SQLException e) {
     return String.valueOf(e.getSQLState()).matches("(28|3D|42).*")
         ? new LockConfigurationException(
-            "postgresql at " + endpoint + " refuses: " + e.getMessage(), e)
-        : new LockUnavailableException("postgresql", endpoint, "" + e.getMessage(), e);
+            "the database at " + endpoint + " refuses: " + e.getMessage(), e)
+        : new LockUnavailableException("tutorial", endpoint, "" + e.getMessage(), e);
   }
 }

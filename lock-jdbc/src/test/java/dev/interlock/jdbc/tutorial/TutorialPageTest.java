@@ -1,4 +1,4 @@
-package dev.interlock.tck.postgresql;
+package dev.interlock.jdbc.tutorial;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,17 +11,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-class TutorialTest {
+class TutorialPageTest {
 
-  private static final Path SOURCES = Path.of("src/test/java/dev/interlock/tck/postgresql");
+  private static final Path SOURCES = Path.of("src/test/java/dev/interlock/jdbc/tutorial");
   private static final Pattern BLOCK = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
 
   @Test
   void everyExcerptIsPartOfTheCodeThatIsCompiledAndRun() throws IOException {
     String code =
-        Files.readString(SOURCES.resolve("PostgresBackend.java"))
-            + Files.readString(SOURCES.resolve("PostgresProvider.java"))
-            + Files.readString(Path.of("src/main/java/dev/interlock/tck/LockTck.java"))
+        Files.readString(SOURCES.resolve("TutorialBackend.java"))
+            + Files.readString(SOURCES.resolve("TutorialProvider.java"))
+            + Files.readString(Path.of("../lock-tck/src/main/java/dev/interlock/tck/LockTck.java"))
                 .replace(" * ", "");
     List<String> excerpts = excerpts();
     assertTrue(excerpts.size() > 3, () -> "found only " + excerpts);
@@ -33,8 +33,8 @@ class TutorialTest {
   @Test
   void theBackendIsAsSmallAsThePageSays() throws IOException {
     int lines =
-        Files.readAllLines(SOURCES.resolve("PostgresBackend.java")).size()
-            + Files.readAllLines(SOURCES.resolve("PostgresProvider.java")).size();
+        Files.readAllLines(SOURCES.resolve("TutorialBackend.java")).size()
+            + Files.readAllLines(SOURCES.resolve("TutorialProvider.java")).size();
     assertTrue(lines < 255, () -> lines + " lines");
   }
 

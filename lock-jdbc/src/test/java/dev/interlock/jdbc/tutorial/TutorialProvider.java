@@ -1,4 +1,4 @@
-package dev.interlock.tck.postgresql;
+package dev.interlock.jdbc.tutorial;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -12,22 +12,22 @@ import dev.interlock.spi.UriParameter;
 import java.util.List;
 import java.util.Set;
 
-/** Serves {@code postgresql://user:password@host:5432/database}. */
-public final class PostgresProvider implements LockProvider {
+/** Serves {@code tutorial://user:password@host:5432/database}. */
+public final class TutorialProvider implements LockProvider {
 
   @Override
   public Set<String> schemes() {
-    return Set.of("postgresql");
+    return Set.of("tutorial");
   }
 
   @Override
   public BackendInfo describe(String scheme) {
-    return PostgresBackend.INFO;
+    return TutorialBackend.INFO;
   }
 
   @Override
   public String example(String scheme) {
-    return "postgresql://user:password@localhost:5432/database";
+    return "tutorial://user:password@localhost:5432/database";
   }
 
   @Override
@@ -54,7 +54,7 @@ public final class PostgresProvider implements LockProvider {
     pool.setInitializationFailTimeout(-1);
     HikariDataSource connections = new HikariDataSource(pool);
     try {
-      return new PostgresBackend(connections, server.toString());
+      return new TutorialBackend(connections, server.toString());
     } catch (RuntimeException e) {
       connections.close();
       throw e;

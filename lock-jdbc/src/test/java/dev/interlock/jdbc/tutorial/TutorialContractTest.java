@@ -1,4 +1,4 @@
-package dev.interlock.tck.postgresql;
+package dev.interlock.jdbc.tutorial;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.tck.Harness;
@@ -6,7 +6,8 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
-import java.io.IOException;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -20,32 +21,29 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.condition.DisabledOnOs;
-import org.junit.jupiter.api.condition.OS;
 
 /** The tutorial's backend keeps the contract, on a real PostgreSQL. */
 @Tag("extended")
-@DisabledOnOs(value = OS.WINDOWS, disabledReason = "the server is started by a POSIX shell")
-class PostgresContractTest extends LockTck {
+class TutorialContractTest extends LockTck {
 
   private static PostgresServer server;
 
   @BeforeAll
-  static void start() throws IOException {
+  static void start() {
     // dozens of clients run at once, each with its own pool
     // no test ends the server, so waiting for the disk is useless
-    server = new PostgresServer("max_connections=500", "fsync=off");
+    server = Testbed.postgresql().config("max_connections = 500", "fsync = off").start();
   }
 
   @AfterAll
-  static void stop() throws Exception {
+  static void stop() {
     server.close();
   }
 
   private static final class Rows implements Server, StoreView {
     @Override
     public String uri() {
-      return server.uri("postgres");
+      return server.uri().replace("postgresql:", "tutorial:");
     }
 
     @Override
@@ -56,8 +54,8 @@ class PostgresContractTest extends LockTck {
     @Override
     public List<Entry> entries() throws SQLException {
       List<Entry> entries = new ArrayList<>();
-      String url = "jdbc:" + uri().replaceFirst("//.*@", "//") + "?user=postgres";
-      try (Connection connection = DriverManager.getConnection(url);
+      try (Connection connection =
+              DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
           Statement statement = connection.createStatement();
           ResultSet row = statement.executeQuery("SELECT name FROM interlock_lock")) {
         while (row.next()) {

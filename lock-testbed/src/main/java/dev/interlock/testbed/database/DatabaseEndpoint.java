@@ -1,0 +1,84 @@
+package dev.interlock.testbed.database;
+
+import dev.interlock.testbed.server.EndpointUri;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Properties;
+
+/**
+ * Where a user reaches one database.
+ *
+ * @param scheme of the URI, and of JDBC's after {@code jdbc:}
+ */
+record DatabaseEndpoint(
+    String scheme, String host, int port, String database, String user, String password) {
+
+  /** What a URI of the user names. */
+  static DatabaseEndpoint of(EndpointUri uri, String scheme) {
+    String login = uri.user();
+    String password = uri.password();
+    return new DatabaseEndpoint(
+        scheme,
+        uri.host(),
+        uri.port(),
+        uri.path().isEmpty() ? "" : uri.path().substring(1),
+        login == null ? "" : login,
+        password == null ? "" : password);
+  }
+
+  DatabaseEndpoint as(String otherUser, String otherPassword) {
+    return new DatabaseEndpoint(scheme, host, port, database, otherUser, otherPassword);
+  }
+
+  /** As lock clients take it, password included. */
+  String uri() {
+    return "%s://%s:%s@%s:%d/%s"
+        .formatted(
+            scheme,
+            EndpointUri.encode(user),
+            EndpointUri.encode(password),
+            host,
+            port,
+            EndpointUri.encode(database));
+  }
+
+  String jdbcUrl() {
+    return "jdbc:%s://%s:%d/%s".formatted(scheme, host, port, database);
+  }
+
+  Connection connect(Duration limit) throws SQLException {
+    // One driver counts in seconds, the other one in milliseconds.
+    long time = scheme.equals(PostgresServer.SCHEME) ? limit.toSeconds() : limit.toMillis();
+    Properties properties = new Properties();
+    properties.setProperty("user", user);
+    properties.setProperty("password", password);
+    properties.setProperty("connectTimeout", "" + time);
+    properties.setProperty("socketTimeout", "" + time);
+    return DriverManager.getConnection(jdbcUrl(), properties);
+  }
+
+  /** A bare connection, past the driver, for a question whose answer may not come. */
+  Socket socket(Duration limit) throws IOException {
+    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
+    Socket socket = new Socket();
+    try {
+      socket.connect(new InetSocketAddress(host, port), millis);
+      socket.setSoTimeout(millis);
+      return socket;
+    } catch (IOException e) {
+      socket.close();
+      throw e;
+    }
+  }
+
+  /** Leaves the password out. */
+  @Override
+  public String toString() {
+    return jdbcUrl();
+  }
+}

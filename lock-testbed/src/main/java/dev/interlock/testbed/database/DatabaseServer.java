@@ -1,0 +1,191 @@
+package dev.interlock.testbed.database;
+
+import dev.interlock.testbed.process.Directories;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DisposableServer;
+import dev.interlock.testbed.server.Place;
+import dev.interlock.testbed.server.Probe;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One database server. Clients come to the database {@value #DATABASE} as the user {@value #USER},
+ * who may do everything there and nothing elsewhere; the testbed itself comes as one who may do
+ * everything.
+ *
+ * <p>What was committed is on disk before the client knows: the servers' own default, and the one
+ * here. It survives a machine that loses power, so all the more a killed process.
+ */
+public abstract class DatabaseServer extends DisposableServer implements Deployment {
+  /** The database of the clients. */
+  public static final String DATABASE = "interlock";
+
+  /** The user that clients come as. */
+  public static final String USER = "interlock";
+
+  /** The password of that user. */
+  public static final String PASSWORD = "secret";
+
+  private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
+
+  private final DatabaseEndpoint clients;
+  private final DatabaseEndpoint administrator;
+  private final String uri;
+
+  DatabaseServer(
+      String name,
+      String how,
+      DatabaseEndpoint clients,
+      DatabaseEndpoint administrator,
+      String uri,
+      Probe probe,
+      @Nullable Parts parts) {
+    super(name, clients.host(), clients.port(), how, probe, parts);
+    this.clients = clients;
+    this.administrator = administrator;
+    this.uri = uri;
+  }
+
+  /**
+   * Where clients connect, for example {@code
+   * postgresql://interlock:secret@127.0.0.1:15432/interlock}.
+   */
+  @Override
+  public final String uri() {
+    return uri;
+  }
+
+  /** {@return where clients connect as another user} */
+  public final String uri(String user, String password) {
+    return clients.as(user, password).uri();
+  }
+
+  /** {@return where clients connect, as JDBC takes it: without user and password} */
+  public final String jdbcUrl() {
+    return clients.jdbcUrl();
+  }
+
+  /** {@return the user that clients come as: {@value #USER}, or the one of a named endpoint} */
+  public final String user() {
+    return clients.user();
+  }
+
+  /** {@return the password of that user} */
+  public final String password() {
+    return clients.password();
+  }
+
+  /**
+   * Executes statements in the clients' database, one after the other, as one who may do
+   * everything; at a named endpoint as the user that it names. Each is committed by itself.
+   *
+   * @throws IOException if the server refuses one, or does not answer within 5 seconds
+   */
+  public final void execute(String... statements) throws IOException {
+    try (Connection connection = administrator.connect(ANSWER);
+        Statement statement = connection.createStatement()) {
+      for (String sql : statements) {
+        statement.execute(sql);
+      }
+    } catch (SQLException e) {
+      throw new IOException(name() + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Asks as {@link #execute} does.
+   *
+   * @return the rows, each as the texts of its columns, null for NULL
+   * @throws IOException if the server refuses, or does not answer within 5 seconds
+   */
+  public final List<List<@Nullable String>> query(String sql) throws IOException {
+    try (Connection connection = administrator.connect(ANSWER);
+        Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(sql)) {
+      int columns = result.getMetaData().getColumnCount();
+      List<List<@Nullable String>> rows = new ArrayList<>();
+      while (result.next()) {
+        List<@Nullable String> row = new ArrayList<>();
+        for (int column = 1; column <= columns; column++) {
+          row.add(result.getString(column));
+        }
+        rows.add(row);
+      }
+      return rows;
+    } catch (SQLException e) {
+      throw new IOException(name() + ": " + e.getMessage(), e);
+    }
+  }
+
+  private String only(String sql) throws IOException {
+    return Objects.requireNonNull(query(sql).get(0).get(0));
+  }
+
+  @Override
+  protected final String askVersion() throws IOException {
+    String told = only("SELECT version()");
+    Matcher version = VERSION.matcher(told);
+    return version.find() ? version.group() : told;
+  }
+
+  /** {@return a question for the seconds since 1970} */
+  abstract String timeQuestion();
+
+  @Override
+  protected final long askTime() throws IOException {
+    return Long.parseLong(only(timeQuestion()));
+  }
+
+  /** This server itself; empty if it is a named endpoint. */
+  @Override
+  public final List<DatabaseServer> members() {
+    return canBeHurt() ? List.of(this) : List.of();
+  }
+
+  /** This server itself; empty if it is a named endpoint. */
+  @Override
+  public final List<DatabaseServer> leaders() {
+    return members();
+  }
+
+  /**
+   * Prepares a server whose script is the resource of that name.
+   *
+   * @param files the files that it reads, with their contents
+   */
+  static Parts parts(
+      Place place,
+      DatabaseBuilder.Program program,
+      String script,
+      Map<String, List<String>> files) {
+    Path directory = place.directory();
+    try (InputStream text = DatabaseServer.class.getResourceAsStream(script)) {
+      for (Map.Entry<String, List<String>> file : files.entrySet()) {
+        Files.write(directory.resolve(file.getKey()), file.getValue());
+      }
+      String commands =
+          new String(Objects.requireNonNull(text, script).readAllBytes(), StandardCharsets.UTF_8);
+      return place.parts(
+          program.shell(),
+          List.of("-c", commands, script, program.path().toString()),
+          () -> Directories.delete(directory.resolve("data")));
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write below " + directory, e);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package dev.interlock.testbed.database;
+
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.server.EndpointUri;
+import dev.interlock.testbed.server.Place;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One MariaDB server. */
+public final class MariaDbServer extends DatabaseServer {
+  private static final String SCHEME = "mariadb";
+  private static final String ADMINISTRATOR = "administrator";
+  private static final String ADMINISTRATORS_PASSWORD = "of the administrator";
+  private static final int PROTOCOL = 10;
+
+  private MariaDbServer(
+      String how,
+      DatabaseEndpoint clients,
+      DatabaseEndpoint administrator,
+      String uri,
+      @Nullable Parts parts) {
+    super("mariadbd", how, clients, administrator, uri, limit -> ready(clients, limit), parts);
+  }
+
+  /** The server speaks first: of its protocol, or of an error, such as too many clients. */
+  private static boolean ready(DatabaseEndpoint endpoint, Duration limit) throws IOException {
+    try (Socket socket = endpoint.socket(limit)) {
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      in.readInt(); // the packet's length and number
+      return in.readByte() == PROTOCOL;
+    }
+  }
+
+  @Override
+  String timeQuestion() {
+    return "SELECT floor(unix_timestamp(sysdate(6)))";
+  }
+
+  /** What is wanted of a MariaDB server before it is started. */
+  public static final class Builder extends DatabaseBuilder<Builder, MariaDbServer> {
+    public Builder() {
+      super("MariaDB", "interlock.mariadb.uri");
+    }
+
+    @Override
+    protected MariaDbServer named(String text) {
+      EndpointUri uri = EndpointUri.parse(text, SCHEME, 3306);
+      DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, SCHEME);
+      MariaDbServer server = new MariaDbServer("endpoint " + uri, endpoint, endpoint, text, null);
+      server.start();
+      return server;
+    }
+
+    @Override
+    BinaryInstallation find() throws UnsuitableWayException {
+      return BinaryInstallation.find("mariadbd", "interlock.mariadb.binary");
+    }
+
+    @Override
+    MariaDbServer launch(Program program, Place place, int port, List<String> more) {
+      List<String> settings =
+          new ArrayList<>(
+              List.of(
+                  "[server]",
+                  "bind-address = 127.0.0.1",
+                  "port = " + port,
+                  // In the directory of the data, as all that is relative.
+                  "socket = server.sock",
+                  "pid-file = server.pid",
+                  "skip-name-resolve",
+                  "max_connections = 200",
+                  "innodb_log_file_size = 16M"));
+      settings.addAll(more);
+      Parts parts =
+          parts(
+              place,
+              program,
+              "mariadb.sh",
+              Map.of(
+                  "settings.cnf",
+                  settings,
+                  "users.sql",
+                  List.of(
+                      "DELETE FROM global_priv;",
+                      "FLUSH PRIVILEGES;",
+                      "CREATE DATABASE " + DATABASE + ";",
+                      "CREATE USER " + USER + " IDENTIFIED BY '" + PASSWORD + "';",
+                      "GRANT ALL ON " + DATABASE + ".* TO " + USER + ";",
+                      "CREATE USER "
+                          + ADMINISTRATOR
+                          + " IDENTIFIED BY '"
+                          + ADMINISTRATORS_PASSWORD
+                          + "';",
+                      "GRANT ALL ON *.* TO " + ADMINISTRATOR + " WITH GRANT OPTION;")));
+      DatabaseEndpoint clients =
+          new DatabaseEndpoint(SCHEME, "127.0.0.1", port, DATABASE, USER, PASSWORD);
+      MariaDbServer server =
+          new MariaDbServer(
+              program.shell().how(),
+              clients,
+              clients.as(ADMINISTRATOR, ADMINISTRATORS_PASSWORD),
+              clients.uri(),
+              parts);
+      server.start();
+      return server;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package dev.interlock.testbed.database;
+
+import dev.interlock.testbed.install.BinaryInstallation;
+import dev.interlock.testbed.install.UnsuitableWayException;
+import dev.interlock.testbed.server.EndpointUri;
+import dev.interlock.testbed.server.Place;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One PostgreSQL server. It refuses to run as root, so that it runs as the user 65534 (nobody) where
+ * this JVM is root's.
+ */
+public final class PostgresServer extends DatabaseServer {
+  static final String SCHEME = "postgresql";
+
+  private static final String ADMINISTRATOR = "postgres";
+  private static final String ADMINISTRATORS_PASSWORD = "of the superuser";
+
+  private PostgresServer(
+      String how,
+      DatabaseEndpoint clients,
+      DatabaseEndpoint administrator,
+      String uri,
+      @Nullable Parts parts) {
+    super("postgres", how, clients, administrator, uri, limit -> ready(clients, limit), parts);
+  }
+
+  /**
+   * Begins to log in, as far as the question for the password: a server that starts or ends, or has
+   * too many clients, answers by an error instead.
+   */
+  private static boolean ready(DatabaseEndpoint endpoint, Duration limit) throws IOException {
+    String user = "user\0" + endpoint.user() + "\0database\0" + endpoint.database() + "\0\0";
+    byte[] parameters = user.getBytes(StandardCharsets.UTF_8);
+    try (Socket socket = endpoint.socket(limit)) {
+      DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+      out.writeInt(Integer.BYTES * 2 + parameters.length);
+      out.writeInt(3 << 16); // the protocol's version
+      out.write(parameters);
+      out.flush();
+      return new DataInputStream(socket.getInputStream()).readByte() == 'R';
+    }
+  }
+
+  @Override
+  String timeQuestion() {
+    return "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint";
+  }
+
+  /** What is wanted of a PostgreSQL server before it is started. */
+  public static final class Builder extends DatabaseBuilder<Builder, PostgresServer> {
+    public Builder() {
+      super("PostgreSQL", "interlock.postgresql.uri");
+    }
+
+    @Override
+    protected PostgresServer named(String text) {
+      EndpointUri uri = EndpointUri.parse(text, SCHEME, 5432);
+      DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, SCHEME);
+      PostgresServer server =
+          new PostgresServer("endpoint " + uri, endpoint, endpoint, text, null);
+      server.start();
+      return server;
+    }
+
+    @Override
+    BinaryInstallation find() throws UnsuitableWayException {
+      return BinaryInstallation.find(
+          "postgres", "interlock.postgresql.binary", "usr/lib/postgresql");
+    }
+
+    @Override
+    PostgresServer launch(Program program, Place place, int port, List<String> more) {
+      List<String> settings =
+          new ArrayList<>(
+              List.of(
+                  "listen_addresses = '127.0.0.1'",
+                  "port = " + port,
+                  "unix_socket_directories = ''",
+                  "max_connections = 200"));
+      settings.addAll(more);
+      Parts parts =
+          parts(
+              place,
+              program,
+              "postgresql.sh",
+              Map.of(
+                  "settings.conf",
+                  settings,
+                  "password",
+                  List.of(ADMINISTRATORS_PASSWORD),
+                  "users.sql",
+                  // One line is one statement.
+                  List.of(
+                      "CREATE ROLE " + USER + " LOGIN PASSWORD '" + PASSWORD + "';",
+                      "CREATE DATABASE " + DATABASE + " OWNER " + USER + ";")));
+      DatabaseEndpoint clients =
+          new DatabaseEndpoint(SCHEME, "127.0.0.1", port, DATABASE, USER, PASSWORD);
+      PostgresServer server =
+          new PostgresServer(
+              program.shell().how(),
+              clients,
+              clients.as(ADMINISTRATOR, ADMINISTRATORS_PASSWORD),
+              clients.uri(),
+              parts);
+      server.start();
+      return server;
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** PostgreSQL and MariaDB. */
+@NullMarked
+package dev.interlock.testbed.database;
+
+import org.jspecify.annotations.NullMarked;

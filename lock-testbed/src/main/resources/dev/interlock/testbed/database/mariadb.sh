@@ -1,0 +1,26 @@
+# Runs MariaDB in the working directory, with the data below "data", which are made first if there
+# are none. Beside them are settings.cnf and users.sql.
+#
+#   sh -c "$(cat mariadb.sh)" NAME PROGRAM
+program=$1
+
+prefix=$(dirname "$(dirname "$(readlink -f "$program")")")
+for share in "$prefix/share/mysql" "$prefix/share/mariadb" "$prefix/share"; do
+  [ ! -e "$share/mysql_system_tables.sql" ] || break
+done
+
+set -- "$program" --defaults-file=settings.cnf --basedir="$prefix" --lc-messages-dir="$share" \
+  --datadir="$PWD/data"
+[ "$(id -u)" != 0 ] || set -- "$@" --user=root
+
+if [ ! -e data/complete ]; then
+  rm -rf data
+  mkdir data
+  {
+    echo "CREATE DATABASE mysql;"
+    echo "USE mysql;"
+    cat "$share/mysql_system_tables.sql" "$share/mysql_performance_tables.sql" \
+      "$share/mysql_system_tables_data.sql" users.sql
+  } | "$@" --bootstrap && touch data/complete || exit 1
+fi
+exec "$@"

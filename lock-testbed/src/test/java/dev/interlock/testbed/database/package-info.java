@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.testbed.database;
+
+import org.jspecify.annotations.NullMarked;
