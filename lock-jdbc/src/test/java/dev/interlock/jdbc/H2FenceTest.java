@@ -13,8 +13,12 @@ class H2FenceTest extends FenceCases {
   }
 
   @Override
-  String waiting() {
-    return "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL";
+  int waiting() throws SQLException {
+    try (Connection observer = connect()) {
+      return number(
+          observer,
+          "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL");
+    }
   }
 
   @Override

@@ -2,16 +2,20 @@ package dev.interlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.MariaDbServer;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class MariaDbFenceTest extends FenceCases {
 
-  private static final String URL = "jdbc:mariadb://127.0.0.1:33777/";
+  @AutoClose private static final MariaDbServer server = Testbed.mariadb().start();
 
   @Override
   Connection connect() throws SQLException {
@@ -20,12 +24,14 @@ class MariaDbFenceTest extends FenceCases {
 
   private static Connection connect(String parameters) throws SQLException {
     return DriverManager.getConnection(
-        URL + "fence?user=root&createDatabaseIfNotExist=true" + parameters);
+        server.jdbcUrl() + parameters, server.user(), server.password());
   }
 
   @Override
-  String waiting() {
-    return "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+  int waiting() throws IOException {
+    return server
+        .query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")
+        .size();
   }
 
   @Override
@@ -45,7 +51,7 @@ class MariaDbFenceTest extends FenceCases {
   @Test
   void aDriverThatCountsChangedRowsMisleadsNobody() throws Exception {
     JdbcFence fence = JdbcFence.create();
-    try (Connection connection = connect("&useAffectedRows=true")) {
+    try (Connection connection = connect("?useAffectedRows=true")) {
       connection.setAutoCommit(false);
       fence.claim(connection, "stock/42", 7);
       fence.claim(connection, "stock/42", 7);

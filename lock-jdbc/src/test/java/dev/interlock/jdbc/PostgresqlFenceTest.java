@@ -3,37 +3,30 @@ package dev.interlock.jdbc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
-import java.net.URI;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class PostgresqlFenceTest extends FenceCases {
 
-  @AutoClose private static PostgresServer server;
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = new PostgresServer();
-  }
+  @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
 
   @Override
   Connection connect() throws SQLException {
-    return DriverManager.getConnection(
-        "jdbc:postgresql://127.0.0.1:%d/postgres"
-            .formatted(URI.create(server.uri("postgres")).getPort()),
-        "postgres",
-        "");
+    return DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
   }
 
   @Override
-  String waiting() {
-    return "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  int waiting() throws IOException {
+    return server
+        .query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        .size();
   }
 
   @Override
