@@ -2,12 +2,12 @@ package dev.interlock.jdbc;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.MultiLease;
 import dev.interlock.StaleTokenException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses late writes to a database: the fencing token of each lock's latest holder is kept in a
@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * it, on the same database and not on a replica:
  *
  * <ul>
- *   <li>At READ COMMITTED and SERIALIZABLE, on each of the databases; on PostgreSQL, MariaDB and
- *       MySQL also at REPEATABLE READ.
+ *   <li>On every database at READ COMMITTED; on PostgreSQL, MariaDB and MySQL also at REPEATABLE
+ *       READ and SERIALIZABLE. On H2 higher levels are not tested.
  *   <li>On PostgreSQL a claim or check at REPEATABLE READ or SERIALIZABLE fails with SQLState 40001
  *       if another transaction has used the fence since this one began. Roll back, and repeat the
  *       transaction from its claim.
@@ -52,8 +52,8 @@ import org.jspecify.annotations.Nullable;
  * lease, which succeeds while no later holder has claimed and waits until the lost transaction has
  * ended, and then read what is there. A claim of the same token may be repeated at any time.
  *
- * <p>The table has one row per lock, which is never deleted here. A row may be deleted at any time,
- * if it is old: a holder that has claimed its token before, and checks it after that, is refused.
+ * <p>The table has one row per lock, which is never deleted here. A row may be deleted at any time:
+ * a holder that has claimed its token before, and checks it after that, is refused.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. Each call uses the connection that
@@ -127,8 +127,9 @@ public final class JdbcFence {
   }
 
   /**
-   * Claims the token of a lease: raises the fence of the lock to it. Commit before you work for
-   * long, so that a later holder need not wait for this connection.
+   * Claims the token of a lease: raises the fence of the lock to it. Claims those of all names of a
+   * {@link MultiLease}. Commit before you work for long, so that a later holder need not wait for
+   * this connection.
    *
    * @param connection the program's connection, at the beginning of a transaction
    * @param lease an exclusive lease, or that of a writer
@@ -136,16 +137,22 @@ public final class JdbcFence {
    * @throws LeaseLostException if the lease is known to be lost; nothing was sent
    * @throws IllegalStateException if the lease was released; nothing was sent
    * @throws SQLException if the database fails; after a lost answer, claim again
-   * @throws UnsupportedOperationException if the lease has no single token, or the database is not
+   * @throws UnsupportedOperationException if the lease has no token, or the database is not
    *     supported
    */
   public void claim(Connection connection, Lease lease) throws SQLException {
     lease.ensureHeld();
-    claim(connection, lease.name(), lease.fencingToken());
+    if (lease instanceof MultiLease set) {
+      for (String name : set.names()) {
+        claim(connection, name, set.fencingToken(name));
+      }
+    } else {
+      claim(connection, lease.name(), lease.fencingToken());
+    }
   }
 
   /**
-   * Claims a token that another process has sent, or that of one name of a set.
+   * Claims a token that another process has sent.
    *
    * @param connection the program's connection, at the beginning of a transaction
    * @param name the lock's name
@@ -175,15 +182,21 @@ public final class JdbcFence {
    * @throws IllegalStateException if the lease was released, or the connection commits each
    *     statement by itself (auto-commit); nothing was sent
    * @throws SQLException if the database fails
-   * @throws UnsupportedOperationException if the lease has no single token
+   * @throws UnsupportedOperationException if the lease has no token
    */
   public void check(Connection connection, Lease lease) throws SQLException {
     lease.ensureHeld();
-    check(connection, lease.name(), lease.fencingToken());
+    if (lease instanceof MultiLease set) {
+      for (String name : set.names()) {
+        check(connection, name, set.fencingToken(name));
+      }
+    } else {
+      check(connection, lease.name(), lease.fencingToken());
+    }
   }
 
   /**
-   * Checks a token that another process has sent, or that of one name of a set.
+   * Checks a token that another process has sent.
    *
    * @param connection the program's connection, in the transaction that writes
    * @param name the lock's name

@@ -3,6 +3,7 @@ package dev.interlock.jdbc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.interlock.StaleTokenException;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
@@ -11,11 +12,18 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class PostgresqlFenceTest extends FenceCases {
 
   @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
+
+  /** The disk is not what is tested. */
+  @BeforeAll
+  static void commitWithoutWaitingForTheDisk() throws IOException {
+    server.execute("ALTER DATABASE interlock SET synchronous_commit = off");
+  }
 
   @Override
   Connection connect() throws SQLException {
@@ -40,6 +48,21 @@ class PostgresqlFenceTest extends FenceCases {
   @Override
   String documentedAs() {
     return "PostgreSQL";
+  }
+
+  @Test
+  void aUserNeedsTheRightsOnThePageAndNoMore() throws Exception {
+    JdbcFence fence = JdbcFence.create();
+    server.execute("CREATE ROLE app LOGIN PASSWORD 'app'", documented("rights: jdbc", "sql"));
+    try (Connection app = DriverManager.getConnection(server.jdbcUrl(), "app", "app")) {
+      app.setAutoCommit(false);
+      fence.claim(app, "stock/42", 8);
+      fence.check(app, "stock/42", 8);
+      app.commit();
+      assertThrows(StaleTokenException.class, () -> fence.check(app, "stock/42", 7));
+    } finally {
+      server.execute("DROP OWNED BY app", "DROP ROLE app");
+    }
   }
 
   /** The reason why a check writes the row. */

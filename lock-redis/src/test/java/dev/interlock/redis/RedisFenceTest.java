@@ -45,6 +45,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -401,6 +402,29 @@ class RedisFenceTest {
   }
 
   @Test
+  void aUserNeedsTheRightsOnThePage() throws Exception {
+    String line = documented("rights: redis", "text").strip();
+    jedis.sendCommand(
+        Protocol.Command.ACL,
+        line.replace("ACL ", "").replace("app", "fencer reset on >secret ~{stock/42}:*").split(" "));
+    try (RedisClient user =
+        RedisClient.builder()
+            .hostAndPort(redis.host(), redis.port())
+            .clientConfig(
+                DefaultJedisClientConfig.builder()
+                    .user("fencer")
+                    .password("secret")
+                    .socketTimeoutMillis(60_000)
+                    .build())
+            .build()) {
+      RedisFence own = RedisFence.using(user);
+      own.claim(NAME, 7);
+      own.eval(NAME, 7, "return redis.call('SET', KEYS[1], '0')", List.of(KEY), List.of());
+      assertEquals(0, quantity());
+    }
+  }
+
+  @Test
   void aClusterNeedsTheFenceBesideTheData() throws Exception {
     try (RedisCluster cluster = Testbed.redisCluster().start();
         RedisClusterClient clustered =
@@ -431,10 +455,15 @@ class RedisFenceTest {
     String code =
         Files.readString(Path.of("src/test/java/dev/interlock/redis/RedisStock.java"))
             .replace("\n  ", "\n");
-    Matcher recipe =
-        Pattern.compile("<!-- recipe: redis -->\n```java\n(.*?)```", Pattern.DOTALL)
+    String recipe = documented("recipe: redis", "java");
+    assertTrue(code.contains(recipe), () -> "no longer part of the code:\n" + recipe);
+  }
+
+  private static String documented(String marker, String language) throws IOException {
+    Matcher block =
+        Pattern.compile("<!-- " + marker + " -->\n```" + language + "\n(.*?)```", Pattern.DOTALL)
             .matcher(Files.readString(Path.of("../docs/fencing.md")));
-    assertTrue(recipe.find(), "the recipe is gone");
-    assertTrue(code.contains(recipe.group(1)), () -> "not in the code:\n" + recipe.group(1));
+    assertTrue(block.find(), () -> "docs/fencing.md has no " + marker);
+    return block.group(1);
   }
 }
