@@ -41,10 +41,10 @@ import java.util.Objects;
  * default. If the answer to a write is lost, read: as long as your own comparisons do not fail,
  * what is there is yours. Claims may always be repeated.
  *
- * <p>The fence of the lock {@code stock/42} is the key {@code interlock-fence/stock%2F42}; its value
- * is the token in 19 digits, so that etcd compares it as a number. The key stays. It may be deleted
- * at any time, for example in the transaction that deletes the data: a holder that has claimed its
- * token before fails from then on, and must claim, and read, again.
+ * <p>The fence of the lock {@code stock/42} is the key {@code interlock-fence/stock%2F42}; its
+ * value is the token in 19 digits, so that etcd compares it as a number. The key stays. It may be
+ * deleted at any time, for example in the transaction that deletes the data: a holder that has
+ * claimed its token before fails from then on, and must claim, and read, again.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the jetcd client.

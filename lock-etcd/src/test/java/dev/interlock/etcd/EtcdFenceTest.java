@@ -101,8 +101,7 @@ class EtcdFenceTest {
     int readByFirst = claimAndRead(7);
     int readBySecond = claimAndRead(8);
     assertFalse(stock.write(NAME, 7, readByFirst - 1));
-    StaleTokenException refusal =
-        assertThrows(StaleTokenException.class, () -> claim(NAME, 7));
+    StaleTokenException refusal = assertThrows(StaleTokenException.class, () -> claim(NAME, 7));
     assertTrue(refusal.isSuperseded());
     assertEquals(OptionalLong.of(8), refusal.claimedToken());
     assertTrue(stock.write(NAME, 8, readBySecond - 1));

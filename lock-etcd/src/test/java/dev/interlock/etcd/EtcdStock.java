@@ -48,7 +48,8 @@ final class EtcdStock {
   }
 
   int read() throws Exception {
-    return Integer.parseInt(etcd.getKVClient().get(key).get().getKvs().get(0).getValue().toString());
+    return Integer.parseInt(
+        etcd.getKVClient().get(key).get().getKvs().get(0).getValue().toString());
   }
 
   void put(int quantity) throws Exception {

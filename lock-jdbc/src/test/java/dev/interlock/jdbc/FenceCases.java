@@ -33,6 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +88,11 @@ abstract class FenceCases {
       connection.close();
     }
     open.clear();
+  }
+
+  @AfterAll
+  final void endThreads() {
+    threads.shutdown();
   }
 
   private Connection opened() throws SQLException {
@@ -199,23 +205,34 @@ abstract class FenceCases {
   @ParameterizedTest
   @MethodSource("isolationLevels")
   void aClaimWaitsForTheTransactionThatHasChecked(int isolation) throws Exception {
+    claimWhileAnotherTransactionHasChecked(8, isolation);
+    refused(one, () -> fence.check(one, NAME, 7));
+  }
+
+  /** The holder whose commit was not answered claims again, on another connection. */
+  @Test
+  void afterALostAnswerToACommitAClaimWaitsForWhatWasSent() throws Exception {
+    claimWhileAnotherTransactionHasChecked(7, Connection.TRANSACTION_READ_COMMITTED);
+    fence.check(one, NAME, 7);
+  }
+
+  private void claimWhileAnotherTransactionHasChecked(long token, int isolation) throws Exception {
     int quantity = claimAndRead(one, 7);
     two.setTransactionIsolation(isolation);
     one.setTransactionIsolation(isolation);
     fence.check(one, NAME, 7);
     JdbcStock.write(one, quantity + 5);
-    Future<Integer> readBySuccessor = threads.submit(() -> claimUntilNotRolledBack(two));
+    Future<Integer> readBySuccessor = threads.submit(() -> claimUntilNotRolledBack(two, token));
     Eventually.holds("the claim waits", () -> waiting() > 0);
     one.commit();
     assertEquals(6, readBySuccessor.get(60, TimeUnit.SECONDS));
-    refused(one, () -> fence.check(one, NAME, 7));
   }
 
   /** Claims and reads in one transaction, at whatever isolation the connection has. */
-  private int claimUntilNotRolledBack(Connection connection) throws SQLException {
+  private int claimUntilNotRolledBack(Connection connection, long token) throws SQLException {
     while (true) {
       try {
-        fence.claim(connection, NAME, 8);
+        fence.claim(connection, NAME, token);
         int quantity = JdbcStock.read(connection);
         connection.commit();
         return quantity;
@@ -242,7 +259,8 @@ abstract class FenceCases {
 
   @Test
   void concurrentClaimsEndWithTheHighest() throws Exception {
-    List<Long> tokens = new ArrayList<>(IntStream.rangeClosed(1, 200).mapToObj(Long::valueOf).toList());
+    List<Long> tokens =
+        new ArrayList<>(IntStream.rangeClosed(1, 200).mapToObj(Long::valueOf).toList());
     Collections.shuffle(tokens, new Random(1));
     AtomicInteger next = new AtomicInteger();
     AtomicInteger accepted = new AtomicInteger();
@@ -337,8 +355,18 @@ abstract class FenceCases {
   void everyNameHasItsOwnFence() throws Exception {
     List<String> names =
         List.of(
-            "a", "A", "a ", " a", "ä", "a\u0308", "%61", "\0", "'; --", "\uD83D\uDE00".repeat(255),
-            "\uD83D\uDE00".repeat(254), "x".repeat(255));
+            "a",
+            "A",
+            "a ",
+            " a",
+            "ä",
+            "a\u0308",
+            "%61",
+            "\0",
+            "'; --",
+            "\uD83D\uDE00".repeat(255),
+            "\uD83D\uDE00".repeat(254),
+            "x".repeat(255));
     for (int i = 0; i < names.size(); i++) {
       fence.claim(one, names.get(i), i + 1);
     }
@@ -409,8 +437,7 @@ abstract class FenceCases {
 
   @Test
   void thePageHasTheStatementThatCreatesTheTable() throws Exception {
-    assertEquals(
-        documented("table: " + documentedAs(), "sql"), fence.ddl(one) + ";\n");
+    assertEquals(documented("table: " + documentedAs(), "sql"), fence.ddl(one) + ";\n");
   }
 
   /** A column in the user's own table, in the order of events that the page is about. */
@@ -445,8 +472,7 @@ abstract class FenceCases {
 
   static String documented(String marker, String language) throws IOException {
     Matcher block =
-        Pattern.compile(
-                "<!-- " + marker + " -->\n```" + language + "\n(.*?)```", Pattern.DOTALL)
+        Pattern.compile("<!-- " + marker + " -->\n```" + language + "\n(.*?)```", Pattern.DOTALL)
             .matcher(Files.readString(Path.of("../docs/fencing.md")));
     assertTrue(block.find(), () -> "docs/fencing.md has no " + marker);
     return block.group(1);

@@ -6,7 +6,7 @@ import java.util.List;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** A script that a program's own Jedis client runs; the source is sent only to a server that lacks it. */
+/** A script for a program's own Jedis client. Its source is sent only to a server that lacks it. */
 final class FenceScript {
 
   private final String source;

@@ -16,7 +16,6 @@ import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisDataException;
-import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
@@ -81,9 +80,11 @@ public final class RedisFence {
 
   // On one line with the program's script, whose line numbers in errors stay right.
   private static final String CHECK =
-      "local claimed = redis.call('GET', KEYS[1]) if claimed ~= ARGV[1] then return {0, claimed} end"
-          + " redis.call('PEXPIRE', KEYS[1], ARGV[2]) table.remove(KEYS, 1)"
-          + " table.remove(ARGV, 1) table.remove(ARGV, 1) return {1, (function() ";
+      "local claimed = redis.call('GET', KEYS[1])"
+          + " if claimed ~= ARGV[1] then return {0, claimed} end"
+          + " redis.call('PEXPIRE', KEYS[1], ARGV[2])"
+          + " table.remove(KEYS, 1) table.remove(ARGV, 1) table.remove(ARGV, 1)"
+          + " return {1, (function() ";
   private static final String END = "\nend)()}";
 
   private static final FenceScript SET = checked("return redis.call('SET', KEYS[1], ARGV[1])");

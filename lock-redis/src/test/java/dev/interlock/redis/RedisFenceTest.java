@@ -84,7 +84,11 @@ class RedisFenceTest {
 
   private void write(long token, int quantity) {
     fence.eval(
-        NAME, token, "return redis.call('SET', KEYS[1], ARGV[1])", List.of(KEY), List.of("" + quantity));
+        NAME,
+        token,
+        "return redis.call('SET', KEYS[1], ARGV[1])",
+        List.of(KEY),
+        List.of("" + quantity));
   }
 
   private StaleTokenException refused(long token, int quantity) {
@@ -172,8 +176,7 @@ class RedisFenceTest {
     fence.claim(NAME, Long.MAX_VALUE - 1);
     fence.claim(NAME, Long.MAX_VALUE);
     StaleTokenException refusal =
-        assertThrows(
-            StaleTokenException.class, () -> fence.claim(NAME, Long.MAX_VALUE - 1));
+        assertThrows(StaleTokenException.class, () -> fence.claim(NAME, Long.MAX_VALUE - 1));
     assertEquals(OptionalLong.of(Long.MAX_VALUE), refusal.claimedToken());
     refused(Long.MAX_VALUE - 1, 0);
     write(Long.MAX_VALUE, 0);
@@ -194,7 +197,8 @@ class RedisFenceTest {
     assertNull(fence.eval(NAME, 7, "return nil", List.of(), List.of()));
     assertNull(fence.eval(NAME, 7, "", List.of(), List.of()));
     for (String failing :
-        List.of("return redis.call('INCR', KEYS[1], 'x')", "return redis.error_reply('ERR mine')")) {
+        List.of(
+            "return redis.call('INCR', KEYS[1], 'x')", "return redis.error_reply('ERR mine')")) {
       assertThrows(
           JedisDataException.class, () -> fence.eval(NAME, 7, failing, List.of(KEY), List.of()));
     }
@@ -242,8 +246,7 @@ class RedisFenceTest {
       assertThrows(LeaseLostException.class, () -> unreachable.claim(lost));
       assertThrows(LeaseLostException.class, () -> unreachable.set(lost, KEY, "0"));
       assertThrows(
-          LeaseLostException.class,
-          () -> unreachable.eval(lost, "return 1", List.of(), List.of()));
+          LeaseLostException.class, () -> unreachable.eval(lost, "return 1", List.of(), List.of()));
       assertThrows(IllegalArgumentException.class, () -> unreachable.claim(NAME, 0));
       assertThrows(IllegalArgumentException.class, () -> unreachable.claim("", 1));
     }
@@ -345,12 +348,10 @@ class RedisFenceTest {
             .requestTimeout(Duration.ofSeconds(20))
             .build();
     OtherProcess.Settings settings =
-        new OtherProcess.Settings(
-            Harness.at(redis.uri()), redis.uri(), fixed, List.of(), false);
+        new OtherProcess.Settings(Harness.at(redis.uri()), redis.uri(), fixed, List.of(), false);
     try (OtherProcess first = OtherProcess.start(settings);
         LockClient client =
-            LockClient.open(
-                redis.uri(), fixed.toBuilder().ttl(Duration.ofMinutes(5)).build())) {
+            LockClient.open(redis.uri(), fixed.toBuilder().ttl(Duration.ofMinutes(5)).build())) {
       assertEquals("1", first.call(LIMIT, ClaimAndRead.class, redis.uri()));
       first.stop();
       Lease lease = client.lock(NAME).tryAcquire(LIMIT).orElseThrow();
@@ -406,7 +407,9 @@ class RedisFenceTest {
     String line = documented("rights: redis", "text").strip();
     jedis.sendCommand(
         Protocol.Command.ACL,
-        line.replace("ACL ", "").replace("app", "fencer reset on >secret ~{stock/42}:*").split(" "));
+        line.replace("ACL ", "")
+            .replace("app", "fencer reset on >secret ~{stock/42}:*")
+            .split(" "));
     try (RedisClient user =
         RedisClient.builder()
             .hostAndPort(redis.host(), redis.port())
