@@ -38,13 +38,14 @@ import java.util.Objects;
  *
  * <p>A claim raises the fence to the lease's token, in one transaction. From then on the
  * comparisons of all earlier holders fail. Read the data by linearizable reads, which are jetcd's
- * default. If the answer to a write is lost, read: as long as your own comparisons do not fail,
- * what is there is yours. Claims may always be repeated.
+ * default. If the answer to a write is lost, the write may still arrive: repeat the same one. To
+ * exclude that it arrives, release the lock and acquire it again; the next claim keeps it out.
+ * Claims may be repeated.
  *
  * <p>The fence of the lock {@code stock/42} is the key {@code interlock-fence/stock%2F42}; its
  * value is the token in 19 digits, so that etcd compares it as a number. The key stays. It may be
- * deleted at any time, for example in the transaction that deletes the data: a holder that has
- * claimed its token before fails from then on, and must claim, and read, again.
+ * deleted when its last claim is older than any process may pause: a holder that has claimed before
+ * fails from then on, and must claim, and read, again.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the jetcd client.

@@ -52,8 +52,9 @@ import java.util.regex.Pattern;
  * lease, which succeeds while no later holder has claimed and waits until the lost transaction has
  * ended, and then read what is there. A claim of the same token may be repeated at any time.
  *
- * <p>The table has one row per lock, which is never deleted here. A row may be deleted at any time:
- * a holder that has claimed its token before, and checks it after that, is refused.
+ * <p>The table has one row per lock, which is never deleted here. A row whose last claim is older
+ * than any process may pause can be deleted: a holder that has claimed before, and checks its token
+ * after that, is refused.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. Each call uses the connection that

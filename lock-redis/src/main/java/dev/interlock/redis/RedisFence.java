@@ -39,16 +39,16 @@ import redis.clients.jedis.util.JedisClusterCRC16;
  * the hash tag <code>{stock/42}</code>. {@link #withKeys} can adapt the fence's key to yours. Read
  * from the primary; a replica may be older than the claim.
  *
- * <p>A fence expires a day after its last use ({@link #withRetention}). Expiry, eviction and
- * deletion lose no update: a write needs the claim of its own token, so without a fence every write
- * is refused until a holder claims, and reads, again. The same is true of a claim that is lost in a
- * fail-over. Redis replicates in order, so a replica that has a later holder's write has its claim
- * as well. But a confirmed write itself can be lost in a fail-over, or in a restart without an
- * append-only file, and a fence cannot bring it back.
+ * <p>A fence expires a day after its last use ({@link #withRetention}). A write needs the claim of
+ * its own token, so without a fence every write is refused until a holder claims, and reads, again.
+ * The same is true of a claim that is lost in a fail-over. Redis replicates in order, so a replica
+ * that has a later holder's write has its claim as well. But a confirmed write itself can be lost
+ * in a fail-over, or in a restart without an append-only file, and a fence cannot bring it back.
  *
- * <p>If the answer to a write is lost, read: as long as your own writes are not refused, what is
- * there is yours. Jedis itself repeats requests after a broken connection in a {@link
- * RedisClusterClient}, so let scripts write values, not increments. Claims may always be repeated.
+ * <p>If the answer to a write is lost, the write may still arrive: repeat the same one. To exclude
+ * that it arrives, release the lock and acquire it again; the next claim keeps it out. Jedis itself
+ * repeats requests after a broken connection in a {@link RedisClusterClient}, so let scripts write
+ * values, not increments. Claims may be repeated.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the Jedis client.
@@ -126,8 +126,9 @@ public final class RedisFence {
   /**
    * Returns the same fences, kept for another time after each claim and write.
    *
-   * @param retention 1 ms to 10 years; a holder that writes nothing for longer must claim, and
-   *     read, again
+   * @param retention 1 ms to 10 years; longer than any process may pause, or an old holder may
+   *     claim a second time, and write what it read after the first; a holder that writes nothing
+   *     for longer must claim, and read, again
    * @return the fences
    * @throws IllegalArgumentException if it is out of range
    */
