@@ -45,7 +45,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -405,11 +404,7 @@ class RedisFenceTest {
   @Test
   void aUserNeedsTheRightsOnThePage() throws Exception {
     String line = documented("rights: redis", "text").strip();
-    jedis.sendCommand(
-        Protocol.Command.ACL,
-        line.replace("ACL ", "")
-            .replace("app", "fencer reset on >secret ~{stock/42}:*")
-            .split(" "));
+    redis.call(line.replace("app", "fencer reset on >secret ~{stock/42}:*").split(" "));
     try (RedisClient user =
         RedisClient.builder()
             .hostAndPort(redis.host(), redis.port())
