@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>If an update changes no row, a later holder has claimed its token, and this one has to stop.
  * If only writes carried the token, the storage would accept a late one after the successor has
- * read and before it has written, and one of the two writes would be lost.
+ * read and before it has written, and one of the two writes would be lost. The fences of the
+ * modules for databases, Redis and etcd do this in one call each, and throw {@link
+ * StaleTokenException}.
  *
  * <p>The lease belongs to this object, not to a thread: any thread may use, renew and release it. A
  * lease ends once, by {@link #release()} (or {@link #close()}) or by being lost, and never comes

@@ -7,7 +7,8 @@ public abstract sealed class LockException extends RuntimeException
     permits LockUnavailableException,
         LeaseLostException,
         LockTimeoutException,
-        LockConfigurationException {
+        LockConfigurationException,
+        StaleTokenException {
 
   private static final long serialVersionUID = 1L;
 

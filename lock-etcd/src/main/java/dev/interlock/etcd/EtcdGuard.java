@@ -15,7 +15,8 @@ import java.util.Objects;
 
 /**
  * Fences writes to etcd itself: a transaction with this comparison succeeds only while etcd still
- * has the lock for this lease, whatever the writer believes.
+ * has the lock for this lease, whatever the writer believes. For data on an etcd that does not keep
+ * the lock itself there is {@link EtcdFence}.
  *
  * <pre>{@code
  * EtcdGuard guard = EtcdGuard.of(etcd, EtcdSettings.defaults(), lease);

@@ -69,7 +69,7 @@ final class LockKeys {
     return namespace + "/lock/";
   }
 
-  private static String encoded(String name) {
+  static String encoded(String name) {
     StringBuilder encoded = new StringBuilder(name.length());
     for (int i = 0; i < name.length(); ) {
       int c = name.codePointAt(i);

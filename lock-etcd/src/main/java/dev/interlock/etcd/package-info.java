@@ -3,7 +3,8 @@
  *
  * <p>{@link dev.interlock.LockClient#open(String)} opens URIs with the schemes {@code etcd} and
  * {@code etcds}; {@link dev.interlock.etcd.EtcdLocks} uses a jetcd client of the program's own.
- * {@link dev.interlock.etcd.EtcdGuard} makes the program's own transactions depend on a lease.
+ * {@link dev.interlock.etcd.EtcdGuard} makes the program's own transactions depend on a lease,
+ * {@link dev.interlock.etcd.EtcdFence} on one of a lock that is kept elsewhere.
  *
  * <p>A client that wants the lock {@code orders/42} puts a key below {@code
  * interlock/lock/orders%2F42/}. The key that was created first holds the lock, and its creation

@@ -1,0 +1,159 @@
+package dev.interlock.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What differs between databases in the table of fences. Each claim is one atomic statement that
+ * leaves the higher of two tokens and keeps the row locked: an update followed by an insert of a
+ * missing row would abort the program's transaction on PostgreSQL if another is first, and on
+ * InnoDB two such transactions deadlock on the gap.
+ */
+enum FenceDialect {
+  POSTGRESQL(
+      """
+      CREATE TABLE IF NOT EXISTS %s (
+        name VARCHAR(255) PRIMARY KEY,
+        token BIGINT NOT NULL,
+        claimed_at TIMESTAMP WITH TIME ZONE NOT NULL
+      )""",
+      """
+      INSERT INTO %s AS fence (name, token, claimed_at) VALUES (?, ?, CURRENT_TIMESTAMP)
+      ON CONFLICT (name) DO UPDATE
+      SET token = GREATEST(fence.token, EXCLUDED.token), claimed_at = EXCLUDED.claimed_at
+      RETURNING token""") {
+    @Override
+    @Nullable Long claim(Connection connection, String table, String key, long token)
+        throws SQLException {
+      try (PreparedStatement statement = prepareClaim(connection, table, key, token);
+          ResultSet row = statement.executeQuery()) {
+        return row.next() ? row.getLong(1) : null;
+      }
+    }
+  },
+
+  MYSQL(
+      """
+      CREATE TABLE IF NOT EXISTS %s (
+        name VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY,
+        token BIGINT NOT NULL,
+        claimed_at DATETIME NOT NULL
+      ) ENGINE = InnoDB""",
+      """
+      INSERT INTO %s (name, token, claimed_at) VALUES (?, ?, UTC_TIMESTAMP())
+      ON DUPLICATE KEY UPDATE
+      token = GREATEST(token, VALUES(token)), claimed_at = VALUES(claimed_at)"""),
+
+  H2(
+      """
+      CREATE TABLE IF NOT EXISTS %s (
+        name VARCHAR(255) PRIMARY KEY,
+        token BIGINT NOT NULL,
+        claimed_at TIMESTAMP WITH TIME ZONE NOT NULL
+      )""",
+      """
+      MERGE INTO %s AS fence
+      USING (VALUES (CAST(? AS VARCHAR), CAST(? AS BIGINT))) AS claim (name, token)
+      ON fence.name = claim.name
+      WHEN MATCHED THEN UPDATE
+      SET token = GREATEST(fence.token, claim.token), claimed_at = CURRENT_TIMESTAMP
+      WHEN NOT MATCHED THEN INSERT VALUES (claim.name, claim.token, CURRENT_TIMESTAMP)""") {
+    @Override
+    @Nullable Long claim(Connection connection, String table, String key, long token)
+        throws SQLException {
+      while (true) {
+        try {
+          return super.claim(connection, table, key, token);
+        } catch (SQLException e) {
+          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same.
+          if (!DUPLICATE_KEY.equals(e.getSQLState())) {
+            throw e;
+          }
+        }
+      }
+    }
+  };
+
+  private static final String DUPLICATE_KEY = "23505";
+
+  private final String ddl;
+  private final String claim;
+
+  FenceDialect(String ddl, String claim) {
+    this.ddl = ddl;
+    this.claim = claim;
+  }
+
+  /** The dialect of a connection. The drivers know it without asking the server. */
+  static FenceDialect of(Connection connection) throws SQLException {
+    String product = connection.getMetaData().getDatabaseProductName();
+    return switch (product.toLowerCase(Locale.ROOT)) {
+      case "postgresql" -> POSTGRESQL;
+      case "mariadb", "mysql" -> MYSQL;
+      case "h2" -> H2;
+      default ->
+          throw new UnsupportedOperationException(
+              "JdbcFence supports PostgreSQL, MariaDB, MySQL and H2, and this is "
+                  + product
+                  + "; keep the token in a column of your own table instead");
+    };
+  }
+
+  String ddl(String table) {
+    return ddl.formatted(table);
+  }
+
+  /** Raises the fence to a token unless it is higher, locks its row, and returns its token. */
+  @Nullable Long claim(Connection connection, String table, String key, long token)
+      throws SQLException {
+    try (PreparedStatement statement = prepareClaim(connection, table, key, token)) {
+      statement.executeUpdate();
+    }
+    return read(connection, table, key);
+  }
+
+  final PreparedStatement prepareClaim(Connection connection, String table, String key, long token)
+      throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(claim.formatted(table));
+    try {
+      statement.setString(1, key);
+      statement.setLong(2, token);
+      return statement;
+    } catch (SQLException e) {
+      statement.close();
+      throw e;
+    }
+  }
+
+  /** Locks the row of a fence, and returns its token; null if there is none. */
+  static @Nullable Long read(Connection connection, String table, String key) throws SQLException {
+    // On InnoDB a plain SELECT would show, and begin, a snapshot.
+    String sql = "SELECT token FROM " + table + " WHERE name = ? FOR UPDATE";
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
+      statement.setString(1, key);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next() ? row.getLong(1) : null;
+      }
+    }
+  }
+
+  /**
+   * Locks the row of a fence, and returns whether it holds this token; if not, ask {@link #read}.
+   *
+   * <p>It writes the row although nothing changes: PostgreSQL then refuses another transaction
+   * whose snapshot is older, as it would read what this one has not written yet.
+   */
+  static boolean touch(Connection connection, String table, String key, long token)
+      throws SQLException {
+    String sql = "UPDATE " + table + " SET token = token WHERE name = ? AND token = ?";
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
+      statement.setString(1, key);
+      statement.setLong(2, token);
+      return statement.executeUpdate() > 0;
+    }
+  }
+}

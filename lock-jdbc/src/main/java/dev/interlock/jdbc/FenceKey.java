@@ -1,0 +1,49 @@
+package dev.interlock.jdbc;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * The key of a lock's fence in its table: printable ASCII, so that every database stores and
+ * compares it as it is, whatever its character set and collation. What is not a printable ASCII
+ * character, the space and the escape character itself are percent-encoded; the end of a long key
+ * is replaced by a hash, after {@code %~}, which no encoding contains.
+ */
+final class FenceKey {
+
+  private static final int LONGEST = 255;
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+
+  private FenceKey() {}
+
+  static String of(String name) {
+    if (name.isEmpty()) {
+      throw new IllegalArgumentException("a lock's name must not be empty");
+    }
+    StringBuilder key = new StringBuilder(name.length());
+    for (byte b : name.getBytes(UTF_8)) {
+      if (b > ' ' && b < 0x7F && b != '%') {
+        key.append((char) b);
+      } else {
+        key.append('%').append(HEX.toHexDigits(b));
+      }
+    }
+    if (key.length() <= LONGEST) {
+      return key.toString();
+    }
+    String hash = "%~" + HEX.formatHex(sha256(key.toString()));
+    return key.substring(0, LONGEST - hash.length()) + hash;
+  }
+
+  private static byte[] sha256(String text) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(US_ASCII));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
+  }
+}

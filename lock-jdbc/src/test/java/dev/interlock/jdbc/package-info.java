@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.jdbc;
+
+import org.jspecify.annotations.NullMarked;
