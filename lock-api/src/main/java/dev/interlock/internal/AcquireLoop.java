@@ -174,6 +174,11 @@ final class AcquireLoop extends Timer.Event {
     return waiting;
   }
 
+  /** What the head waits for; null if it does not wait, or has not yet had an answer. */
+  @Nullable Request waitingRequest() {
+    return waiting || trouble != null ? wanted : null;
+  }
+
   /** Undoes the attempt, because no other head continues it. */
   void end() {
     try {

@@ -13,6 +13,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
@@ -50,6 +51,11 @@ class EventsTest extends EngineFixture {
     @Override
     public String name() {
       return "";
+    }
+
+    @Override
+    public LockKind kind() {
+      return LockKind.EXCLUSIVE;
     }
 
     @Override
