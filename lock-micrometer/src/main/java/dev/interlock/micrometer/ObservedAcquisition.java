@@ -4,17 +4,16 @@ import dev.interlock.Lease;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.MultiLease;
 import io.micrometer.observation.Observation;
-import java.util.Optional;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The observation of one call that acquires. */
 final class ObservedAcquisition {
 
   /** A call that acquires. */
-  interface Call<R> {
-    R call() throws InterruptedException;
+  interface Call<R, E extends Exception> {
+    R call() throws E;
   }
 
   private final LockObserver observer;
@@ -33,11 +32,22 @@ final class ObservedAcquisition {
     this.parent = parent;
   }
 
-  /** Makes the call; a failure ends the observation. */
-  <R> R call(Call<R> call) throws InterruptedException {
-    try (Observation.Scope scope = observation.openScope()) {
-      return call.call();
-    } catch (InterruptedException | RuntimeException | Error e) {
+  /**
+   * Makes the call as a child of the observation, which a failure ends.
+   *
+   * @param giveUp releases what was acquired, if the observation fails
+   */
+  <R, E extends Exception> R call(Call<R, E> call, Consumer<R> giveUp) throws E {
+    R acquired = null;
+    try {
+      try (Observation.Scope scope = observation.openScope()) {
+        acquired = call.call();
+      }
+      return acquired;
+    } catch (Exception | Error e) {
+      if (acquired != null) {
+        giveUp.accept(acquired);
+      }
       failed(e);
       throw e;
     }
@@ -45,8 +55,7 @@ final class ObservedAcquisition {
 
   /** Begins the observation of the hold. */
   ObservedHold acquired(Lease lease) {
-    long token =
-        observer.hasTokens() && !(lease instanceof MultiLease) ? lease.fencingToken() : 0;
+    long token = observer.hasTokens() && !(lease instanceof MultiLease) ? lease.fencingToken() : 0;
     context.token(token);
     end("acquired");
     LockContext held = context.held(token);
@@ -64,24 +73,16 @@ final class ObservedAcquisition {
     end("timed_out");
   }
 
-  void cancelled() {
-    end("cancelled");
-  }
-
   void failed(Throwable failure) {
-    Throwable cause =
-        failure instanceof CompletionException
-            ? Optional.ofNullable(failure.getCause()).orElse(failure)
-            : failure;
-    if (cause instanceof CancellationException) {
-      cancelled();
+    if (failure instanceof CancellationException) {
+      end("cancelled");
       return;
     }
-    observation.error(cause);
-    if (cause instanceof LockTimeoutException) {
+    observation.error(failure);
+    if (failure instanceof LockTimeoutException) {
       timedOut();
     } else {
-      end(cause instanceof InterruptedException ? "interrupted" : "failed");
+      end(failure instanceof InterruptedException ? "interrupted" : "failed");
     }
   }
 
