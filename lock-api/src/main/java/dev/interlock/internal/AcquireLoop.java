@@ -224,6 +224,7 @@ final class AcquireLoop extends Timer.Event {
     try {
       while (true) {
         Duration most;
+        boolean held = false;
         try {
           Claim next = nextAttempt(request);
           Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
@@ -234,6 +235,7 @@ final class AcquireLoop extends Timer.Event {
           answered();
           Attempt.Busy busy = (Attempt.Busy) attempt;
           request.acquisition().heldBy(busy.holder());
+          held = true;
           most = pollInterval(busy.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
@@ -249,7 +251,9 @@ final class AcquireLoop extends Timer.Event {
           return giveUp();
         }
         waiting = true;
-        engine.waits(request);
+        if (held) {
+          engine.waits(request);
+        }
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
           // place, so that the loop notices an earlier release.

@@ -157,7 +157,7 @@ class LockMetricsTest {
     assertEquals(
         1, recorded.timed("interlock.acquire", "outcome", "acquired"));
     assertEquals(3, recorded.counted("interlock.contended"));
-    assertEquals(1, recorded.counted("interlock.retries"));
+    assertTrue(recorded.counted("interlock.retries") >= 1);
     assertEquals(0, recorded.gauge("interlock.waiting", "exclusive"));
     assertEquals(0, recorded.gauge("interlock.held", "exclusive"));
   }
