@@ -33,7 +33,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
@@ -71,31 +70,32 @@ class LockMetricsTest {
 
   @Test
   void holdsAndWaitsAreTimedByTheClientsClock() throws Exception {
-    for (int i = 0; i < 3; i++) {
-      try (Lease lease = client.lock("a").acquire()) {
-        advance(2);
-        assertTrue(lease.isHeld());
+    try (LockClient ours = open("memory:timed");
+        LockClient theirs = open("memory:timed");
+        Recorded timed = new Recorded(ours)) {
+      for (int i = 0; i < 3; i++) {
+        try (Lease lease = ours.lock("a").acquire()) {
+          advance(2);
+          assertTrue(lease.isHeld());
+        }
       }
+      Lease held = theirs.lock("b").acquire();
+      CompletableFuture<Lease> waits = ours.lock("b").acquireAsync();
+      await(() -> timed.gauge("interlock.waiting", "exclusive") == 1);
+      advance(5);
+      assertEquals(5, timed.gauge("interlock.waiting.longest", "exclusive"));
+      held.close();
+      waits.get().close();
+      timed.assertExactly(
+          Map.of(
+              "interlock.acquire acquired", "4 in 5.0 s",
+              "interlock.contended", 1.0,
+              "interlock.hold released", "4 in 6.0 s"));
     }
-    Lease theirs = other.lock("b").acquire();
-    CompletableFuture<Lease> waits = client.lock("b").acquireAsync();
-    await(() -> recorded.gauge("interlock.waiting", "exclusive") == 1);
-    advance(5);
-    assertEquals(5, recorded.gauge("interlock.waiting.longest", "exclusive"));
-    theirs.close();
-    advanceUntil(waits);
-    waits.get().close();
-    recorded.settle();
+  }
 
-    assertEquals(
-        6,
-        recorded
-            .registry
-            .get("interlock.hold")
-            .tags("outcome", "released", "lock.group", "tested")
-            .timer()
-            .totalTime(TimeUnit.SECONDS));
-    assertEquals(4, recorded.timed("interlock.acquire", "outcome", "acquired"));
+  private LockClient open(String uri) {
+    return ClientsWithTimeSource.open(uri, LockOptions.defaults(), clock);
   }
 
   /** A waiter that was not notified asks again after its poll interval. */
@@ -267,8 +267,7 @@ class LockMetricsTest {
 
   @Test
   void everyKindHasMetersOfItsOwn() throws Exception {
-    try (LockClient memory =
-            ClientsWithTimeSource.open("memory:kinds", LockOptions.defaults(), clock);
+    try (LockClient memory = open("memory:kinds");
         Recorded kinds = new Recorded(memory)) {
       Lease one = memory.readWriteLock("a").readLock().acquire();
       Lease two = memory.readWriteLock("a").readLock().acquire();
