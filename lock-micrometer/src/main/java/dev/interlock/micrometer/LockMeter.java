@@ -86,10 +86,7 @@ public enum LockMeter implements MeterDocumentation {
 
   /** The longest of the waits that are in progress. */
   WAITING_LONGEST(
-      "interlock.waiting.longest",
-      Meter.Type.GAUGE,
-      "seconds",
-      "Longest of the waits in progress");
+      "interlock.waiting.longest", Meter.Type.GAUGE, "seconds", "Longest of the waits in progress");
 
   /** The keys of the tags. The set of values of each is small and bounded. */
   public enum Tag implements KeyName {

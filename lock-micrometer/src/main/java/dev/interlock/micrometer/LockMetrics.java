@@ -88,8 +88,10 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
     }
     this.tags =
         Tags.of(
-            LockMeter.Tag.BACKEND.asString(), client.backend().name(),
-            LockMeter.Tag.CLIENT.asString(), clientName);
+            LockMeter.Tag.BACKEND.asString(),
+            client.backend().name(),
+            LockMeter.Tag.CLIENT.asString(),
+            clientName);
     this.groups = requireNonNull(groups, "groups");
   }
 
@@ -107,7 +109,8 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
     synchronized (LockMetrics.class) {
       if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
         throw new IllegalStateException(
-            "the registry has the meters of another lock client with " + tags
+            "the registry has the meters of another lock client with "
+                + tags
                 + "; give each client a name: new LockMetrics(client, \"orders\")");
       }
       binding = new Binding(registry);

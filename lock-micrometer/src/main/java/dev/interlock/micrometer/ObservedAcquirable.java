@@ -48,8 +48,7 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
   @Override
   public Optional<L> tryAcquire(Duration timeout) throws InterruptedException {
     ObservedAcquisition acquisition = observer.begin(kind, name);
-    return maybeHeld(
-        acquisition, acquisition.call(() -> right.tryAcquire(timeout), this::giveUp));
+    return maybeHeld(acquisition, acquisition.call(() -> right.tryAcquire(timeout), this::giveUp));
   }
 
   @Override
@@ -89,8 +88,7 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
   }
 
   /** Gives up what the program does not get. */
-  private static <R> void complete(
-      CompletableFuture<R> result, Supplier<R> held, Runnable giveUp) {
+  private static <R> void complete(CompletableFuture<R> result, Supplier<R> held, Runnable giveUp) {
     try {
       if (!result.complete(held.get())) {
         giveUp.run();

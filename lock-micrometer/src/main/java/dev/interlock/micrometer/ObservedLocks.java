@@ -9,7 +9,6 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
-import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
 import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;

@@ -82,8 +82,11 @@ class DocumentedMetersTest {
   }
 
   private static Set<String> metricsIn(String text) {
-    return METRIC.matcher(text).results().map(MatchResult::group).collect(
-        Collectors.toCollection(TreeSet::new));
+    return METRIC
+        .matcher(text)
+        .results()
+        .map(MatchResult::group)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   private static List<String> queries(JsonElement json, List<String> found) {

@@ -154,8 +154,7 @@ class LockMetricsTest {
     assertEquals(1, recorded.timed("interlock.acquire", "outcome", "cancelled"));
     assertEquals(1, recorded.timed("interlock.acquire", "outcome", "interrupted"));
     assertEquals(1, recorded.timed("interlock.acquire", "outcome", "failed"));
-    assertEquals(
-        1, recorded.timed("interlock.acquire", "outcome", "acquired"));
+    assertEquals(1, recorded.timed("interlock.acquire", "outcome", "acquired"));
     assertEquals(3, recorded.counted("interlock.contended"));
     assertTrue(recorded.counted("interlock.retries") >= 1);
     assertEquals(0, recorded.gauge("interlock.waiting", "exclusive"));
@@ -309,8 +308,7 @@ class LockMetricsTest {
       }
       names.settle();
       assertEquals(meters, names.registry.getMeters().size());
-      assertEquals(
-          100_001, names.timed("interlock.hold", "outcome", "released"));
+      assertEquals(100_001, names.timed("interlock.hold", "outcome", "released"));
     }
   }
 
@@ -378,8 +376,11 @@ class LockMetricsTest {
       for (MeterRegistry registry : List.of(one, two)) {
         await(
             () ->
-                registry.get("interlock.hold").tags("client", "default", "outcome", "released")
-                        .timer().count()
+                registry
+                        .get("interlock.hold")
+                        .tags("client", "default", "outcome", "released")
+                        .timer()
+                        .count()
                     == 1);
       }
       Lease lease = other.lock("a").acquire();

@@ -255,7 +255,9 @@ class ObservedLocksTest {
     }
     List<String> names =
         ended.stream()
-            .map(context -> keys(context).get("interlock.lock.name") + " " + keys(context).get("kind"))
+            .map(
+                context ->
+                    keys(context).get("interlock.lock.name") + " " + keys(context).get("kind"))
             .distinct()
             .toList();
     assertEquals(List.of("a, b exclusive", "c read_write", "d semaphore"), names);

@@ -53,16 +53,12 @@ class RedisMetricsTest {
       each.get();
     }
     recorded.settle();
-    long acquired =
-        recorded.timed("interlock.acquire", "outcome", "acquired");
-    long handedOff =
-        recorded.timed("interlock.acquire", "outcome", "handed_off");
+    long acquired = recorded.timed("interlock.acquire", "outcome", "acquired");
+    long handedOff = recorded.timed("interlock.acquire", "outcome", "handed_off");
     long expected = threads / 2 * holds;
     assertEquals(expected, acquired + handedOff);
-    assertEquals(
-        handedOff, recorded.timed("interlock.hold", "outcome", "handed_off"));
-    assertEquals(
-        acquired, recorded.timed("interlock.hold", "outcome", "released"));
+    assertEquals(handedOff, recorded.timed("interlock.hold", "outcome", "handed_off"));
+    assertEquals(acquired, recorded.timed("interlock.hold", "outcome", "released"));
     assertTrue(recorded.counted("interlock.contended") > 0);
     assertTrue(recorded.counted("interlock.contended") <= expected);
     assertEquals(0, recorded.gauge("interlock.held", "exclusive"));
