@@ -53,6 +53,7 @@ class ArchitectureTest {
     "dev.interlock.jdbc.."
   };
   private static final String TESTING = "dev.interlock.testing..";
+  private static final String MICROMETER = "dev.interlock.micrometer..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
   private static final String REPORT = "dev.interlock.report..";
@@ -146,6 +147,29 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr(EXPORTED).or(resideInAnyPackage(TESTING, "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void theMetricsKnowTheApiAndMicrometerAlone() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(MICROMETER)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock", MICROMETER)
+                    .or(
+                        resideInAnyPackage(
+                            "io.micrometer..",
+                            "org.slf4j..",
+                            "com.google.errorprone.annotations..",
+                            "org.jspecify.annotations.."))));
+    check(
+        noClasses()
+            .that(resideOutsideOf(MICROMETER))
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.micrometer.."));
   }
 
   @Test
