@@ -6,8 +6,8 @@ import org.springframework.stereotype.Component;
 import redis.clients.jedis.RedisClient;
 
 /**
- * The amounts in stock, in Redis. It refuses a seller whose lock has passed to another: it keeps the
- * highest token that has read an amount, and takes writes with that token only.
+ * The amounts in stock, in Redis. It refuses a seller whose lock has passed to another: it keeps
+ * the highest token that has read an amount, and takes writes with that token only.
  */
 @Component
 class Stock {

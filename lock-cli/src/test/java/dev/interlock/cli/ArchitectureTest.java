@@ -52,6 +52,8 @@ class ArchitectureTest {
     "dev.interlock.etcd.."
   };
   private static final String TESTING = "dev.interlock.testing..";
+  private static final String SPRING = "dev.interlock.spring";
+  private static final String SPRING_BOOT = "dev.interlock.spring.boot..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
   private static final String REPORT = "dev.interlock.report..";
@@ -86,7 +88,13 @@ class ArchitectureTest {
     // The first two have no classes, and the others are not published.
     missing.removeAll(
         Set.of(
-            "interlock-bom", "interlock-command", "lock-bench", "lock-peers", "lock-simulation"));
+            "interlock-bom",
+            "interlock-command",
+            "lock-bench",
+            "lock-peers",
+            "lock-samples",
+            "lock-simulation",
+            "samples/spring-boot"));
     for (JavaClass type : project) {
       String location = type.getSource().orElseThrow().getUri().toString();
       missing.removeIf(module -> location.contains("/" + module + "/target/"));
@@ -140,6 +148,36 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr(EXPORTED).or(resideInAnyPackage(TESTING, "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void theSpringModulesKnowTheApiAloneAndTheAnnotationKnowsNoBoot() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(EXPORTED)
+                    .or(
+                        resideInAnyPackage(
+                            SPRING, "org.jspecify.annotations..", "org.aopalliance.."))
+                    .or(
+                        resideInAPackage("org.springframework..")
+                            .and(not(resideInAPackage("org.springframework.boot.."))))));
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING_BOOT)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(EXPORTED)
+                    .or(
+                        resideInAnyPackage(
+                            SPRING,
+                            SPRING_BOOT,
+                            "org.jspecify.annotations..",
+                            "org.springframework.."))));
   }
 
   @Test

@@ -39,10 +39,7 @@ final class ShopInstance implements AutoCloseable {
                 "--shop.redis=" + redis));
     command.addAll(List.of(properties));
     this.process =
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(log.toFile())
-            .start();
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
   }
 
   /** The name under which it makes reports. */

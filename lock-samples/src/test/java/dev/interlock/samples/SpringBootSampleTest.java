@@ -111,8 +111,7 @@ class SpringBootSampleTest {
     } finally {
       redis.resume();
     }
-    Eventually.holds(
-        "the health is back", () -> first.get("/actuator/health").statusCode() == 200);
+    Eventually.holds("the health is back", () -> first.get("/actuator/health").statusCode() == 200);
   }
 
   @Test

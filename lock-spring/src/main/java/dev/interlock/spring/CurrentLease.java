@@ -27,12 +27,10 @@ public final class CurrentLease {
   private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
 
   /** One call of a locked method, and those around it on the same thread. */
-  record Hold(
-      LockClient client, List<String> names, Mode mode, Lease lease, @Nullable Hold outer) {
+  record Hold(LockClient client, List<String> names, Mode mode, Lease lease, @Nullable Hold outer) {
 
     private boolean covers(List<String> wanted, Mode as) {
-      return names.containsAll(wanted)
-          && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
+      return names.containsAll(wanted) && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
     }
   }
 

@@ -117,8 +117,8 @@ public @interface Locked {
   String[] name() default {};
 
   /**
-   * The name of the lock as one expression, without {@code #{...}}, as in {@code "'order-' +
-   * #id"}. Either this or {@link #name()} has to be given, or both for several names.
+   * The name of the lock as one expression, without {@code #{...}}, as in {@code "'order-' + #id"}.
+   * Either this or {@link #name()} has to be given, or both for several names.
    *
    * @return the expressions
    */

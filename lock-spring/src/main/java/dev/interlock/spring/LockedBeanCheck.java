@@ -1,10 +1,10 @@
 package dev.interlock.spring;
 
-import dev.interlock.LockConfigurationException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
@@ -34,6 +34,7 @@ final class LockedBeanCheck
   private static final String TRANSACTION = "org.springframework.transaction.interceptor.";
 
   private @Nullable ConfigurableListableBeanFactory beans;
+  private final Set<Class<?>> withoutLocks = ConcurrentHashMap.newKeySet();
   private final Set<LockedMethod> withoutClient = new LinkedHashSet<>();
   private boolean started;
 
@@ -78,13 +79,18 @@ final class LockedBeanCheck
       return;
     }
     Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-    if (!AnnotationUtils.isCandidateClass(type, Locked.class)) {
+    if (!AnnotationUtils.isCandidateClass(type, Locked.class) || withoutLocks.contains(type)) {
       return;
     }
+    boolean hasLocks = false;
     for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
       if (!method.isSynthetic() && AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
+        hasLocks = true;
         check(bean, method, type);
       }
+    }
+    if (!hasLocks) {
+      withoutLocks.add(type);
     }
   }
 
@@ -93,7 +99,8 @@ final class LockedBeanCheck
     LockedMethod locked = methods.get(method, type);
     int modifiers = method.getModifiers();
     for (int unfit : new int[] {Modifier.PRIVATE, Modifier.STATIC, Modifier.FINAL}) {
-      if ((modifiers & unfit) != 0 && !(unfit == Modifier.FINAL && AopUtils.isJdkDynamicProxy(bean))) {
+      if ((modifiers & unfit) != 0
+          && !(unfit == Modifier.FINAL && AopUtils.isJdkDynamicProxy(bean))) {
         throw locked.refuse(
             "the method is "
                 + Modifier.toString(unfit)
@@ -145,8 +152,7 @@ final class LockedBeanCheck
     return false;
   }
 
-  private static void checkOrder(
-      LockedMethod locked, Advised proxy, Method method, Class<?> type) {
+  private static void checkOrder(LockedMethod locked, Advised proxy, Method method, Class<?> type) {
     boolean before = true;
     for (Advisor advisor : proxy.getAdvisors()) {
       if (advisor instanceof LockedAdvisor) {
@@ -156,8 +162,8 @@ final class LockedBeanCheck
         Advice advice = advisor.getAdvice();
         if (before && advice.getClass().getName().startsWith(TRANSACTION)) {
           throw locked.refuse(
-              "its transaction would begin before the lock is acquired, and commit after it has been"
-                  + " released; give @EnableLocked an order below that of the transaction");
+              "its transaction would begin before the lock is acquired, and commit after it has"
+                  + " been released; give @EnableLocked an order below that of the transaction");
         }
         if (!before && advice instanceof AsyncExecutionInterceptor) {
           throw locked.refuse(

@@ -58,7 +58,9 @@ final class LockedInterceptor implements MethodInterceptor {
       return method.nothing();
     }
     throw new LockTimeoutException(
-        String.join(", ", names), Optional.ofNullable(method.waitFor()).orElse(Duration.ZERO), null);
+        String.join(", ", names),
+        Optional.ofNullable(method.waitFor()).orElse(Duration.ZERO),
+        null);
   }
 
   private static void refuseTransaction(LockedMethod method) {

@@ -98,7 +98,12 @@ final class LockedMethod {
         Arrays.stream(method.getParameterTypes())
             .map(ClassUtils::getShortName)
             .collect(Collectors.joining(", "));
-    return ClassUtils.getUserClass(type).getName() + "." + method.getName() + "(" + parameters + ")";
+    return ClassUtils.getUserClass(type).getName()
+        + "."
+        + method.getName()
+        + "("
+        + parameters
+        + ")";
   }
 
   private List<NameExpression> readNames(Locked locked) {
@@ -331,8 +336,7 @@ final class LockedMethod {
     return refuse(problem, null);
   }
 
-  private LockConfigurationException refuse(
-      @Nullable String problem, @Nullable Throwable cause) {
+  private LockConfigurationException refuse(@Nullable String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(this + ": " + problem, cause);
   }
 

@@ -23,9 +23,7 @@ final class LockedRegistrar implements ImportBeanDefinitionRegistrar {
     RootBeanDefinition advisor = infrastructure(LockedAdvisor.class);
     advisor
         .getPropertyValues()
-        .add(
-            "order",
-            importing.getAnnotations().get(EnableLocked.class).getInt("order"));
+        .add("order", importing.getAnnotations().get(EnableLocked.class).getInt("order"));
     registry.registerBeanDefinition(PREFIX + "lockedAdvisor", advisor);
     registry.registerBeanDefinition(
         PREFIX + "lockedBeanCheck", infrastructure(LockedBeanCheck.class));

@@ -65,6 +65,7 @@ class LockedBeanCheckTest {
 
   static class Private {
     @Locked("a")
+    @SuppressWarnings("unused")
     private void method() {}
   }
 

@@ -311,9 +311,7 @@ class LockedTest {
   }
 
   private static Throwable failureOf(CompletableFuture<?> future) {
-    return assertThrows(
-            ExecutionException.class, () -> future.get(1, TimeUnit.MINUTES))
-        .getCause();
+    return assertThrows(ExecutionException.class, () -> future.get(1, TimeUnit.MINUTES)).getCause();
   }
 
   @Test
@@ -448,7 +446,8 @@ class LockedTest {
     assertTrue(orders.read(meet));
     reader.get(1, TimeUnit.MINUTES);
     boolean beside =
-        orders.write(() -> otherShared.readWriteLock("catalog").readLock().tryAcquire().isPresent());
+        orders.write(
+            () -> otherShared.readWriteLock("catalog").readLock().tryAcquire().isPresent());
     assertFalse(beside, "a reader beside a writer");
   }
 
@@ -497,8 +496,7 @@ class LockedTest {
   @Test
   void aCallThatWouldWaitForItselfIsRefused() throws Exception {
     Warehouse warehouse = context.getBean(Warehouse.class);
-    IllegalStateException more =
-        assertThrows(IllegalStateException.class, warehouse::asksForMore);
+    IllegalStateException more = assertThrows(IllegalStateException.class, warehouse::asksForMore);
     assertTrue(more.getMessage().contains("wait for itself"), more.getMessage());
     assertThrows(
         IllegalStateException.class, () -> orders.read(() -> orders.write(() -> "unreachable")));
@@ -509,8 +507,7 @@ class LockedTest {
   void aCallFromTheSameObjectHasNoLease() {
     assertTrue(orders.callsItself());
     assertFalse(orders.unlockedFromInside());
-    IllegalStateException none =
-        assertThrows(IllegalStateException.class, CurrentLease::get);
+    IllegalStateException none = assertThrows(IllegalStateException.class, CurrentLease::get);
     assertTrue(none.getMessage().contains("no call of a @Locked method"), none.getMessage());
   }
 

@@ -4,13 +4,14 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.spring.EnableLocked;
-import java.util.Map;
 import java.util.Objects;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
@@ -54,13 +55,13 @@ public final class InterlockAutoConfiguration {
   /**
    * {@return what closes the clients when the application ends}
    *
-   * @param clients all clients of the application
+   * @param beans where the clients are; those of a parent context are left to that
    * @param properties what the application sets
    */
   @Bean
-  @ConditionalOnBean(LockClient.class)
-  LockClientShutdown lockClientShutdown(
-      Map<String, LockClient> clients, InterlockProperties properties) {
-    return new LockClientShutdown(clients.values(), properties.shutdownTimeout());
+  @ConditionalOnBean(value = LockClient.class, search = SearchStrategy.CURRENT)
+  LockClientShutdown lockClientShutdown(ListableBeanFactory beans, InterlockProperties properties) {
+    return new LockClientShutdown(
+        beans.getBeansOfType(LockClient.class).values(), properties.shutdownTimeout());
   }
 }

@@ -22,7 +22,9 @@ final class LockClientHealthIndicator extends AbstractHealthIndicator {
 
   @Override
   protected void doHealthCheck(Health.Builder builder) {
-    builder.withDetail("backend", client.backend().name()).withDetail("endpoint", client.endpoint());
+    builder
+        .withDetail("backend", client.backend().name())
+        .withDetail("endpoint", client.endpoint());
     LockState unused = client.inspect(NAME);
     builder.up();
   }

@@ -20,9 +20,13 @@ import dev.interlock.testing.TestStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -93,6 +97,28 @@ class InterlockAutoConfigurationTest {
     }
   }
 
+  @Test
+  void thePageHasEveryPropertyWithADescription() throws Exception {
+    Path classes = Path.of("target", "classes", "META-INF");
+    String metadata = Files.readString(classes.resolve("spring-configuration-metadata.json"));
+    Set<String> described = new TreeSet<>();
+    Matcher property =
+        Pattern.compile("\"name\": \"([^\"]+)\",\\s+\"type\": \"java[^}]*\"description\"")
+            .matcher(metadata);
+    while (property.find()) {
+      described.add(property.group(1));
+    }
+    Set<String> listed = new TreeSet<>();
+    Matcher row =
+        Pattern.compile("(?m)^\\| `((?:interlock|management)[.][a-z.-]+)` \\|")
+            .matcher(Files.readString(Path.of("..", "docs", "spring.md")));
+    while (row.find()) {
+      listed.add(row.group(1));
+    }
+    assertTrue(described.contains("interlock.uri"), metadata);
+    assertEquals(described, listed);
+  }
+
   static class Customized {
     @Bean
     LockOptionsCustomizer holder() {
@@ -134,7 +160,8 @@ class InterlockAutoConfigurationTest {
     }
   }
 
-  // --- what does not start -------------------------------------------------------------------------
+  // --- what does not start
+  // -------------------------------------------------------------------------
 
   private static FailureAnalysis analysisOf(Class<?> beans, String... properties) {
     Exception failure = assertThrows(Exception.class, () -> start(beans, properties));
@@ -171,8 +198,7 @@ class InterlockAutoConfigurationTest {
   void aLockedMethodWithoutAClientIsNamed() {
     FailureAnalysis analysis = analysisOf(Orders.class);
     assertTrue(analysis.getDescription().contains("Orders.token()"), analysis.getDescription());
-    assertTrue(
-        analysis.getDescription().contains("set interlock.uri"), analysis.getDescription());
+    assertTrue(analysis.getDescription().contains("set interlock.uri"), analysis.getDescription());
   }
 
   static class Silent {
@@ -205,7 +231,8 @@ class InterlockAutoConfigurationTest {
     assertTrue(action.contains("<jedis.version>" + tested + "</jedis.version>"), action);
   }
 
-  // --- health --------------------------------------------------------------------------------------
+  // --- health
+  // --------------------------------------------------------------------------------------
 
   static class OwnClient {
     @Bean
@@ -221,11 +248,11 @@ class InterlockAutoConfigurationTest {
 
   @Test
   void healthFollowsTheStore() {
-    try (ConfigurableApplicationContext context = start(OwnClient.class, "interlock.uri=memory:x")) {
+    try (ConfigurableApplicationContext context =
+        start(OwnClient.class, "interlock.uri=memory:x")) {
       TestStore store = context.getBean(TestStore.class);
       LockClient client = context.getBean(LockClient.class);
-      HealthIndicator indicator =
-          assertInstanceOf(HealthIndicator.class, context.getBean(HEALTH));
+      HealthIndicator indicator = assertInstanceOf(HealthIndicator.class, context.getBean(HEALTH));
       Health up = indicator.health();
       assertEquals(Status.UP, up.getStatus());
       assertEquals(client.endpoint(), up.getDetails().get("endpoint"));
@@ -274,7 +301,8 @@ class InterlockAutoConfigurationTest {
     }
   }
 
-  // --- shutdown ------------------------------------------------------------------------------------
+  // --- shutdown
+  // ------------------------------------------------------------------------------------
 
   @Test
   void theShutdownWaitsForLeases() throws Exception {
@@ -346,6 +374,21 @@ class InterlockAutoConfigurationTest {
     end.get(1, TimeUnit.MINUTES);
     try (LockClient next = LockClient.open("memory:jobs")) {
       assertFalse(next.inspect("job").isHeld());
+    }
+  }
+
+  @Test
+  void aChildContextLeavesTheClientToItsParent() {
+    try (ConfigurableApplicationContext parent =
+        start(Application.class, "interlock.uri=memory:parent")) {
+      ConfigurableApplicationContext child =
+          new SpringApplicationBuilder(Application.class, Orders.class)
+              .parent(parent)
+              .web(WebApplicationType.NONE)
+              .run();
+      assertTrue(child.getBean(Orders.class).token() > 0);
+      child.close();
+      assertTrue(parent.getBean(LockClient.class).lock("free").tryAcquire().isPresent());
     }
   }
 
