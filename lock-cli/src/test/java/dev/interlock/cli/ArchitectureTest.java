@@ -92,6 +92,7 @@ class ArchitectureTest {
             "interlock-command",
             "lock-bench",
             "lock-peers",
+            "lock-recipes",
             "lock-samples",
             "lock-simulation",
             "samples/spring-boot"));

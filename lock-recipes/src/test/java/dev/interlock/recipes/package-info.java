@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.recipes;
+
+import org.jspecify.annotations.NullMarked;
