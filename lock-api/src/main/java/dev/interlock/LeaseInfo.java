@@ -13,6 +13,9 @@ public interface LeaseInfo {
   /** {@return the lock's name} */
   String name();
 
+  /** {@return what the name is used as} */
+  LockKind kind();
+
   /** {@return the lease's fencing token, or empty if the backend has none} */
   OptionalLong fencingToken();
 
@@ -21,6 +24,9 @@ public interface LeaseInfo {
 
   /** {@return when the lock was acquired, by the local wall clock} */
   Instant since();
+
+  /** {@return how long the lease has been held, by the monotonic clock} */
+  Duration held();
 
   /** {@return the {@linkplain LockOptions#holder() label} of the holder} */
   String holder();

@@ -296,6 +296,14 @@ public interface LockClient extends AutoCloseable {
   List<LeaseInfo> held();
 
   /**
+   * {@return the acquisitions of this client that are waiting at this moment, ordered by name} For
+   * diagnostics: a snapshot of what this process knows; the store is not asked. An acquisition
+   * waits while the lock is held or others are ahead in the queue, and while the store is
+   * unavailable and it retries. It does not during its first request to the store.
+   */
+  List<WaiterInfo> waiting();
+
+  /**
    * Calls the listener for every event of this client from now on, in order, on a thread of the
    * client. The client logs what a listener throws. A listener that blocks delays only its own
    * further events, which stay in memory until it returns.

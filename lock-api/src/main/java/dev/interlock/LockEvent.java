@@ -42,6 +42,9 @@ public interface LockEvent {
   /** {@return the lock's name} */
   String name();
 
+  /** {@return what the name is used as; the locks of a {@link MultiLease} are exclusive} */
+  LockKind kind();
+
   /** {@return the lease's fencing token; 0 before there is a lease, or if there are no tokens} */
   long token();
 

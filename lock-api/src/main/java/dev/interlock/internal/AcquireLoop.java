@@ -174,6 +174,11 @@ final class AcquireLoop extends Timer.Event {
     return waiting;
   }
 
+  /** What the head waits for; null if it does not wait, or has not yet had an answer. */
+  @Nullable Request waitingRequest() {
+    return waiting || trouble != null ? wanted : null;
+  }
+
   /** Undoes the attempt, because no other head continues it. */
   void end() {
     try {
@@ -219,6 +224,7 @@ final class AcquireLoop extends Timer.Event {
     try {
       while (true) {
         Duration most;
+        boolean held = false;
         try {
           Claim next = nextAttempt(request);
           Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
@@ -229,6 +235,7 @@ final class AcquireLoop extends Timer.Event {
           answered();
           Attempt.Busy busy = (Attempt.Busy) attempt;
           request.acquisition().heldBy(busy.holder());
+          held = true;
           most = pollInterval(busy.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           failed(e, request);
@@ -244,7 +251,9 @@ final class AcquireLoop extends Timer.Event {
           return giveUp();
         }
         waiting = true;
-        engine.waits(request);
+        if (held) {
+          engine.waits(request);
+        }
         if (watch == null) {
           // Only now: an uncontended lock costs no watch. The watch signals once when it is in
           // place, so that the loop notices an earlier release.

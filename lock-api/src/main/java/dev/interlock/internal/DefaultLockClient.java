@@ -15,6 +15,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockTimeoutException;
@@ -23,6 +24,7 @@ import dev.interlock.LossReason;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
+import dev.interlock.WaiterInfo;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.Claim;
@@ -221,6 +223,7 @@ final class DefaultLockClient implements LockClient {
   Events.Source source(Request request, long token) {
     return new Events.Source(
         request.name(),
+        request.share().kind(),
         token,
         request.acquisition().number(acquisitions),
         Instant.ofEpochMilli(platform.wallMillis()),
@@ -751,6 +754,24 @@ final class DefaultLockClient implements LockClient {
         .sorted(Comparator.comparing(LeaseInfo::name))
         .toList();
   }
+
+  @Override
+  public List<WaiterInfo> waiting() {
+    long now = platform.nanoTime();
+    return line.waitingRequests()
+        .<WaiterInfo>map(
+            request ->
+                new Waiter(
+                    request.name(),
+                    request.share().kind(),
+                    Duration.ofNanos(Math.max(0, now - request.since())),
+                    request.holder()))
+        .sorted(Comparator.comparing(WaiterInfo::name))
+        .toList();
+  }
+
+  private record Waiter(String name, LockKind kind, Duration waited, String holder)
+      implements WaiterInfo {}
 
   @Override
   public String toString() {

@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.time.Instant;
@@ -14,7 +15,8 @@ final class Events {
   private Events() {}
 
   /** What an event is about. */
-  record Source(String name, long token, long acquisition, Instant time, String holder) {}
+  record Source(
+      String name, LockKind kind, long token, long acquisition, Instant time, String holder) {}
 
   private interface OfSource extends LockEvent {
     Source source();
@@ -22,6 +24,11 @@ final class Events {
     @Override
     default String name() {
       return source().name();
+    }
+
+    @Override
+    default LockKind kind() {
+      return source().kind();
     }
 
     @Override

@@ -1370,18 +1370,22 @@ final class LeaseState extends Timer.Event {
     return phase == Phase.HELD && !left.isZero()
         ? new Held(
             name(),
+            request.share().kind(),
             token() == 0 ? OptionalLong.empty() : OptionalLong.of(token()),
             left,
             Instant.ofEpochMilli(begunAtMillis),
+            heldFor(),
             holder())
         : null;
   }
 
   private record Held(
       String name,
+      LockKind kind,
       OptionalLong fencingToken,
       Duration remainingValidity,
       Instant since,
+      Duration held,
       String holder)
       implements LeaseInfo {}
 

@@ -104,6 +104,13 @@ final class LocalQueue {
       return line == null ? 0 : line.size();
     }
 
+    synchronized void addTo(List<Waiter> waiting) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line != null) {
+        waiting.addAll(line);
+      }
+    }
+
     synchronized void drainTo(List<Waiter> drained) {
       LinkedHashSet<Waiter> line = waiters;
       if (line != null) {
@@ -298,6 +305,15 @@ final class LocalQueue {
   /** Returns for how many names there is a head. */
   int size() {
     return queues.size();
+  }
+
+  /** Returns what is waited for, by heads and behind them. */
+  Stream<Request> waitingRequests() {
+    List<Waiter> behind = new ArrayList<>();
+    queues.values().forEach(queue -> queue.addTo(behind));
+    return Stream.concat(
+        loops().map(AcquireLoop::waitingRequest).filter(Objects::nonNull),
+        behind.stream().map(Waiter::request));
   }
 
   /** Returns how many wait behind the heads. */

@@ -106,7 +106,8 @@ final class MultiLeaseHandle implements MultiLease {
     /** What events of the set are about. */
     Events.Source source() {
       Events.Source first = members.get(0).source();
-      return new Events.Source(name, 0, first.acquisition(), first.time(), first.holder());
+      return new Events.Source(
+          name, first.kind(), 0, first.acquisition(), first.time(), first.holder());
     }
 
     void report(LockEvent event) {

@@ -13,21 +13,25 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockException;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
+import dev.interlock.WaiterInfo;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** What listeners get to know of acquisitions and leases. */
@@ -50,6 +54,11 @@ class EventsTest extends EngineFixture {
     @Override
     public String name() {
       return "";
+    }
+
+    @Override
+    public LockKind kind() {
+      return LockKind.EXCLUSIVE;
     }
 
     @Override
@@ -160,10 +169,48 @@ class EventsTest extends EngineFixture {
     assertTrue(problem instanceof LockUnavailableException);
     store.down(false);
     advanceUntil("the grant", waiter.result::isDone);
-    while (!(next(events) instanceof LockEvent.Acquired)) {
+    LockEvent event;
+    while (!((event = next(events)) instanceof LockEvent.Acquired)) {
+      assertFalse(event instanceof LockEvent.Waiting, "nobody holds the lock");
       assertTrue(events.size() < 100);
     }
     waiter.get().close();
+  }
+
+  @Test
+  void theClientListsItsWaitersAndLeases() throws Exception {
+    store.occupy("a", LONG);
+    assertEquals(List.of(), engine.waiting());
+    CompletableFuture<Lease> head =
+        engine.lock("a", options -> options.holder("head")).acquireAsync();
+    next(events, LockEvent.Waiting.class);
+    time.advance(Duration.ofSeconds(2));
+    CompletableFuture<Lease> behind =
+        engine.lock("a", options -> options.holder("behind")).acquireAsync();
+    next(events, LockEvent.Waiting.class);
+    time.advance(Duration.ofSeconds(1));
+    assertEquals(
+        Map.of("head", Duration.ofSeconds(3), "behind", Duration.ofSeconds(1)),
+        engine.waiting().stream()
+            .collect(Collectors.toMap(WaiterInfo::holder, WaiterInfo::waited)));
+    assertEquals("a", engine.waiting().get(0).name());
+    assertSame(LockKind.EXCLUSIVE, engine.waiting().get(0).kind());
+    behind.cancel(false);
+    Waits.until("the head alone", () -> engine.waiting().size() == 1);
+    store.down(true);
+    next(events, LockEvent.GaveUp.class);
+    advanceUntil("a failure", () -> events.poll() instanceof LockEvent.AttemptFailed);
+    assertEquals(1, engine.waiting().size(), "it retries");
+    store.down(false);
+    store.free("a");
+    advanceUntil("the grant", head::isDone);
+    assertEquals(List.of(), engine.waiting());
+    Duration before = engine.held().get(0).held();
+    time.advance(Duration.ofSeconds(4));
+    assertEquals(before.plusSeconds(4), engine.held().get(0).held());
+    assertSame(LockKind.EXCLUSIVE, engine.held().get(0).kind());
+    get(head).close();
+    assertEquals(List.of(), engine.held());
   }
 
   @Test

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LockKind;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.Subscription;
@@ -119,7 +120,7 @@ class HeldCallTest extends EngineFixture {
                   return (Subscription) () -> {};
                 });
     LeaseLostException loss = new LeaseLostException("a", LossReason.TAKEN, "", null);
-    Events.Source source = new Events.Source("a", 1, 1, Instant.EPOCH, "");
+    Events.Source source = new Events.Source("a", LockKind.EXCLUSIVE, 1, 1, Instant.EPOCH, "");
     String result =
         HeldCall.run(
             lease,

@@ -54,6 +54,7 @@ class ArchitectureTest {
   private static final String TESTING = "dev.interlock.testing..";
   private static final String SPRING = "dev.interlock.spring";
   private static final String SPRING_BOOT = "dev.interlock.spring.boot..";
+  private static final String MICROMETER = "dev.interlock.micrometer..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
   private static final String REPORT = "dev.interlock.report..";
@@ -179,6 +180,29 @@ class ArchitectureTest {
                             SPRING_BOOT,
                             "org.jspecify.annotations..",
                             "org.springframework.."))));
+  }
+
+  @Test
+  void theMetricsKnowTheApiAndMicrometerAlone() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(MICROMETER)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock", MICROMETER)
+                    .or(
+                        resideInAnyPackage(
+                            "io.micrometer..",
+                            "org.slf4j..",
+                            "com.google.errorprone.annotations..",
+                            "org.jspecify.annotations.."))));
+    check(
+        noClasses()
+            .that(resideOutsideOf(MICROMETER))
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.micrometer.."));
   }
 
   @Test

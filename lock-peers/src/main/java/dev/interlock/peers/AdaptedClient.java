@@ -15,6 +15,7 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
 import dev.interlock.Subscription;
+import dev.interlock.WaiterInfo;
 import dev.interlock.tck.NotOfferedException;
 import java.time.Duration;
 import java.util.Collection;
@@ -179,6 +180,11 @@ final class AdaptedClient implements LockClient {
   @Override
   public List<LeaseInfo> held() {
     throw new NotOfferedException("a list of what the client holds");
+  }
+
+  @Override
+  public List<WaiterInfo> waiting() {
+    throw new NotOfferedException("a list of what the client waits for");
   }
 
   @Override

@@ -12,6 +12,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.MultiLock;
 import dev.interlock.Subscription;
+import dev.interlock.WaiterInfo;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -161,6 +162,11 @@ public abstract class ForwardingClient implements LockClient {
   @Override
   public List<LeaseInfo> held() {
     return right.held();
+  }
+
+  @Override
+  public List<WaiterInfo> waiting() {
+    return right.waiting();
   }
 
   @Override

@@ -6,6 +6,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
+import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
@@ -444,6 +445,11 @@ final class LeaseMutants {
     @Override
     public String name() {
       return event.name();
+    }
+
+    @Override
+    public LockKind kind() {
+      return event.kind();
     }
 
     @Override

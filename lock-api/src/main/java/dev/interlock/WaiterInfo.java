@@ -1,0 +1,22 @@
+package dev.interlock;
+
+import java.time.Duration;
+
+/**
+ * A snapshot of an acquisition that waits, from {@link LockClient#waiting()}. Immutable. Further
+ * accessors may be added in any release.
+ */
+public interface WaiterInfo {
+
+  /** {@return the name of the lock that it waits for; of a set, the one that it waits for now} */
+  String name();
+
+  /** {@return what it uses the name as} */
+  LockKind kind();
+
+  /** {@return the time since the call that acquires, by the monotonic clock} */
+  Duration waited();
+
+  /** {@return the {@linkplain LockOptions#holder() label} of the waiter} */
+  String holder();
+}

@@ -1,0 +1,96 @@
+package dev.interlock.micrometer;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Assigns each lock's name to one of a few groups, for the tag {@link LockMeter.Tag#LOCK_GROUP}.
+ * Every group is a set of time series in the monitoring system, so their number is limited: once
+ * the limit is reached, names of further groups count under {@value #OTHER}.
+ *
+ * <pre>{@code
+ * LockGroups groups = LockGroups.of(name -> name.substring(0, name.indexOf('/')), 20);
+ * }</pre>
+ *
+ * <p>Thread-safe. One object may serve several {@link LockMetrics}, which then share the limit.
+ */
+public final class LockGroups {
+
+  /** The group of names for which there is no other. */
+  public static final String OTHER = "other";
+
+  static final String NONE = "none";
+  private static final LockGroups WITHOUT = new LockGroups(name -> NONE, 1);
+  private static final Logger log = LoggerFactory.getLogger(LockGroups.class);
+
+  private final Function<? super String, String> groupOf;
+  private final int most;
+  private final Set<String> groups = ConcurrentHashMap.newKeySet();
+  private final AtomicBoolean failureLogged = new AtomicBoolean();
+  private final AtomicBoolean limitLogged = new AtomicBoolean();
+
+  private LockGroups(Function<? super String, String> groupOf, int most) {
+    this.groupOf = groupOf;
+    this.most = most;
+  }
+
+  /** {@return no groups: the tag is {@code none} for every name} */
+  public static LockGroups none() {
+    return WITHOUT;
+  }
+
+  /**
+   * Returns groups by a function.
+   *
+   * @param groupOf returns the group of a lock's name. Called for every event, on a thread of the
+   *     client; must be thread-safe, and must not block. A name for which it throws, or returns
+   *     null or a blank text, counts under {@value #OTHER}.
+   * @param most how many groups there may be, besides {@value #OTHER}; the first ones that occur
+   * @return the groups
+   * @throws IllegalArgumentException if the limit is not from 1 to 1000
+   */
+  public static LockGroups of(Function<? super String, String> groupOf, int most) {
+    if (most < 1 || most > 1000) {
+      throw new IllegalArgumentException("the limit of groups must be 1 to 1000, was " + most);
+    }
+    return new LockGroups(requireNonNull(groupOf, "groupOf"), most);
+  }
+
+  boolean isNone() {
+    return this == WITHOUT;
+  }
+
+  String of(String name) {
+    String group = null;
+    try {
+      group = groupOf.apply(name);
+    } catch (RuntimeException e) {
+      if (!failureLogged.getAndSet(true)) {
+        log.warn("no group for \"{}\"; further failures are not logged", name, e);
+      }
+    }
+    return group == null || group.isBlank() || !isAdmitted(group) ? OTHER : group;
+  }
+
+  private boolean isAdmitted(String group) {
+    if (groups.contains(group) || group.equals(OTHER)) {
+      return true;
+    }
+    synchronized (groups) {
+      if (groups.size() < most) {
+        groups.add(group);
+        return true;
+      }
+    }
+    if (!limitLogged.getAndSet(true)) {
+      log.warn("there are more than {} groups of locks; the rest count as \"{}\"", most, OTHER);
+    }
+    return false;
+  }
+}

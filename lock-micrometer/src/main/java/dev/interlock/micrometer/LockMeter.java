@@ -1,0 +1,166 @@
+package dev.interlock.micrometer;
+
+import dev.interlock.LockEvent;
+import dev.interlock.LockKind;
+import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
+import io.micrometer.common.docs.KeyName;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.docs.MeterDocumentation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The meters that {@link LockMetrics} registers. All have the tags {@link Tag#BACKEND}, {@link
+ * Tag#CLIENT} and {@link Tag#KIND}.
+ */
+public enum LockMeter implements MeterDocumentation {
+  /** How long acquisitions took, from the call to the lease or to the failure. */
+  ACQUIRE(
+      "interlock.acquire",
+      Meter.Type.TIMER,
+      null,
+      "Time from the call to the lease, or to the failure",
+      Tag.LOCK_GROUP,
+      Tag.OUTCOME),
+
+  /** How long leases were held, until the end of their release or until they were lost. */
+  HOLD(
+      "interlock.hold",
+      Meter.Type.TIMER,
+      null,
+      "Time from the grant to the end of the release, or to the loss",
+      Tag.LOCK_GROUP,
+      Tag.OUTCOME),
+
+  /** Acquisitions that had to wait for a holder. */
+  CONTENDED(
+      "interlock.contended",
+      Meter.Type.COUNTER,
+      null,
+      "Acquisitions that had to wait for others",
+      Tag.LOCK_GROUP),
+
+  /** Attempts to acquire that failed because the store was unavailable, and were repeated. */
+  RETRIES(
+      "interlock.retries",
+      Meter.Type.COUNTER,
+      null,
+      "Attempts to acquire that found the store unavailable and were repeated",
+      Tag.LOCK_GROUP),
+
+  /** Renewals of leases. */
+  RENEWALS(
+      "interlock.renewals",
+      Meter.Type.COUNTER,
+      null,
+      "Renewals of leases",
+      Tag.LOCK_GROUP,
+      Tag.OUTCOME),
+
+  /** Warnings that a lease will be lost unless a renewal succeeds. */
+  AT_RISK(
+      "interlock.at.risk",
+      Meter.Type.COUNTER,
+      null,
+      "Warnings that a lease will be lost unless a renewal succeeds",
+      Tag.LOCK_GROUP),
+
+  /** Leases that were lost. */
+  LOST(
+      "interlock.lost",
+      Meter.Type.COUNTER,
+      null,
+      "Leases that were lost",
+      Tag.LOCK_GROUP,
+      Tag.REASON),
+
+  /** The leases that are held at this moment. */
+  HELD("interlock.held", Meter.Type.GAUGE, null, "Leases held now"),
+
+  /** The age of the oldest lease that is held. */
+  HELD_LONGEST(
+      "interlock.held.longest", Meter.Type.GAUGE, "seconds", "Age of the oldest lease held now"),
+
+  /** The acquisitions that are waiting at this moment. */
+  WAITING("interlock.waiting", Meter.Type.GAUGE, null, "Acquisitions waiting now"),
+
+  /** The longest of the waits that are in progress. */
+  WAITING_LONGEST(
+      "interlock.waiting.longest", Meter.Type.GAUGE, "seconds", "Longest of the waits in progress");
+
+  /** The keys of the tags. The set of values of each is small and bounded. */
+  public enum Tag implements KeyName {
+    /** The backend's name, such as {@code redis}. */
+    BACKEND("backend"),
+
+    /** The client's name in the metrics, as given to {@link LockMetrics}. */
+    CLIENT("client"),
+
+    /** The {@link LockKind}, in lower case: {@code exclusive}, {@code read_write}. */
+    KIND("kind"),
+
+    /** What {@link LockGroups} makes of the lock's name; {@code none} without them. */
+    LOCK_GROUP("lock.group"),
+
+    /**
+     * How it ended. An acquisition: {@code acquired}, {@code handed_off}, or a {@link
+     * LockEvent.GaveUp.Reason} in lower case. A hold: {@code lost}, or a {@link ReleaseOutcome} in
+     * lower case. A renewal: {@code confirmed} or {@code failed}.
+     */
+    OUTCOME("outcome"),
+
+    /** The {@link LossReason}, in lower case. */
+    REASON("reason");
+
+    private final String key;
+
+    Tag(String key) {
+      this.key = key;
+    }
+
+    @Override
+    public String asString() {
+      return key;
+    }
+  }
+
+  private final String meter;
+  private final Meter.Type type;
+  private final @Nullable String unit;
+  private final String description;
+  private final KeyName[] own;
+
+  LockMeter(
+      String meter, Meter.Type type, @Nullable String unit, String description, KeyName... own) {
+    this.meter = meter;
+    this.type = type;
+    this.unit = unit;
+    this.description = description;
+    this.own = own;
+  }
+
+  @Override
+  public String getName() {
+    return meter;
+  }
+
+  @Override
+  public Meter.Type getType() {
+    return type;
+  }
+
+  @Override
+  public @Nullable String getBaseUnit() {
+    return unit;
+  }
+
+  @Override
+  public KeyName[] getKeyNames() {
+    return KeyName.merge(new KeyName[] {Tag.BACKEND, Tag.CLIENT, Tag.KIND}, own);
+  }
+
+  /** {@return one line that says what it measures} */
+  public String description() {
+    return description;
+  }
+}

@@ -1,0 +1,207 @@
+package dev.interlock.micrometer;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.interlock.Capability;
+import dev.interlock.LeaseInfo;
+import dev.interlock.LockClient;
+import dev.interlock.LockKind;
+import dev.interlock.WaiterInfo;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.TimeGauge;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/**
+ * Metrics of a lock client: the meters of {@link LockMeter}.
+ *
+ * <pre>{@code
+ * LockClient client = LockClient.open("redis://localhost:6379");
+ * new LockMetrics(client).bindTo(registry);
+ * }</pre>
+ *
+ * <p>The gauges ask the client each time, so they cannot drift. Timers and counters follow the
+ * client's events: none is dropped, and each appears a moment after it happened, because the client
+ * calls its listeners on a thread of its own. What happened before {@link #bindTo} is not counted.
+ * Nothing is recorded on the threads that acquire and release.
+ *
+ * <p>The number of time series is bounded and does not depend on the number of locks. The timers
+ * and counters of a {@link LockKind} are registered together, with zero: those of exclusive locks
+ * at once, those of another kind, or of a {@linkplain LockGroups group}, with its first event.
+ *
+ * <p>Bind one {@code LockMetrics} per client. If a registry has several clients of one backend,
+ * give each a name, which should be the same after a restart. Thread-safe.
+ */
+public final class LockMetrics implements MeterBinder, AutoCloseable {
+
+  /** The name of a client that was given none. */
+  public static final String DEFAULT_CLIENT_NAME = "default";
+
+  private final LockClient client;
+  private final Tags tags;
+  private final LockGroups groups;
+  private final List<Binding> bindings = new ArrayList<>();
+
+  /**
+   * Makes the metrics of a client with the name {@value #DEFAULT_CLIENT_NAME}, without groups.
+   *
+   * @param client the client
+   */
+  public LockMetrics(LockClient client) {
+    this(client, DEFAULT_CLIENT_NAME);
+  }
+
+  /**
+   * Makes the metrics of a client, without groups.
+   *
+   * @param client the client
+   * @param clientName the client's name in the metrics, such as {@code orders}
+   * @throws IllegalArgumentException if the name is blank
+   */
+  public LockMetrics(LockClient client, String clientName) {
+    this(client, clientName, LockGroups.none());
+  }
+
+  /**
+   * Makes the metrics of a client.
+   *
+   * @param client the client
+   * @param clientName the client's name in the metrics, such as {@code orders}
+   * @param groups the groups of its locks; gauges do not distinguish them
+   * @throws IllegalArgumentException if the name is blank
+   */
+  public LockMetrics(LockClient client, String clientName, LockGroups groups) {
+    this.client = requireNonNull(client, "client");
+    if (clientName.isBlank()) {
+      throw new IllegalArgumentException("the client's name in the metrics must not be blank");
+    }
+    this.tags =
+        Tags.of(
+            LockMeter.Tag.BACKEND.asString(),
+            client.backend().name(),
+            LockMeter.Tag.CLIENT.asString(),
+            clientName);
+    this.groups = requireNonNull(groups, "groups");
+  }
+
+  /**
+   * Registers the meters, and follows the client from now on. Does not block. May be called for
+   * several registries.
+   *
+   * @param registry where to register them
+   * @throws IllegalStateException if the client is closed, or if the registry has meters of another
+   *     client with the same backend and name
+   */
+  @Override
+  public synchronized void bindTo(MeterRegistry registry) {
+    Binding binding;
+    synchronized (LockMetrics.class) {
+      if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
+        throw new IllegalStateException(
+            "the registry has the meters of another lock client with "
+                + tags
+                + "; give each client a name: new LockMetrics(client, \"orders\")");
+      }
+      binding = new Binding(registry);
+    }
+    bindings.add(binding);
+    try {
+      binding.events.follow(client);
+    } catch (RuntimeException e) {
+      bindings.remove(binding);
+      binding.end();
+      throw e;
+    }
+  }
+
+  /**
+   * Stops following the client, and removes the meters from their registries. Does not close the
+   * client. Close that first, so that the leases that it ends are counted. Doing so again has no
+   * effect.
+   */
+  @Override
+  public synchronized void close() {
+    bindings.forEach(Binding::end);
+    bindings.clear();
+  }
+
+  /** The meters in one registry. */
+  private final class Binding {
+    private final MeterRegistry registry;
+    private final List<Meter> gauges = new ArrayList<>();
+    private final EventMeters events;
+
+    Binding(MeterRegistry registry) {
+      this.registry = registry;
+      kinds().forEach(this::addGauges);
+      this.events = new EventMeters(registry, tags, groups);
+    }
+
+    private void addGauges(LockKind kind) {
+      add(LockMeter.HELD, kind, client -> held(client, kind).count());
+      addSeconds(
+          LockMeter.HELD_LONGEST, kind, client -> longest(held(client, kind).map(LeaseInfo::held)));
+      add(LockMeter.WAITING, kind, client -> waiting(client, kind).count());
+      addSeconds(
+          LockMeter.WAITING_LONGEST,
+          kind,
+          client -> longest(waiting(client, kind).map(WaiterInfo::waited)));
+    }
+
+    private void add(LockMeter meter, LockKind kind, ToDoubleFunction<LockClient> value) {
+      gauges.add(
+          Gauge.builder(meter.getName(), client, value)
+              .description(meter.description())
+              .tags(EventMeters.tagsOf(tags, kind))
+              .register(registry));
+    }
+
+    private void addSeconds(LockMeter meter, LockKind kind, ToDoubleFunction<LockClient> value) {
+      gauges.add(
+          TimeGauge.builder(meter.getName(), client, TimeUnit.SECONDS, value)
+              .description(meter.description())
+              .tags(EventMeters.tagsOf(tags, kind))
+              .register(registry));
+    }
+
+    void end() {
+      events.end();
+      gauges.forEach(registry::remove);
+    }
+  }
+
+  private Set<LockKind> kinds() {
+    EnumSet<LockKind> kinds = EnumSet.of(LockKind.EXCLUSIVE);
+    if (client.capabilities().contains(Capability.READ_WRITE)) {
+      kinds.add(LockKind.READ_WRITE);
+    }
+    if (client.capabilities().contains(Capability.SEMAPHORE)) {
+      kinds.add(LockKind.SEMAPHORE);
+    }
+    return kinds;
+  }
+
+  private static Stream<LeaseInfo> held(LockClient client, LockKind kind) {
+    return client.held().stream().filter(lease -> lease.kind() == kind);
+  }
+
+  private static Stream<WaiterInfo> waiting(LockClient client, LockKind kind) {
+    return client.waiting().stream().filter(waiter -> waiter.kind() == kind);
+  }
+
+  private static double longest(Stream<Duration> durations) {
+    Duration longest = durations.max(Comparator.naturalOrder()).orElse(Duration.ZERO);
+    return longest.toNanos() / 1e9;
+  }
+}

@@ -1,0 +1,27 @@
+package dev.interlock.micrometer;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.Lease;
+import dev.interlock.LockKind;
+import java.util.concurrent.locks.Lock;
+
+/** Observes the acquisitions of a lock. */
+final class ObservedLock extends ObservedAcquirable<Lease> implements DistributedLock {
+
+  private final DistributedLock right;
+
+  ObservedLock(DistributedLock right, LockKind kind, LockObserver observer) {
+    super(right, kind, right.name(), observer, ObservedLease::new);
+    this.right = right;
+  }
+
+  @Override
+  public String name() {
+    return right.name();
+  }
+
+  @Override
+  public Lock asLock() {
+    return right.asLock();
+  }
+}

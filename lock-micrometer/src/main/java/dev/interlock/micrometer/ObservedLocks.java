@@ -1,0 +1,196 @@
+package dev.interlock.micrometer;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.interlock.DistributedLock;
+import dev.interlock.DistributedReadWriteLock;
+import dev.interlock.DistributedSemaphore;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockKind;
+import dev.interlock.LockOptions;
+import dev.interlock.MultiLock;
+import io.micrometer.observation.ObservationConvention;
+import io.micrometer.observation.ObservationRegistry;
+import java.util.Collection;
+import java.util.function.Consumer;
+
+/**
+ * The locks of a client, with an observation of each acquisition and each hold: spans, if the
+ * registry is connected to a tracer.
+ *
+ * <pre>{@code
+ * ObservedLocks locks = new ObservedLocks(client, observationRegistry);
+ * try (Lease lease = locks.lock("orders/42").acquire()) {
+ *   lease.callWhileHeld(() -> ship(42));
+ * }
+ * }</pre>
+ *
+ * <p>Both observations are children of the one that is current when the lock is acquired. {@link
+ * Lease#callWhileHeld} makes the hold the current one, so what the work observes is its child; work
+ * outside of it is not. {@link LockObservation} has the names and keys. A loss is an error of the
+ * hold, and so is what the work throws.
+ *
+ * <p>The locks and leases behave as the client's own. Not observed are {@link
+ * DistributedLock#asLock()} and elections. Thread-safe.
+ */
+public final class ObservedLocks {
+
+  private final LockClient client;
+  private final LockObserver observer;
+
+  /**
+   * Observes locks of the client.
+   *
+   * @param client the client
+   * @param registry gets the observations
+   */
+  public ObservedLocks(LockClient client, ObservationRegistry registry) {
+    this(
+        client,
+        registry,
+        new LockObservationConvention(LockObservation.ACQUIRE),
+        new LockObservationConvention(LockObservation.HOLD));
+  }
+
+  /**
+   * Observes locks of the client, with other names or keys.
+   *
+   * @param client the client
+   * @param registry gets the observations
+   * @param acquire the convention of acquisitions
+   * @param hold the convention of holds
+   */
+  public ObservedLocks(
+      LockClient client,
+      ObservationRegistry registry,
+      ObservationConvention<LockContext> acquire,
+      ObservationConvention<LockContext> hold) {
+    this.client = requireNonNull(client, "client");
+    this.observer =
+        new LockObserver(
+            client.backend(),
+            requireNonNull(registry, "registry"),
+            requireNonNull(acquire, "acquire"),
+            requireNonNull(hold, "hold"));
+  }
+
+  /**
+   * {@return the lock, observed} Throws as {@link LockClient#lock(String)} does.
+   *
+   * @param name the lock's name
+   */
+  public DistributedLock lock(String name) {
+    return observed(client.lock(name));
+  }
+
+  /**
+   * {@return the lock, observed} Throws as {@link LockClient#lock(String, Consumer)} does.
+   *
+   * @param name the lock's name
+   * @param change changes the client's options
+   */
+  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+    return observed(client.lock(name, change));
+  }
+
+  private DistributedLock observed(DistributedLock lock) {
+    return new ObservedLock(lock, LockKind.EXCLUSIVE, observer);
+  }
+
+  /**
+   * {@return the locks as one, observed as one} Throws as {@link LockClient#lockAll(Collection)}
+   * does.
+   *
+   * @param names their names
+   */
+  public MultiLock lockAll(Collection<String> names) {
+    return observed(client.lockAll(names));
+  }
+
+  /**
+   * {@return the locks as one, observed as one} Throws as {@link LockClient#lockAll(Collection,
+   * Consumer)} does.
+   *
+   * @param names their names
+   * @param change changes the client's options
+   */
+  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    return observed(client.lockAll(names, change));
+  }
+
+  private MultiLock observed(MultiLock locks) {
+    return new ObservedMultiLock(locks, observer);
+  }
+
+  /**
+   * {@return the read-write lock, observed} Throws as {@link LockClient#readWriteLock(String)}
+   * does.
+   *
+   * @param name the lock's name
+   */
+  public DistributedReadWriteLock readWriteLock(String name) {
+    return observed(client.readWriteLock(name));
+  }
+
+  /**
+   * {@return the read-write lock, observed} Throws as {@link LockClient#readWriteLock(String,
+   * Consumer)} does.
+   *
+   * @param name the lock's name
+   * @param change changes the client's options
+   */
+  public DistributedReadWriteLock readWriteLock(
+      String name, Consumer<? super LockOptions.Builder> change) {
+    return observed(client.readWriteLock(name, change));
+  }
+
+  private DistributedReadWriteLock observed(DistributedReadWriteLock lock) {
+    return new ObservedReadWriteLock(lock, observer);
+  }
+
+  /**
+   * {@return the semaphore, observed} Throws as {@link LockClient#semaphore(String, int)} does.
+   *
+   * @param name the semaphore's name
+   * @param limit how many permits there are
+   */
+  public DistributedSemaphore semaphore(String name, int limit) {
+    return observed(client.semaphore(name, limit));
+  }
+
+  /**
+   * {@return the semaphore, observed} Throws as {@link LockClient#semaphore(String, int, Consumer)}
+   * does.
+   *
+   * @param name the semaphore's name
+   * @param limit how many permits there are
+   * @param change changes the client's options
+   */
+  public DistributedSemaphore semaphore(
+      String name, int limit, Consumer<? super LockOptions.Builder> change) {
+    return observed(client.semaphore(name, limit, change));
+  }
+
+  private DistributedSemaphore observed(DistributedSemaphore semaphore) {
+    return new ObservedSemaphore(semaphore, observer);
+  }
+
+  private record ObservedReadWriteLock(DistributedReadWriteLock lock, LockObserver observer)
+      implements DistributedReadWriteLock {
+    @Override
+    public String name() {
+      return lock.name();
+    }
+
+    @Override
+    public DistributedLock readLock() {
+      return new ObservedLock(lock.readLock(), LockKind.READ_WRITE, observer);
+    }
+
+    @Override
+    public DistributedLock writeLock() {
+      return new ObservedLock(lock.writeLock(), LockKind.READ_WRITE, observer);
+    }
+  }
+}
