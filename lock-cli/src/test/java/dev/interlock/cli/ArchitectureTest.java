@@ -53,6 +53,8 @@ class ArchitectureTest {
     "dev.interlock.jdbc.."
   };
   private static final String TESTING = "dev.interlock.testing..";
+  private static final String SPRING = "dev.interlock.spring";
+  private static final String SPRING_BOOT = "dev.interlock.spring.boot..";
   private static final String MICROMETER = "dev.interlock.micrometer..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
@@ -93,7 +95,9 @@ class ArchitectureTest {
             "lock-bench",
             "lock-peers",
             "lock-recipes",
-            "lock-simulation"));
+            "lock-samples",
+            "lock-simulation",
+            "samples/spring-boot"));
     for (JavaClass type : project) {
       String location = type.getSource().orElseThrow().getUri().toString();
       missing.removeIf(module -> location.contains("/" + module + "/target/"));
@@ -147,6 +151,36 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr(EXPORTED).or(resideInAnyPackage(TESTING, "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void theSpringModulesKnowTheApiAloneAndTheAnnotationKnowsNoBoot() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(EXPORTED)
+                    .or(
+                        resideInAnyPackage(
+                            SPRING, "org.jspecify.annotations..", "org.aopalliance.."))
+                    .or(
+                        resideInAPackage("org.springframework..")
+                            .and(not(resideInAPackage("org.springframework.boot.."))))));
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING_BOOT)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr(EXPORTED)
+                    .or(
+                        resideInAnyPackage(
+                            SPRING,
+                            SPRING_BOOT,
+                            "org.jspecify.annotations..",
+                            "org.springframework.."))));
   }
 
   @Test

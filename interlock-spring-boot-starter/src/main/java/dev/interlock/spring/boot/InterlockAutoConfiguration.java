@@ -1,0 +1,67 @@
+package dev.interlock.spring.boot;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.spring.EnableLocked;
+import java.util.Objects;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * Makes a {@link LockClient} bean from the properties {@code interlock.*}, unless the application
+ * has one of its own, closes all clients in order, and switches {@link dev.interlock.spring.Locked}
+ * on.
+ */
+@AutoConfiguration
+@EnableConfigurationProperties(InterlockProperties.class)
+@EnableLocked
+public final class InterlockAutoConfiguration {
+
+  /** For Spring. */
+  public InterlockAutoConfiguration() {}
+
+  /**
+   * {@return the client of the store at {@code interlock.uri}}
+   *
+   * @param properties what the application sets
+   * @param customizers what changes it
+   * @throws LockConfigurationException if the URI or an option cannot work
+   * @throws dev.interlock.LockUnavailableException if the store does not answer
+   */
+  @Bean(destroyMethod = "close")
+  @ConditionalOnMissingBean
+  @ConditionalOnProperty("interlock.uri")
+  LockClient lockClient(
+      InterlockProperties properties, ObjectProvider<LockOptionsCustomizer> customizers) {
+    LockOptions options;
+    try {
+      LockOptions.Builder builder = properties.options();
+      customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
+      options = builder.build();
+    } catch (IllegalArgumentException e) {
+      throw new LockConfigurationException("the properties interlock.*: " + e.getMessage(), e);
+    }
+    return LockClient.open(Objects.requireNonNull(properties.uri(), "interlock.uri"), options);
+  }
+
+  /**
+   * {@return what closes the clients when the application ends}
+   *
+   * @param beans where the clients are; those of a parent context are left to that
+   * @param properties what the application sets
+   */
+  @Bean
+  @ConditionalOnBean(value = LockClient.class, search = SearchStrategy.CURRENT)
+  LockClientShutdown lockClientShutdown(ListableBeanFactory beans, InterlockProperties properties) {
+    return new LockClientShutdown(
+        beans.getBeansOfType(LockClient.class).values(), properties.shutdownTimeout());
+  }
+}

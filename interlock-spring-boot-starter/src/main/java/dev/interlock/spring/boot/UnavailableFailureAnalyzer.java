@@ -1,0 +1,18 @@
+package dev.interlock.spring.boot;
+
+import dev.interlock.LockUnavailableException;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Says what to do if the store does not answer while the application starts. */
+final class UnavailableFailureAnalyzer extends AbstractFailureAnalyzer<LockUnavailableException> {
+
+  @Override
+  protected FailureAnalysis analyze(Throwable root, LockUnavailableException cause) {
+    return new FailureAnalysis(
+        "The store of the locks does not answer: " + cause.getMessage(),
+        "Start it, or correct the property interlock.uri. If the application may start before its"
+            + " store, set interlock.open-timeout to the time that the store may need.",
+        cause);
+  }
+}

@@ -1,0 +1,112 @@
+package dev.interlock.spring;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.spring.Locked.Mode;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lease under which a {@link Locked} method runs, for the code inside it.
+ *
+ * <pre>{@code
+ * @Locked("order-#{#id}")
+ * void ship(long id) {
+ *   orders.ship(id, CurrentLease.get().fencingToken());
+ * }
+ * }</pre>
+ *
+ * <p>It belongs to the thread that called the method. Another thread does not see it: pass the
+ * lease, or its token, to that. Where such calls are nested it is the lease of the innermost; one
+ * that has joined the lock of an outer call sees the lease of that call.
+ */
+public final class CurrentLease {
+
+  private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
+
+  /** One call of a locked method, and those around it on the same thread. */
+  record Hold(LockClient client, List<String> names, Mode mode, Lease lease, @Nullable Hold outer) {
+
+    private boolean covers(List<String> wanted, Mode as) {
+      return names.containsAll(wanted) && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
+    }
+  }
+
+  private CurrentLease() {}
+
+  /**
+   * Returns the lease under which the calling method runs. With several names it is a {@link
+   * dev.interlock.MultiLease}.
+   *
+   * @return the lease; it is released by the end of the call, and may have been lost
+   * @throws IllegalStateException if this thread runs no {@link Locked} method: the method was not
+   *     called through the bean's proxy, or this is another thread
+   */
+  public static Lease get() {
+    return find()
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "this thread is in no call of a @Locked method; was the method called by"
+                        + " another of the same object, or is this another thread?"));
+  }
+
+  /**
+   * Returns the lease under which the calling method runs, if there is one.
+   *
+   * @return the lease of {@link #get()}, or empty where that throws
+   */
+  public static Optional<Lease> find() {
+    Hold innermost = INNERMOST.get();
+    return innermost == null ? Optional.empty() : Optional.of(innermost.lease);
+  }
+
+  /** Throws if one of the leases of this thread is no longer held. */
+  static void ensureAllHeld() {
+    for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
+      hold.lease.ensureHeld();
+    }
+  }
+
+  /**
+   * Returns the lease of this thread that holds what a call wants.
+   *
+   * @return the lease, or null if the call has to acquire one
+   * @throws IllegalStateException if the call would wait for a lease of its own thread
+   */
+  static @Nullable Lease covering(LockClient client, List<String> wanted, Mode mode) {
+    for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
+      if (hold.client == client && !Collections.disjoint(hold.names, wanted)) {
+        if (hold.covers(wanted, mode)) {
+          return hold.lease;
+        }
+        throw new IllegalStateException(
+            "this thread holds "
+                + hold.names
+                + " as "
+                + hold.mode
+                + ", and would wait for itself to get "
+                + wanted
+                + " as "
+                + mode
+                + "; let the outer method lock all that the inner one needs");
+      }
+    }
+    return null;
+  }
+
+  static void enter(LockClient client, List<String> names, Mode mode, Lease lease) {
+    INNERMOST.set(new Hold(client, names, mode, lease, INNERMOST.get()));
+  }
+
+  static void leave() {
+    Hold innermost = INNERMOST.get();
+    if (innermost == null || innermost.outer == null) {
+      INNERMOST.remove();
+    } else {
+      INNERMOST.set(innermost.outer);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package dev.interlock.spring;
+
+import java.lang.reflect.Method;
+import org.springframework.aop.ClassFilter;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.annotation.AnnotationUtils;
+
+/** Puts {@link LockedInterceptor} around the methods that have {@link Locked}. */
+final class LockedAdvisor extends StaticMethodMatcherPointcutAdvisor implements BeanFactoryAware {
+
+  private static final long serialVersionUID = 1L;
+
+  private transient LockedMethods methods = new LockedMethods();
+
+  LockedAdvisor() {
+    setClassFilter(new Candidates());
+  }
+
+  @Override
+  public void setBeanFactory(BeanFactory beans) {
+    methods.setBeanFactory((ConfigurableListableBeanFactory) beans);
+    setAdvice(new LockedInterceptor(methods));
+  }
+
+  LockedMethods methods() {
+    return methods;
+  }
+
+  @Override
+  public boolean matches(Method method, Class<?> type) {
+    return LockedMethods.isLocked(method, type);
+  }
+
+  /** Leaves out the classes that cannot have the annotation, such as those of the JDK. */
+  private record Candidates() implements ClassFilter {
+    @Override
+    public boolean matches(Class<?> type) {
+      return AnnotationUtils.isCandidateClass(type, Locked.class);
+    }
+  }
+}

@@ -1,0 +1,180 @@
+package dev.interlock.spring;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.aopalliance.aop.Advice;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.PointcutAdvisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
+import org.springframework.aop.scope.ScopedObject;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Refuses beans with {@link Locked} methods that would run without the lock. Comes after all post
+ * processors that make proxies, as it has no order.
+ */
+final class LockedBeanCheck
+    implements BeanPostProcessor, BeanFactoryAware, SmartInitializingSingleton {
+
+  private static final String TRANSACTION = "org.springframework.transaction.interceptor.";
+
+  private @Nullable ConfigurableListableBeanFactory beans;
+  private final Set<Class<?>> withoutLocks = ConcurrentHashMap.newKeySet();
+  private final Set<LockedMethod> withoutClient = new LinkedHashSet<>();
+  private boolean started;
+
+  @Override
+  public void setBeanFactory(BeanFactory beans) {
+    this.beans = (ConfigurableListableBeanFactory) beans;
+  }
+
+  private ConfigurableListableBeanFactory beans() {
+    if (beans == null) {
+      throw new IllegalStateException("no bean factory yet");
+    }
+    return beans;
+  }
+
+  @Override
+  public Object postProcessAfterInitialization(Object bean, String name) {
+    check(bean);
+    return bean;
+  }
+
+  /** Checks also the beans that were made before this one, which no post processor has seen. */
+  @Override
+  public void afterSingletonsInstantiated() {
+    for (String name : beans().getBeanDefinitionNames()) {
+      Object bean = beans().containsSingleton(name) ? beans().getSingleton(name) : null;
+      if (bean != null) {
+        check(bean);
+      }
+    }
+    Set<LockedMethod> methods;
+    synchronized (withoutClient) {
+      started = true;
+      methods = new LinkedHashSet<>(withoutClient);
+      withoutClient.clear();
+    }
+    methods.forEach(this::checkClient);
+  }
+
+  private void check(Object bean) {
+    if (bean instanceof ScopedObject || bean instanceof AopInfrastructureBean) {
+      return;
+    }
+    Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
+    if (!AnnotationUtils.isCandidateClass(type, Locked.class) || withoutLocks.contains(type)) {
+      return;
+    }
+    boolean hasLocks = false;
+    for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
+      if (!method.isSynthetic() && AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
+        hasLocks = true;
+        check(bean, method, type);
+      }
+    }
+    if (!hasLocks) {
+      withoutLocks.add(type);
+    }
+  }
+
+  private void check(Object bean, Method method, Class<?> type) {
+    LockedMethods methods = beans().getBean(LockedAdvisor.class).methods();
+    LockedMethod locked = methods.get(method, type);
+    int modifiers = method.getModifiers();
+    for (int unfit : new int[] {Modifier.PRIVATE, Modifier.STATIC, Modifier.FINAL}) {
+      if ((modifiers & unfit) != 0
+          && !(unfit == Modifier.FINAL && AopUtils.isJdkDynamicProxy(bean))) {
+        throw locked.refuse(
+            "the method is "
+                + Modifier.toString(unfit)
+                + ", so a proxy cannot put a lock around it; make it neither private, static nor"
+                + " final");
+      }
+    }
+    Advised proxy = proxyWithLock(bean);
+    if (proxy == null) {
+      throw locked.refuse(
+          "the bean has no proxy that would put a lock around the method; it was created too early,"
+              + " for a BeanPostProcessor or a BeanFactoryPostProcessor, or by hand");
+    }
+    if (AopUtils.isJdkDynamicProxy(proxy) && !isInInterface(proxy, method)) {
+      throw locked.refuse(
+          "the bean's proxy implements only its interfaces, of which none has this method; declare"
+              + " it in one, or have the class itself proxied (proxyTargetClass = true)");
+    }
+    checkOrder(locked, proxy, method, type);
+    synchronized (withoutClient) {
+      if (!started) {
+        withoutClient.add(locked);
+        return;
+      }
+    }
+    checkClient(locked);
+  }
+
+  private static @Nullable Advised proxyWithLock(Object bean) {
+    Object at = bean;
+    while (at instanceof Advised proxy) {
+      for (Advisor advisor : proxy.getAdvisors()) {
+        if (advisor instanceof LockedAdvisor) {
+          return proxy;
+        }
+      }
+      at = AopProxyUtils.getSingletonTarget(proxy);
+    }
+    return null;
+  }
+
+  private static boolean isInInterface(Advised proxy, Method method) {
+    for (Class<?> proxied : proxy.getProxiedInterfaces()) {
+      if (ReflectionUtils.findMethod(proxied, method.getName(), method.getParameterTypes())
+          != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void checkOrder(LockedMethod locked, Advised proxy, Method method, Class<?> type) {
+    boolean before = true;
+    for (Advisor advisor : proxy.getAdvisors()) {
+      if (advisor instanceof LockedAdvisor) {
+        before = false;
+      } else if (advisor instanceof PointcutAdvisor pointcut
+          && pointcut.getPointcut().getMethodMatcher().matches(method, type)) {
+        Advice advice = advisor.getAdvice();
+        if (before && advice.getClass().getName().startsWith(TRANSACTION)) {
+          throw locked.refuse(
+              "its transaction would begin before the lock is acquired, and commit after it has"
+                  + " been released; give @EnableLocked an order below that of the transaction");
+        }
+        if (!before && advice instanceof AsyncExecutionInterceptor) {
+          throw locked.refuse(
+              "@Async would start the work and release the lock; put @Locked on a method of another"
+                  + " bean that the work calls");
+        }
+      }
+    }
+  }
+
+  private void checkClient(LockedMethod locked) {
+    locked.checkWith(beans().getBean(LockedAdvisor.class).methods().client(locked));
+  }
+}

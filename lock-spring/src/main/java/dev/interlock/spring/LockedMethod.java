@@ -1,0 +1,379 @@
+package dev.interlock.spring;
+
+import dev.interlock.Acquirable;
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.DurationSyntax;
+import dev.interlock.spring.Locked.Mode;
+import dev.interlock.spring.Locked.WhenBusy;
+import dev.interlock.spring.Locked.WhenLost;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.context.expression.MethodBasedEvaluationContext;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.Nullness;
+import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.util.ClassUtils;
+
+/** What a {@link Locked} says, read and checked. */
+final class LockedMethod {
+
+  private static final ParameterNameDiscoverer PARAMETER_NAMES =
+      new DefaultParameterNameDiscoverer();
+
+  // By name, because most of their libraries are optional.
+  private static final Set<String> GO_ON_AFTER_RETURN =
+      Set.of(
+          "java.util.concurrent.Future",
+          "java.util.concurrent.CompletionStage",
+          "java.util.concurrent.Callable",
+          "java.util.concurrent.Flow$Publisher",
+          "org.reactivestreams.Publisher",
+          "org.springframework.web.context.request.async.DeferredResult",
+          "org.springframework.web.context.request.async.WebAsyncTask",
+          "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+          "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
+  private final Method method;
+  private final String description;
+  private final ConfigurableListableBeanFactory beans;
+  private final List<NameExpression> names;
+  private final Mode mode;
+  private final @Nullable Duration waitFor;
+  private final WhenBusy whenBusy;
+  private final WhenLost whenLost;
+  private final Consumer<LockOptions.Builder> options;
+  private final String client;
+  private final boolean insideTransaction;
+
+  private LockedMethod(
+      Locked locked, Method method, Class<?> type, ConfigurableListableBeanFactory beans) {
+    this.method = method;
+    this.description = describe(method, type);
+    this.beans = beans;
+    this.names = readNames(locked);
+    this.mode = locked.mode();
+    this.whenBusy = locked.whenBusy();
+    this.whenLost = locked.whenLost();
+    this.waitFor = readWaitFor(locked);
+    this.options = readOptions(locked);
+    this.client = resolve(locked.client());
+    this.insideTransaction = locked.insideTransaction();
+  }
+
+  /**
+   * Reads the annotation of a method.
+   *
+   * @throws LockConfigurationException if it cannot work on this method
+   */
+  static LockedMethod read(
+      Locked locked, Method method, Class<?> type, ConfigurableListableBeanFactory beans) {
+    LockedMethod read = new LockedMethod(locked, method, type, beans);
+    read.checkSignature();
+    read.checkNames();
+    return read;
+  }
+
+  static String describe(Method method, Class<?> type) {
+    String parameters =
+        Arrays.stream(method.getParameterTypes())
+            .map(ClassUtils::getShortName)
+            .collect(Collectors.joining(", "));
+    return ClassUtils.getUserClass(type).getName()
+        + "."
+        + method.getName()
+        + "("
+        + parameters
+        + ")";
+  }
+
+  private List<NameExpression> readNames(Locked locked) {
+    List<NameExpression> read = new ArrayList<>();
+    try {
+      for (String text : locked.name()) {
+        read.add(NameExpression.ofTemplate(resolve(text)));
+      }
+      for (String text : locked.expression()) {
+        read.add(NameExpression.ofExpression(resolve(text)));
+      }
+    } catch (IllegalArgumentException e) {
+      throw refuse(e.getMessage(), e);
+    }
+    if (read.isEmpty()) {
+      throw refuse("it names no lock; write @Locked(\"orders\") or @Locked(\"order-#{#id}\")");
+    }
+    if (read.size() > 1 && locked.mode() != Mode.EXCLUSIVE) {
+      throw refuse("several names can only be locked exclusively, not as mode " + locked.mode());
+    }
+    return List.copyOf(read);
+  }
+
+  private @Nullable Duration readWaitFor(Locked locked) {
+    String text = resolve(locked.waitFor());
+    if (text.isEmpty()) {
+      return locked.whenBusy() == WhenBusy.SKIP ? Duration.ZERO : null;
+    }
+    return text.equals("0") ? Duration.ZERO : readDuration("waitFor", text);
+  }
+
+  private Duration readDuration(String attribute, String text) {
+    try {
+      return DurationSyntax.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw refuse(attribute + ": " + e.getMessage(), e);
+    }
+  }
+
+  private Consumer<LockOptions.Builder> readOptions(Locked locked) {
+    List<Consumer<LockOptions.Builder>> changes =
+        Stream.of(
+                option("ttl", locked.ttl(), LockOptions.Builder::ttl),
+                option("minHold", locked.minHold(), LockOptions.Builder::minHold),
+                option("maxHold", locked.maxHold(), LockOptions.Builder::maxHold))
+            .flatMap(Optional::stream)
+            .toList();
+    return builder -> changes.forEach(change -> change.accept(builder));
+  }
+
+  private Optional<Consumer<LockOptions.Builder>> option(
+      String attribute,
+      String given,
+      BiFunction<LockOptions.Builder, Duration, LockOptions.Builder> setter) {
+    String text = resolve(given);
+    if (text.isEmpty()) {
+      return Optional.empty();
+    }
+    Duration value = readDuration(attribute, text);
+    Consumer<LockOptions.Builder> change =
+        builder -> {
+          var unused = setter.apply(builder, value);
+        };
+    try {
+      change.accept(LockOptions.builder());
+    } catch (IllegalArgumentException e) {
+      throw refuse(e.getMessage(), e);
+    }
+    return Optional.of(change);
+  }
+
+  private String resolve(String text) {
+    String resolved;
+    try {
+      resolved = beans.resolveEmbeddedValue(text);
+    } catch (IllegalArgumentException e) {
+      throw refuse(e.getMessage(), e);
+    }
+    if (resolved != null && resolved.contains("${")) { // not every resolver refuses it
+      throw refuse("a placeholder in \"" + resolved + "\" has no value");
+    }
+    return resolved == null ? "" : resolved;
+  }
+
+  private void checkSignature() {
+    Class<?> returned = method.getReturnType();
+    if (goesOnAfterReturn(returned)
+        || Arrays.stream(method.getParameterTypes())
+            .anyMatch(type -> type.getName().equals("kotlin.coroutines.Continuation"))) {
+      throw refuse(
+          "the work of a method that returns "
+              + ClassUtils.getShortName(returned)
+              + " may go on after it has returned, and so without the lock; use"
+              + " DistributedLock.acquireAsync() in it, and release the lease when the work ends");
+    }
+    if (whenBusy == WhenBusy.SKIP && !canReturnNothing(returned)) {
+      throw refuse(
+          "whenBusy = SKIP needs a method that can return nothing: void, Optional, or a result"
+              + " marked @Nullable; this one returns "
+              + ClassUtils.getShortName(returned));
+    }
+  }
+
+  private static boolean goesOnAfterReturn(Class<?> type) {
+    for (Class<?> at = type; at != null; at = at.getSuperclass()) {
+      if (GO_ON_AFTER_RETURN.contains(at.getName())) {
+        return true;
+      }
+    }
+    return ClassUtils.getAllInterfacesForClassAsSet(type).stream()
+        .anyMatch(implemented -> GO_ON_AFTER_RETURN.contains(implemented.getName()));
+  }
+
+  private boolean canReturnNothing(Class<?> returned) {
+    return returned == void.class
+        || returned == Void.class
+        || nothing(returned) != null
+        || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
+  }
+
+  private void checkNames() {
+    String[] parameters = PARAMETER_NAMES.getParameterNames(method);
+    Set<String> known = new TreeSet<>();
+    for (int i = 0; i < method.getParameterCount(); i++) {
+      if (parameters != null) {
+        known.add(parameters[i]);
+      }
+      known.add("a" + i);
+      known.add("p" + i);
+    }
+    for (NameExpression name : names) {
+      for (String variable : name.variables()) {
+        if (!known.contains(variable)) {
+          throw refuse(
+              "there is no parameter for #"
+                  + variable
+                  + (parameters == null
+                      ? "; compile the class with -parameters, or use #a0, #a1, ..."
+                      : "; those that an expression may use are " + known));
+        }
+      }
+      for (String bean : name.beans()) {
+        if (!beans.containsBean(bean)) {
+          throw refuse("there is no bean for @" + bean);
+        }
+      }
+    }
+  }
+
+  /**
+   * Refuses options that the client's own do not allow, and kinds of locks that its backend lacks.
+   *
+   * @throws LockConfigurationException if the client cannot do what the annotation says
+   */
+  void checkWith(LockClient lockClient) {
+    try {
+      if (mode != Mode.EXCLUSIVE) {
+        var unused = lockClient.readWriteLock("check", options);
+      } else {
+        var unused = lockClient.lock("check", options);
+      }
+      for (NameExpression name : names) {
+        if (name.isConstant()) {
+          var unused = lockClient.lock(name.evaluate(null));
+        }
+      }
+    } catch (IllegalArgumentException | UnsupportedOperationException e) {
+      throw refuse(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /**
+   * Returns the names of the locks for a call.
+   *
+   * @throws IllegalArgumentException if an expression cannot be evaluated
+   */
+  List<String> names(@Nullable Object target, @Nullable Object[] arguments) {
+    List<String> evaluated = new ArrayList<>(names.size());
+    EvaluationContext context = null;
+    for (NameExpression name : names) {
+      if (context == null && !name.isConstant()) {
+        context = context(target, arguments);
+      }
+      try {
+        evaluated.add(name.evaluate(context));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(this + ": " + e.getMessage(), e);
+      }
+    }
+    return evaluated;
+  }
+
+  private EvaluationContext context(@Nullable Object target, @Nullable Object[] arguments) {
+    MethodBasedEvaluationContext context =
+        new MethodBasedEvaluationContext(target, method, arguments, PARAMETER_NAMES);
+    context.setBeanResolver(new BeanFactoryResolver(beans));
+    return context;
+  }
+
+  Acquirable<? extends Lease> lock(LockClient lockClient, List<String> evaluated) {
+    if (evaluated.size() > 1) {
+      return lockClient.lockAll(evaluated, options);
+    }
+    String name = evaluated.get(0);
+    return switch (mode) {
+      case EXCLUSIVE -> lockClient.lock(name, options);
+      case READ -> lockClient.readWriteLock(name, options).readLock();
+      case WRITE -> lockClient.readWriteLock(name, options).writeLock();
+    };
+  }
+
+  /** Returns what a call returns that was skipped. */
+  @Nullable Object nothing() {
+    return nothing(method.getReturnType());
+  }
+
+  private static @Nullable Object nothing(Class<?> returned) {
+    if (returned == Optional.class) {
+      return Optional.empty();
+    } else if (returned == OptionalInt.class) {
+      return OptionalInt.empty();
+    } else if (returned == OptionalLong.class) {
+      return OptionalLong.empty();
+    } else {
+      return returned == OptionalDouble.class ? OptionalDouble.empty() : null;
+    }
+  }
+
+  LockConfigurationException refuse(String problem) {
+    return refuse(problem, null);
+  }
+
+  private LockConfigurationException refuse(@Nullable String problem, @Nullable Throwable cause) {
+    return new LockConfigurationException(this + ": " + problem, cause);
+  }
+
+  Mode mode() {
+    return mode;
+  }
+
+  /** Returns how long to wait for the lock, or null for as long as the client's options say. */
+  @Nullable Duration waitFor() {
+    return waitFor;
+  }
+
+  boolean skipsWhenBusy() {
+    return whenBusy == WhenBusy.SKIP;
+  }
+
+  boolean interruptsWhenLost() {
+    return whenLost == WhenLost.INTERRUPT;
+  }
+
+  boolean allowsTransaction() {
+    return insideTransaction;
+  }
+
+  boolean declaresInterrupt() {
+    return Arrays.stream(method.getExceptionTypes())
+        .anyMatch(thrown -> thrown.isAssignableFrom(InterruptedException.class));
+  }
+
+  /** Returns the name of the client's bean, or an empty text for the only one. */
+  String client() {
+    return client;
+  }
+
+  /** Returns the annotation and the method, for messages. */
+  @Override
+  public String toString() {
+    return "@Locked on " + description;
+  }
+}

@@ -1,0 +1,83 @@
+package dev.interlock.spring;
+
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.expression.AnnotatedElementKey;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+
+/** What {@link Locked} says of each method, read once. */
+final class LockedMethods {
+
+  private final Map<AnnotatedElementKey, LockedMethod> known = new ConcurrentHashMap<>();
+  private @Nullable ConfigurableListableBeanFactory beans;
+
+  void setBeanFactory(ConfigurableListableBeanFactory beans) {
+    this.beans = beans;
+  }
+
+  ConfigurableListableBeanFactory beans() {
+    if (beans == null) {
+      throw new IllegalStateException("no bean factory yet");
+    }
+    return beans;
+  }
+
+  static boolean isLocked(Method method, Class<?> type) {
+    return AnnotatedElementUtils.hasAnnotation(
+        AopUtils.getMostSpecificMethod(method, type), Locked.class);
+  }
+
+  /**
+   * Returns what holds for a method that {@linkplain #isLocked is locked}.
+   *
+   * @throws LockConfigurationException if it cannot be
+   */
+  LockedMethod get(Method method, Class<?> type) {
+    Method specific = AopUtils.getMostSpecificMethod(method, type);
+    return known.computeIfAbsent(
+        new AnnotatedElementKey(specific, type),
+        key -> {
+          MergedAnnotation<Locked> annotation =
+              MergedAnnotations.from(specific, MergedAnnotations.SearchStrategy.TYPE_HIERARCHY)
+                  .get(Locked.class);
+          return LockedMethod.read(annotation.synthesize(), specific, type, beans());
+        });
+  }
+
+  /**
+   * Returns the client of a method.
+   *
+   * @throws LockConfigurationException if there is none, or several of which none is primary
+   */
+  LockClient client(LockedMethod method) {
+    String name = method.client();
+    try {
+      return name.isEmpty()
+          ? beans().getBean(LockClient.class)
+          : beans().getBean(name, LockClient.class);
+    } catch (NoUniqueBeanDefinitionException e) {
+      throw method.refuse(
+          "there are several LockClient beans; name one by client = \"...\", or mark one @Primary: "
+              + e.getBeanNamesFound());
+    } catch (NoSuchBeanDefinitionException e) {
+      throw method.refuse(
+          name.isEmpty()
+              ? "there is no LockClient bean; declare one, or set interlock.uri with the Spring"
+                  + " Boot starter"
+              : "there is no LockClient bean named "
+                  + name
+                  + ", but "
+                  + String.join(", ", beans().getBeanNamesForType(LockClient.class)));
+    }
+  }
+}

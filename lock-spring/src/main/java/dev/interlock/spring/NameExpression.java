@@ -1,0 +1,156 @@
+package dev.interlock.spring;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.Expression;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.common.CompositeStringExpression;
+import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.common.TemplateParserContext;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+
+/** The name of a lock, made of text and expressions. */
+final class NameExpression {
+
+  private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+  private static final Set<String> ROOTS = Set.of("root", "this");
+
+  private final List<Expression> parts;
+
+  private NameExpression(List<Expression> parts) {
+    this.parts = parts;
+  }
+
+  /**
+   * Reads text with expressions in {@code #{...}}.
+   *
+   * @throws IllegalArgumentException if an expression is malformed
+   */
+  static NameExpression ofTemplate(String text) {
+    Expression whole = parse(text, true);
+    return new NameExpression(
+        whole instanceof CompositeStringExpression composite
+            ? Arrays.asList(composite.getExpressions())
+            : List.of(whole));
+  }
+
+  /**
+   * Reads one expression.
+   *
+   * @throws IllegalArgumentException if it is malformed
+   */
+  static NameExpression ofExpression(String text) {
+    return new NameExpression(List.of(parse(text, false)));
+  }
+
+  private static Expression parse(String text, boolean template) {
+    if (text.isBlank()) {
+      throw new IllegalArgumentException("the name of the lock is empty");
+    }
+    try {
+      return template
+          ? PARSER.parseExpression(text, new TemplateParserContext())
+          : PARSER.parseExpression(text);
+    } catch (ParseException | IllegalStateException e) {
+      throw new IllegalArgumentException(
+          "\"" + text + "\" is not an expression: " + e.getMessage(), e);
+    }
+  }
+
+  boolean isConstant() {
+    return parts.stream().allMatch(LiteralExpression.class::isInstance);
+  }
+
+  /** Returns the names of the variables, without those that every expression has. */
+  Set<String> variables() {
+    Set<String> names = new TreeSet<>();
+    nodes(VariableReference.class).forEach(node -> names.add(node.toStringAST().substring(1)));
+    names.removeAll(ROOTS);
+    return names;
+  }
+
+  /** Returns the names of the beans. */
+  Set<String> beans() {
+    Set<String> names = new TreeSet<>();
+    for (SpelNode node : nodes(BeanReference.class)) {
+      String name = node.toStringAST().substring(1);
+      names.add(name.startsWith("'") ? name.substring(1, name.length() - 1) : name);
+    }
+    return names;
+  }
+
+  private List<SpelNode> nodes(Class<?> type) {
+    List<SpelNode> found = new ArrayList<>();
+    for (Expression part : parts) {
+      if (part instanceof SpelExpression expression) {
+        collect(expression.getAST(), type, found);
+      }
+    }
+    return found;
+  }
+
+  private static void collect(SpelNode node, Class<?> type, List<SpelNode> found) {
+    if (type.isInstance(node)) {
+      found.add(node);
+    }
+    for (int i = 0; i < node.getChildCount(); i++) {
+      collect(node.getChild(i), type, found);
+    }
+  }
+
+  /**
+   * Returns the name.
+   *
+   * @throws IllegalArgumentException if a part cannot be evaluated, is null or is no simple value
+   */
+  String evaluate(@Nullable EvaluationContext context) {
+    StringBuilder name = new StringBuilder();
+    for (Expression part : parts) {
+      name.append(part instanceof LiteralExpression literal ? text(literal) : value(part, context));
+    }
+    return name.toString();
+  }
+
+  private static String text(LiteralExpression literal) {
+    return literal.getExpressionString();
+  }
+
+  private static Object value(Expression part, @Nullable EvaluationContext context) {
+    if (context == null) {
+      throw new IllegalArgumentException("an expression needs a call to be evaluated for");
+    }
+    Object value;
+    try {
+      value = part.getValue(context);
+    } catch (EvaluationException e) {
+      throw new IllegalArgumentException(
+          "the expression " + part.getExpressionString() + " failed: " + e.getMessage(), e);
+    }
+    if (value == null) {
+      throw new IllegalArgumentException(
+          "the expression "
+              + part.getExpressionString()
+              + " is null, and so does not say which lock is meant");
+    }
+    if (!BeanUtils.isSimpleValueType(value.getClass())) {
+      throw new IllegalArgumentException(
+          "the expression "
+              + part.getExpressionString()
+              + " gives a "
+              + value.getClass().getName()
+              + "; it must give text, a number, an enum, a date or a UUID");
+    }
+    return value;
+  }
+}

@@ -1,0 +1,27 @@
+package shop;
+
+import dev.interlock.spring.CurrentLease;
+import dev.interlock.spring.Locked;
+import org.springframework.stereotype.Service;
+
+/** Sells what is in stock: reads the amount, and writes it back, under a lock for each item. */
+@Service
+class Sales {
+
+  private final Stock stock;
+
+  Sales(Stock stock) {
+    this.stock = stock;
+  }
+
+  @Locked(value = "stock-#{#item}", waitFor = "30s")
+  boolean sell(String item) {
+    long token = CurrentLease.get().fencingToken();
+    long amount = stock.claimAndRead(item, token);
+    if (amount == 0) {
+      return false;
+    }
+    stock.write(item, amount - 1, token);
+    return true;
+  }
+}
