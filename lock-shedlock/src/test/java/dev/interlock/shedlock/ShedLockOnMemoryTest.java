@@ -1,0 +1,9 @@
+package dev.interlock.shedlock;
+
+class ShedLockOnMemoryTest extends ShedLockTests {
+
+  @Override
+  String uri() {
+    return "memory:shedlock";
+  }
+}
