@@ -26,15 +26,14 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * is acquired, never by comparing the clocks of two machines.
  *
  * <ul>
- *   <li>{@code lockAtMostFor}, from 1 ms to 365 days, is the TTL of a lease without automatic
- *       renewal, so a pause or an outage of the store for less than that does not cost the lock.
- *       The lock ends then, even if the task is still running. If the process dies, the lock is
- *       free after that time; earlier on ZooKeeper, where it ends with the session; and not before
- *       one second, or what the store needs.
+ *   <li>{@code lockAtMostFor}, from 1 ms to 365 days: the lock ends then, even if the task is still
+ *       running. The lease is not renewed before, so a pause or an outage of the store for less than
+ *       that does not cost the lock. If the process dies, the lock is free a second and a
+ *       five-hundredth later, because the TTL exceeds the time by that much, or when the store's
+ *       shortest TTL ends; and earlier on ZooKeeper, where it ends with the session.
  *   <li>{@code lockAtLeastFor}: an earlier unlock returns at once, and the lock stays taken in the
  *       background. {@link LockClient#close(Duration)} waits for that, {@link LockClient#close()}
- *       frees the lock. If the process dies meanwhile, the lock is free after {@code
- *       lockAtMostFor}, and on ZooKeeper after the session's time-out.
+ *       frees the lock. If the process dies meanwhile, the lock stays taken as above.
  * </ul>
  *
  * <p>{@code unlock} never throws for a lost lock or an unreachable store. If the lock had ended
@@ -42,9 +41,9 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <p>{@code extend} counts both times anew. It returns empty if the lock has ended, and throws
  * {@link dev.interlock.LockUnavailableException} if the store does not answer, after which the lock
- * is as before and may be extended again. An extension beyond the first {@code lockAtMostFor} is
- * kept by renewals in the background: if the process dies, the lock is free after the first {@code
- * lockAtMostFor}.
+ * is as before and may be extended again. A longer extension than the first {@code
+ * lockAtMostFor} is kept by renewals in the background, so if the process dies, the lock is free
+ * after the first one.
  *
  * <p>The provider does not close the client. It is safe for use by several threads, and so is what
  * it keeps in the background; a {@link SimpleLock} is for one thread at a time.

@@ -16,14 +16,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A lease that ends by itself at a time that can be moved. It is renewed before that only if the
- * time was moved beyond its TTL.
+ * time was moved beyond its validity.
  */
 final class TimedLease {
 
-  /** With a shorter one, the store's answer could arrive after the lease has ended. */
-  private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
-
   private static final Duration LONGEST = Duration.ofDays(365);
+
+  /** What the TTL exceeds the time by, so that the client ends the lease and not the store. */
+  private static final Duration MARGIN = Duration.ofSeconds(1);
+
+  /** The same for long times: a client subtracts a thousandth, because clocks drift. */
+  private static final int MARGIN_DIVISOR = 500;
 
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
 
@@ -34,10 +37,6 @@ final class TimedLease {
   /** When it ends, by {@link System#nanoTime()}. */
   @GuardedBy("this")
   private long end;
-
-  /** Whether its TTL may not reach until then. */
-  @GuardedBy("this")
-  private boolean renewed;
 
   @GuardedBy("this")
   private boolean ended;
@@ -56,7 +55,8 @@ final class TimedLease {
   /** Acquires a lock that ends after the given time; empty if it is held. */
   static Optional<TimedLease> acquire(LockClient client, String name, Duration atMost) {
     checkTime(atMost);
-    Duration ttl = atMost.compareTo(SHORTEST_TTL) < 0 ? SHORTEST_TTL : atMost;
+    Duration longer = atMost.plus(MARGIN).plus(atMost.dividedBy(MARGIN_DIVISOR));
+    Duration ttl = longer.compareTo(LONGEST) > 0 ? LONGEST : longer;
     return client
         .lock(name, options -> options.ttl(ttl).autoRenew(false).minHold(null).maxHold(null))
         .tryAcquire()
@@ -83,7 +83,9 @@ final class TimedLease {
     try {
       lease.renewAsync().join();
     } catch (CompletionException e) {
-      if (e.getCause() instanceof LeaseLostException) {
+      // The latter if it ended meanwhile.
+      if (e.getCause() instanceof LeaseLostException
+          || e.getCause() instanceof IllegalStateException) {
         return false;
       }
       if (e.getCause() instanceof RuntimeException failure) {
@@ -95,7 +97,6 @@ final class TimedLease {
       if (ended) {
         return false;
       }
-      renewed = atMost.compareTo(lease.effectiveTtl()) > 0;
       endIn(atMost);
       return lease.isHeld();
     }
@@ -107,7 +108,6 @@ final class TimedLease {
     synchronized (this) {
       Duration rest = atLeast.minusNanos(System.nanoTime() - lockedAt);
       if (!ended && lease.isHeld() && rest.compareTo(Duration.ZERO) > 0) {
-        renewed = rest.compareTo(lease.remainingValidity()) > 0;
         endIn(rest);
         return;
       }
@@ -156,7 +156,7 @@ final class TimedLease {
     }
     long pause = end - System.nanoTime();
     long validity = lease.remainingValidity().toNanos();
-    if (renewed && validity < pause) {
+    if (validity < pause) {
       pause = Math.max(validity / 2, SHORTEST_PAUSE.toNanos());
     }
     timer = new CompletableFuture<@Nullable Void>();
@@ -172,7 +172,7 @@ final class TimedLease {
         return;
       }
       if (left > 0 && lease.isHeld()) {
-        if (renewed && lease.remainingValidity().toNanos() < left) {
+        if (lease.remainingValidity().toNanos() < left) {
           var unused = lease.renewAsync();
         }
         schedule();

@@ -64,7 +64,7 @@ class InterlockLockProviderTest {
     assertEquals(List.of("jobs/report"), held.stream().map(LeaseInfo::name).toList());
     Duration left = held.get(0).remainingValidity();
     assertTrue(left.compareTo(Duration.ofSeconds(30)) > 0, left::toString);
-    assertTrue(left.compareTo(MINUTE) <= 0, left::toString);
+    assertTrue(left.compareTo(MINUTE.plusSeconds(2)) <= 0, left::toString);
     assertTrue(elsewhere.lock(aMinute()).isEmpty());
   }
 
@@ -152,7 +152,7 @@ class InterlockLockProviderTest {
     LinkedBlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     client.onEvent(events::add);
     SimpleLock lock =
-        provider.lock(times(Duration.ofSeconds(1), Duration.ZERO)).orElseThrow();
+        provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
     lock.extend(Duration.ofSeconds(4), Duration.ZERO).orElseThrow();
     long renewals = 0;
     Optional<Duration> held = Optional.empty();
@@ -166,7 +166,7 @@ class InterlockLockProviderTest {
         assertFalse(event instanceof LockEvent.Lost, () -> "lost: " + event);
       }
     }
-    assertTrue(renewals > 3, "renewals: " + renewals);
+    assertTrue(renewals > 2, "renewals: " + renewals);
     assertTrue(held.get().compareTo(Duration.ofSeconds(4)) >= 0, held.get()::toString);
     assertTrue(elsewhere.lock(aMinute()).isPresent());
   }
@@ -190,6 +190,13 @@ class InterlockLockProviderTest {
     }
     Duration kept = Duration.ofNanos(System.nanoTime() - since);
     assertTrue(kept.compareTo(Duration.ofMillis(1900)) > 0, kept::toString);
+  }
+
+  @Test
+  void aTaskThatTakesTooLongLosesItsLockInTime() throws Exception {
+    SimpleLock lock = provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
+    Eventually.holds("free", () -> elsewhere.lock(aMinute()).isPresent());
+    assertTrue(lock.extend(MINUTE, Duration.ZERO).isEmpty());
   }
 
   @Test

@@ -4,7 +4,9 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 
+@Tag("extended")
 class ShedLockOnEtcdTest extends ShedLockTests {
   private static EtcdCluster server;
 

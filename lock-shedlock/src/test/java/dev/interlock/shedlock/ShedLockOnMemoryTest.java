@@ -6,4 +6,9 @@ class ShedLockOnMemoryTest extends ShedLockTests {
   String uri() {
     return "memory:shedlock";
   }
+
+  @Override
+  int iterations() {
+    return 100;
+  }
 }

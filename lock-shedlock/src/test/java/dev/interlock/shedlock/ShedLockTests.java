@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockClient;
 import java.time.Duration;
+import java.util.concurrent.ExecutionException;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import net.javacrumbs.shedlock.test.support.FuzzTester;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -20,6 +22,11 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
   private LockClient observer;
 
   abstract String uri();
+
+  /** How often each of eight threads takes a lock, which it asks for without a pause. */
+  int iterations() {
+    return 20; // of which ShedLock makes 100; for the sake of the servers' processor time
+  }
 
   @BeforeEach
   void open() {
@@ -46,6 +53,13 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
   @Override
   protected void assertLocked(String name) {
     assertTrue(observer.inspect(name).isHeld(), name);
+  }
+
+  @Override
+  @Test
+  public void fuzzTestShouldPass() throws ExecutionException, InterruptedException {
+    new FuzzTester(getLockProvider(), Duration.ofMillis(1), Duration.ofMinutes(5), iterations())
+        .doFuzzTest();
   }
 
   /** With more time than its 50 ms, for a busy machine. */
