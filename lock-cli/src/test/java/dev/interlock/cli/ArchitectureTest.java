@@ -51,6 +51,8 @@ class ArchitectureTest {
     "dev.interlock.zookeeper..",
     "dev.interlock.etcd.."
   };
+  private static final String SHEDLOCK = "dev.interlock.shedlock..";
+  private static final String SPRING_INTEGRATION = "dev.interlock.spring.integration..";
   private static final String TESTING = "dev.interlock.testing..";
   private static final String TCK = "dev.interlock.tck..";
   private static final String TESTBED = "dev.interlock.testbed..";
@@ -140,6 +142,37 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr(EXPORTED).or(resideInAnyPackage(TESTING, "org.jspecify.annotations.."))));
+  }
+
+  @Test
+  void anAdapterKnowsTheApiAndTheInterfaceThatItImplements() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SHEDLOCK)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock")
+                    .or(
+                        resideInAnyPackage(
+                            SHEDLOCK,
+                            "net.javacrumbs.shedlock.core",
+                            "org.slf4j",
+                            "com.google.errorprone.annotations..",
+                            "org.jspecify.annotations"))));
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING_INTEGRATION)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock")
+                    .or(
+                        resideInAnyPackage(
+                            SPRING_INTEGRATION,
+                            "org.springframework.integration.support.locks",
+                            "org.springframework.dao",
+                            "org.jspecify.annotations"))));
   }
 
   @Test
