@@ -19,8 +19,7 @@ class MigratingPageTest {
   void everyCallOfTheTablesIsPartOfCodeThatIsCompiled() throws IOException {
     String compiled =
         withoutSpace(
-            Files.readString(
-                Path.of("src/test/java/dev/interlock/peers/MigrationExamples.java")));
+            Files.readString(Path.of("src/test/java/dev/interlock/peers/MigrationExamples.java")));
     List<String> calls = new ArrayList<>();
     for (String line : Files.readAllLines(Path.of("../docs/migrating.md"))) {
       String[] cells = line.split("(?<!\\\\)\\|", -1);

@@ -167,9 +167,7 @@ final class MigrationExamples {
     client
         .lock("orders/42", options -> options.ttl(Duration.ofSeconds(10)))
         .tryAcquire(Duration.ofSeconds(5));
-    client
-        .lock("report", options -> options.maxHold(Duration.ofMinutes(10)))
-        .tryAcquire();
+    client.lock("report", options -> options.maxHold(Duration.ofMinutes(10))).tryAcquire();
     client.lock("orders/42").acquire();
     lock.tryAcquire();
     lock.tryAcquire(Duration.ofSeconds(5));

@@ -27,12 +27,12 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <ul>
  *   <li>{@code lockAtMostFor}, from 1 ms to 365 days: the lock ends then, even if the task is still
- *       running. The store keeps it for that long without renewal, so a shorter pause or outage does
- *       not cost the lock. If the process dies, the lock is free a second and a five-hundredth
- *       later, because the TTL exceeds the time by that much, or when the store's shortest TTL ends.
- *       On ZooKeeper a lock lasts as long as the client's session, which is kept alive until then: a
- *       pause of the session's time-out costs the lock, and that of a dead process is free after it.
- *       Redlock refuses a time beyond its {@code maxTtl}.
+ *       running. The store keeps it for that long without renewal, so a shorter pause or outage
+ *       does not cost the lock. If the process dies, the lock is free a second and a five-hundredth
+ *       later, because the TTL exceeds the time by that much, or when the store's shortest TTL
+ *       ends. On ZooKeeper a lock lasts as long as the client's session, which is kept alive until
+ *       then: a pause of the session's time-out costs the lock, and that of a dead process is free
+ *       after it. Redlock refuses a time beyond its {@code maxTtl}.
  *   <li>{@code lockAtLeastFor}: an earlier unlock returns at once, and the lock stays taken in the
  *       background. {@link LockClient#close(Duration)} waits for that, {@link LockClient#close()}
  *       frees the lock. If the process dies meanwhile, the lock stays taken as above.
@@ -43,9 +43,9 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <p>{@code extend} counts both times anew. It returns empty if the lock has ended, and throws
  * {@link dev.interlock.LockUnavailableException} if the store does not answer, after which the lock
- * is as before and may be extended again. A longer extension than the first {@code
- * lockAtMostFor} is kept by renewals in the background, so if the process dies, the lock is free
- * after the first one.
+ * is as before and may be extended again. A longer extension than the first {@code lockAtMostFor}
+ * is kept by renewals in the background, so if the process dies, the lock is free after the first
+ * one.
  *
  * <p>The provider does not close the client. It is safe for use by several threads, and so is what
  * it keeps in the background; a {@link SimpleLock} is for one thread at a time.

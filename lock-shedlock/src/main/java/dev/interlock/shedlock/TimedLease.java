@@ -116,8 +116,8 @@ final class TimedLease {
     }
     if (lease.release() == ReleaseOutcome.ALREADY_LOST || late) {
       log.warn(
-          "lock \"{}\" ended before it was unlocked: its task took longer than lockAtMostFor, or the"
-              + " lock was lost. The task may have run elsewhere at the same time.",
+          "lock \"{}\" ended before it was unlocked: its task took longer than lockAtMostFor, or"
+              + " the lock was lost. The task may have run elsewhere at the same time.",
           lease.name());
     }
   }
@@ -160,8 +160,7 @@ final class TimedLease {
       pause = Math.max(validity / 2, SHORTEST_PAUSE.toNanos());
     }
     timer = new CompletableFuture<@Nullable Void>();
-    var unused =
-        timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
+    var unused = timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
   }
 
   /** Runs on the JDK's timer thread, so it must not block. */

@@ -151,8 +151,7 @@ class InterlockLockProviderTest {
   void anExtensionBeyondTheFirstTtlIsKeptUntilItsOwnEnd() throws Exception {
     LinkedBlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     client.onEvent(events::add);
-    SimpleLock lock =
-        provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
+    SimpleLock lock = provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
     lock.extend(Duration.ofSeconds(4), Duration.ZERO).orElseThrow();
     long renewals = 0;
     Optional<Duration> held = Optional.empty();
@@ -277,8 +276,7 @@ class InterlockLockProviderTest {
   void keepAliveExtends() {
     ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor();
     try {
-      SimpleLock lock =
-          new KeepAliveLockProvider(provider, executor).lock(aMinute()).orElseThrow();
+      SimpleLock lock = new KeepAliveLockProvider(provider, executor).lock(aMinute()).orElseThrow();
       assertTrue(elsewhere.lock(aMinute()).isEmpty());
       lock.unlock();
       assertTrue(elsewhere.lock(aMinute()).isPresent());

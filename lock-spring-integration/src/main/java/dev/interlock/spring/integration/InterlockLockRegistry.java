@@ -57,8 +57,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * CannotAcquireLockException} if the store could not be asked. {@code unlock} by a thread that does
  * not hold the lock throws {@link IllegalMonitorStateException}; a store that does not answer is no
  * failure of {@code unlock}: the client repeats the release in the background. {@code newCondition}
- * throws {@link UnsupportedOperationException}. If the client is closed, locks that were held are lost,
- * and all else throws {@link IllegalStateException}.
+ * throws {@link UnsupportedOperationException}. If the client is closed, locks that were held are
+ * lost, and all else throws {@link IllegalStateException}.
  *
  * <p>The registry does not close the client, and is safe for use by several threads.
  */
@@ -167,8 +167,13 @@ public final class InterlockLockRegistry
     Duration kept = hold.lease.effectiveTtl();
     if (ttl != null && ttl.compareTo(kept) > 0 && !client.options().autoRenew()) {
       throw new IllegalArgumentException(
-          "lock \"" + lock.name() + "\" was acquired for " + kept + " at a time and is not renewed"
-              + " automatically, so it cannot be renewed for " + ttl
+          "lock \""
+              + lock.name()
+              + "\" was acquired for "
+              + kept
+              + " at a time and is not renewed"
+              + " automatically, so it cannot be renewed for "
+              + ttl
               + "; acquire it with lock(ttl) or tryLock(waitTime, ttl)");
     }
     try {

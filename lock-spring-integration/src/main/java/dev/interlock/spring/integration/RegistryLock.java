@@ -186,9 +186,7 @@ final class RegistryLock implements DistributedLock {
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other instanceof RegistryLock that
-        && registry == that.registry
-        && key.equals(that.key);
+    return other instanceof RegistryLock that && registry == that.registry && key.equals(that.key);
   }
 
   @Override

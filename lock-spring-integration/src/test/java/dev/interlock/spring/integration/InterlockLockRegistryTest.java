@@ -285,8 +285,7 @@ class InterlockLockRegistryTest {
       renewing.renewLock(KEY, Duration.ofSeconds(30));
       IllegalArgumentException refused =
           assertThrows(
-              IllegalArgumentException.class,
-              () -> renewing.renewLock(KEY, Duration.ofMinutes(2)));
+              IllegalArgumentException.class, () -> renewing.renewLock(KEY, Duration.ofMinutes(2)));
       assertTrue(refused.getMessage().contains("tryLock(waitTime, ttl)"), refused.getMessage());
       renewing.obtain(KEY).unlock();
     }
