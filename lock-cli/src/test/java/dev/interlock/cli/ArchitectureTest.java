@@ -52,6 +52,8 @@ class ArchitectureTest {
     "dev.interlock.etcd..",
     "dev.interlock.jdbc.."
   };
+  private static final String SHEDLOCK = "dev.interlock.shedlock..";
+  private static final String SPRING_INTEGRATION = "dev.interlock.spring.integration..";
   private static final String TESTING = "dev.interlock.testing..";
   private static final String SPRING = "dev.interlock.spring";
   private static final String SPRING_BOOT = "dev.interlock.spring.boot..";
@@ -204,6 +206,37 @@ class ArchitectureTest {
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.micrometer.."));
+  }
+
+  @Test
+  void anAdapterKnowsTheApiAndTheInterfaceThatItImplements() {
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SHEDLOCK)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock")
+                    .or(
+                        resideInAnyPackage(
+                            SHEDLOCK,
+                            "net.javacrumbs.shedlock.core",
+                            "org.slf4j",
+                            "com.google.errorprone.annotations..",
+                            "org.jspecify.annotations"))));
+    check(
+        classes()
+            .that()
+            .resideInAPackage(SPRING_INTEGRATION)
+            .should()
+            .onlyDependOnClassesThat(
+                jdkOr("dev.interlock")
+                    .or(
+                        resideInAnyPackage(
+                            SPRING_INTEGRATION,
+                            "org.springframework.integration.support.locks",
+                            "org.springframework.dao",
+                            "org.jspecify.annotations"))));
   }
 
   @Test

@@ -117,12 +117,12 @@ final class AdaptedClient implements LockClient {
 
   @Override
   public Election election(String name) {
-    throw notAdapted("elections");
+    throw new NotOfferedException("an election as part of the lock's interface");
   }
 
   @Override
   public Election election(String name, Consumer<? super LockOptions.Builder> change) {
-    throw notAdapted("elections");
+    throw new NotOfferedException("an election as part of the lock's interface");
   }
 
   private static UnsupportedOperationException notAdapted(String what) {

@@ -60,6 +60,8 @@ final class Page {
 
         The adapters are in `lock-peers`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. All else are the libraries' defaults, but for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
 
+        *Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
+
         To repeat all of it, which takes about half an hour:
 
         ```console

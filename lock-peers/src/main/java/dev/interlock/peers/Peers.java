@@ -13,6 +13,7 @@ final class Peers {
         new RedissonHarness.RedLockHarness(),
         new SpringRedisHarness(),
         new SpringJdbcHarness(),
+        new SpringInterlockHarness(),
         new CuratorHarness(),
         new JetcdHarness());
   }

@@ -19,10 +19,12 @@ import java.util.stream.IntStream;
 final class RedisStore implements Server, StoreView {
   private final List<RedisServer> servers;
   private final String prefix;
+  private final String suffix;
 
-  private RedisStore(List<RedisServer> servers, String prefix) {
+  private RedisStore(List<RedisServer> servers, String prefix, String suffix) {
     this.servers = servers;
     this.prefix = prefix;
+    this.suffix = suffix;
   }
 
   /**
@@ -32,9 +34,15 @@ final class RedisStore implements Server, StoreView {
    * @param prefix what the library puts before a lock's name to make its key
    */
   static RedisStore start(int count, String prefix) {
+    return start(count, prefix, "");
+  }
+
+  /** Starts servers of a library that also puts something behind a lock's name. */
+  static RedisStore start(int count, String prefix, String suffix) {
     return new RedisStore(
         IntStream.range(0, count).mapToObj(i -> Testbed.redis().forFaults().start()).toList(),
-        prefix);
+        prefix,
+        suffix);
   }
 
   List<String> addresses() {
@@ -60,7 +68,7 @@ final class RedisStore implements Server, StoreView {
   public boolean delete(String name) throws IOException {
     boolean deleted = false;
     for (RedisServer server : servers) {
-      deleted |= Long.valueOf(1).equals(server.call("DEL", prefix + name));
+      deleted |= Long.valueOf(1).equals(server.call("DEL", prefix + name + suffix));
     }
     return deleted;
   }
@@ -70,7 +78,8 @@ final class RedisStore implements Server, StoreView {
     List<Entry> entries = new ArrayList<>();
     for (RedisServer server : servers) {
       for (Map.Entry<String, Long> key : server.keys().entrySet()) {
-        Kind kind = key.getKey().contains("token") ? Kind.FENCE : Kind.HOLDER;
+        boolean fence = key.getKey().contains("token") || key.getKey().endsWith(":fence");
+        Kind kind = fence ? Kind.FENCE : Kind.HOLDER;
         entries.add(new Entry(kind, "key " + key.getKey(), key.getValue() >= 0));
       }
       if (server.call("PUBSUB", "CHANNELS") instanceof List<?> channels) {

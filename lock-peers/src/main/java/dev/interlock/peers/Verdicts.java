@@ -38,13 +38,21 @@ final class Verdicts {
   private static final String CACHE =
       "the registry keeps up to 100,000 locks by their names, as setCacheCapacity documents";
   private static final String FAILED_REQUEST =
-      "nobody else's lock was touched: the library throws the failure of a single request, where the"
-          + " kit expects that it is repeated";
+      "nobody else's lock was touched: the library throws the failure of a single request, where"
+          + " the kit expects that it is repeated";
   private static final String ORPHAN =
       "there were never two holders: the orphan ends with its TTL, and that its client undoes it"
           + " earlier is Interlock's own";
   private static final String WAITS_AFTER_CLOSE =
       "the waiter whose client was closed went on waiting, for which see REL-05";
+  private static final String NO_QUERY =
+      "the client knows the validity, but Spring's interface has no query of it, so the adapter"
+          + " takes a renewed lock for held";
+  private static final String SILENT_RELEASE =
+      "unlock() returns and the client repeats the release in the background, of which Spring's"
+          + " interface does not tell";
+  private static final String BY_URI = "the kit opens the client by its URI, without the registry";
+  private static final String EXCLUSIVE = "the registry has exclusive locks only";
   private static final String OWN_TIMEOUT =
       "the request time-out of 2 s, which the adapter sets, ended the wait with an exception";
 
@@ -87,6 +95,13 @@ final class Verdicts {
               "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
               "WAIT-06", OWN_TIMEOUT,
               "REL-04", CACHE),
+          "SpringInterlock",
+          Map.of(
+              "LEASE-03", NO_QUERY,
+              "REL-01", SILENT_RELEASE,
+              "REL-02", SILENT_RELEASE,
+              "JUC-04",
+                  "the losses are reported, by the exceptions that Spring's registries throw"),
           "Curator",
           Map.of(
               "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
@@ -94,7 +109,8 @@ final class Verdicts {
           "Jetcd",
           Map.of(
               "EXCL-03",
-              "the kit renews the lease of etcd, which goes on when somebody deletes the lock's key",
+              "the kit renews the lease of etcd, which goes on when somebody deletes the lock's"
+                  + " key",
               "WAIT-06",
               "there is no program yet that shows it by the library alone",
               "LEASE-05",
@@ -112,6 +128,12 @@ final class Verdicts {
           "RLock", REDISSON_SETS,
           "RFencedLock", REDISSON_SETS,
           "RedLock", REDISSON_SETS,
+          "SpringInterlock",
+              Map.of(
+                  "API-04", BY_URI,
+                  "API-05", BY_URI,
+                  "RW-01", EXCLUSIVE,
+                  "SEM-01", EXCLUSIVE),
           "Curator", sets("InterProcessMultiLock, which is not adapted"));
 
   private static Map<String, String> sets(String lock) {

@@ -1,0 +1,184 @@
+package dev.interlock.shedlock;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.ReleaseOutcome;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A lease that ends by itself at a time that can be moved. It is renewed before that only if the
+ * time was moved beyond its validity.
+ */
+final class TimedLease {
+
+  private static final Duration LONGEST = Duration.ofDays(365);
+
+  /** What the TTL exceeds the time by, so that the client ends the lease and not the store. */
+  private static final Duration MARGIN = Duration.ofSeconds(1);
+
+  /** The same for long times: a client subtracts a thousandth, because clocks drift. */
+  private static final int MARGIN_DIVISOR = 500;
+
+  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
+
+  private static final Logger log = LoggerFactory.getLogger(InterlockLockProvider.class);
+
+  private final Lease lease;
+
+  /** When it ends, by {@link System#nanoTime()}. */
+  @GuardedBy("this")
+  private long end;
+
+  @GuardedBy("this")
+  private boolean ended;
+
+  /** Completes when there is something to do; also keeps the lease reachable until then. */
+  @GuardedBy("this")
+  private @Nullable CompletableFuture<@Nullable Void> timer;
+
+  private TimedLease(Lease lease, Duration atMost) {
+    this.lease = lease;
+    synchronized (this) {
+      endIn(atMost);
+    }
+  }
+
+  /** Acquires a lock that ends after the given time; empty if it is held. */
+  static Optional<TimedLease> acquire(LockClient client, String name, Duration atMost) {
+    checkTime(atMost);
+    Duration longer = atMost.plus(MARGIN).plus(atMost.dividedBy(MARGIN_DIVISOR));
+    Duration ttl = longer.compareTo(LONGEST) > 0 ? LONGEST : longer;
+    return client
+        .lock(name, options -> options.ttl(ttl).autoRenew(false).minHold(null).maxHold(null))
+        .tryAcquire()
+        .map(lease -> new TimedLease(lease, atMost));
+  }
+
+  private static void checkTime(Duration atMost) {
+    if (atMost.compareTo(Duration.ofMillis(1)) < 0 || atMost.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "lockAtMostFor must be between 1 ms and 365 days, not " + atMost);
+    }
+  }
+
+  /**
+   * Moves the end.
+   *
+   * @return whether the store has confirmed that it still had the lock
+   */
+  boolean extend(Duration atMost) {
+    checkTime(atMost);
+    if (endIfDue()) {
+      return false;
+    }
+    try {
+      lease.renewAsync().join();
+    } catch (CompletionException e) {
+      // The latter if it ended meanwhile.
+      if (e.getCause() instanceof LeaseLostException
+          || e.getCause() instanceof IllegalStateException) {
+        return false;
+      }
+      if (e.getCause() instanceof RuntimeException failure) {
+        throw failure;
+      }
+      throw e;
+    }
+    synchronized (this) {
+      if (ended) {
+        return false;
+      }
+      endIn(atMost);
+      return lease.isHeld();
+    }
+  }
+
+  /** Releases it, but not before it has been locked for the given time. */
+  void unlock(long lockedAt, Duration atLeast) {
+    boolean late;
+    synchronized (this) {
+      Duration rest = atLeast.minusNanos(System.nanoTime() - lockedAt);
+      if (!ended && lease.isHeld() && rest.compareTo(Duration.ZERO) > 0) {
+        endIn(rest);
+        return;
+      }
+      late = ended;
+      end();
+    }
+    if (lease.release() == ReleaseOutcome.ALREADY_LOST || late) {
+      log.warn(
+          "lock \"{}\" ended before it was unlocked: its task took longer than lockAtMostFor, or"
+              + " the lock was lost. The task may have run elsewhere at the same time.",
+          lease.name());
+    }
+  }
+
+  /** Ends it if its time has come, and waits for the store. */
+  private boolean endIfDue() {
+    synchronized (this) {
+      if (!ended && end - System.nanoTime() > 0) {
+        return false;
+      }
+      end();
+    }
+    lease.close();
+    return true;
+  }
+
+  @GuardedBy("this")
+  private void endIn(Duration time) {
+    end = System.nanoTime() + time.toNanos();
+    schedule();
+  }
+
+  @GuardedBy("this")
+  private void end() {
+    ended = true;
+    if (timer != null) {
+      timer.cancel(false); // which also removes it from the JDK's timer
+      timer = null;
+    }
+  }
+
+  @GuardedBy("this")
+  private void schedule() {
+    if (timer != null) {
+      timer.cancel(false);
+    }
+    long pause = end - System.nanoTime();
+    long validity = lease.remainingValidity().toNanos();
+    if (validity < pause) {
+      pause = Math.max(validity / 2, SHORTEST_PAUSE.toNanos());
+    }
+    timer = new CompletableFuture<@Nullable Void>();
+    var unused = timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
+  }
+
+  /** Runs on the JDK's timer thread, so it must not block. */
+  private void onTime() {
+    synchronized (this) {
+      long left = end - System.nanoTime();
+      if (ended) {
+        return;
+      }
+      if (left > 0 && lease.isHeld()) {
+        if (lease.remainingValidity().toNanos() < left) {
+          var unused = lease.renewAsync();
+        }
+        schedule();
+        return;
+      }
+      end();
+    }
+    var unused = lease.releaseAsync();
+  }
+}

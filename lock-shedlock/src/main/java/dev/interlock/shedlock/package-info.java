@@ -1,0 +1,5 @@
+/** A ShedLock provider over Interlock. */
+@NullMarked
+package dev.interlock.shedlock;
+
+import org.jspecify.annotations.NullMarked;

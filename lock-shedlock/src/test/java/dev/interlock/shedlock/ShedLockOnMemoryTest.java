@@ -1,0 +1,14 @@
+package dev.interlock.shedlock;
+
+class ShedLockOnMemoryTest extends ShedLockTests {
+
+  @Override
+  String uri() {
+    return "memory:shedlock";
+  }
+
+  @Override
+  int iterations() {
+    return 100;
+  }
+}

@@ -1,0 +1,78 @@
+package dev.interlock.shedlock;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockClient;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
+import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import net.javacrumbs.shedlock.test.support.FuzzTester;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * ShedLock's own tests of a provider. Another client looks at the store. They are those of release
+ * 6.6.1, the last to be had, and run with the present release.
+ */
+abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTest {
+  private LockClient client;
+  private LockClient observer;
+
+  abstract String uri();
+
+  /** How often each of eight threads takes a lock, which it asks for without a pause. */
+  int iterations() {
+    return 20; // of which ShedLock makes 100; for the sake of the servers' processor time
+  }
+
+  @BeforeEach
+  void open() {
+    client = LockClient.open(uri());
+    observer = LockClient.open(uri());
+  }
+
+  @AfterEach
+  void close() {
+    client.close();
+    observer.close();
+  }
+
+  @Override
+  protected ExtensibleLockProvider getLockProvider() {
+    return new InterlockLockProvider(client);
+  }
+
+  @Override
+  protected void assertUnlocked(String name) {
+    assertFalse(observer.inspect(name).isHeld(), name);
+  }
+
+  @Override
+  protected void assertLocked(String name) {
+    assertTrue(observer.inspect(name).isHeld(), name);
+  }
+
+  @Override
+  @Test
+  public void fuzzTestShouldPass() throws ExecutionException, InterruptedException {
+    new FuzzTester(getLockProvider(), Duration.ofMillis(1), Duration.ofMinutes(5), iterations())
+        .doFuzzTest();
+  }
+
+  /** With more time than its 50 ms, for a busy machine. */
+  @Override
+  @Test
+  public void shouldTimeout() throws InterruptedException {
+    doTestTimeout(Duration.ofSeconds(1));
+  }
+
+  /** The same: waits longer than its 100 ms. */
+  @Override
+  @Test
+  public void shouldLockAtLeastFor() throws InterruptedException {
+    doTestShouldLockAtLeastFor(1000);
+  }
+}

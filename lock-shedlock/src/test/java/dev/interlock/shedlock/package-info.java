@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.shedlock;
+
+import org.jspecify.annotations.NullMarked;

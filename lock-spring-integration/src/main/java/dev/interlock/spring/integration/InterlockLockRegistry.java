@@ -1,0 +1,240 @@
+package dev.interlock.spring.integration;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockClient;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.integration.support.locks.DistributedLock;
+import org.springframework.integration.support.locks.ExpirableLockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
+
+/**
+ * A lock registry of Spring Integration whose locks are leases of a {@link LockClient}. At most one
+ * thread of all processes that use the same store holds the lock of a key, within the backend's
+ * {@linkplain dev.interlock.FailureModel failure model}.
+ *
+ * <pre>{@code
+ * @Bean
+ * InterlockLockRegistry lockRegistry(LockClient client) {
+ *   return new InterlockLockRegistry(client, "orders/");
+ * }
+ * }</pre>
+ *
+ * <p>Keys are strings. Each key is a lock of its own: no key ever waits for another one. The locks
+ * have no state that could be evicted; {@link #obtain} may be called each time, and returns equal
+ * locks for equal keys. They are reentrant for each thread, whichever object is used. Use one
+ * registry for each client and prefix, because a thread that holds a key through one registry would
+ * wait for itself in another.
+ *
+ * <p>The client's {@linkplain LockClient#options() options} apply. By default leases are renewed in
+ * the background until they are unlocked, and the TTL only says when the lock of a dead process is
+ * free. With {@link LockOptions#autoRenew()} off, a lock ends at its TTL, as those of Spring's own
+ * registries do without a {@code renewalTaskScheduler}. If a thread ends while it holds a lock, it
+ * is no longer renewed once the thread's memory has been reclaimed.
+ *
+ * <p>After a loss:
+ *
+ * <ul>
+ *   <li>every remaining {@code unlock} throws {@link java.util.ConcurrentModificationException}, as
+ *       those of Spring's registries do, and ends its hold;
+ *   <li>a nested {@code lock} or {@code tryLock} throws {@link
+ *       org.springframework.dao.CannotAcquireLockException}. So {@code LockRegistryLeaderInitiator}
+ *       revokes the leadership at its next heartbeat;
+ *   <li>{@link #lease} gives the loss signal itself.
+ * </ul>
+ *
+ * <p>{@code lock}, {@code lockInterruptibly} and {@code tryLock} throw {@code
+ * CannotAcquireLockException} if the store could not be asked. {@code unlock} by a thread that does
+ * not hold the lock throws {@link IllegalMonitorStateException}; a store that does not answer is no
+ * failure of {@code unlock}: the client repeats the release in the background. {@code newCondition}
+ * throws {@link UnsupportedOperationException}. If the client is closed, locks that were held are
+ * lost, and all else throws {@link IllegalStateException}.
+ *
+ * <p>The registry does not close the client, and is safe for use by several threads.
+ */
+public final class InterlockLockRegistry
+    implements ExpirableLockRegistry<DistributedLock>, RenewableLockRegistry<DistributedLock> {
+
+  private final LockClient client;
+  private final String prefix;
+
+  /** By lock name. Only its thread sees a map, and the holds are dropped with the thread. */
+  private final ThreadLocal<@Nullable Map<String, Hold>> holds = new ThreadLocal<>();
+
+  /**
+   * Creates a registry whose locks have their keys as names.
+   *
+   * @param client acquires the locks; the caller closes it
+   */
+  public InterlockLockRegistry(LockClient client) {
+    this(client, "");
+  }
+
+  /**
+   * Creates a registry that puts a prefix before every key.
+   *
+   * @param client acquires the locks; the caller closes it
+   * @param prefix what every lock's name begins with, such as {@code orders/}; may be empty
+   */
+  public InterlockLockRegistry(LockClient client, String prefix) {
+    this.client = requireNonNull(client, "client");
+    this.prefix = requireNonNull(prefix, "prefix");
+  }
+
+  /**
+   * Returns the lock of a key. Does not contact the store.
+   *
+   * @param lockKey a string of 1 to 255 characters with the prefix
+   * @return the lock
+   * @throws IllegalArgumentException if it is not a string, or no lock can have the name
+   * @throws IllegalStateException if the client is closed
+   */
+  @Override
+  public DistributedLock obtain(Object lockKey) {
+    return lockOf(lockKey);
+  }
+
+  private RegistryLock lockOf(Object lockKey) {
+    if (!(lockKey instanceof String key)) {
+      throw new IllegalArgumentException(
+          "the key of a lock must be a String, was "
+              + (lockKey == null ? "null" : lockKey.getClass().getName()));
+    }
+    return new RegistryLock(this, key, client.lock(prefix + key));
+  }
+
+  /**
+   * Returns the lease with which the current thread holds the lock of a key, for its {@linkplain
+   * Lease#fencingToken() fencing token} and its {@linkplain Lease#lost() loss signal}. Unlock the
+   * lock rather than releasing the lease.
+   *
+   * @param lockKey the key
+   * @return the lease, which may have been lost; empty if the current thread does not hold the lock
+   * @throws IllegalArgumentException if {@link #obtain} refuses the key
+   * @throws IllegalStateException if the client is closed
+   */
+  public Optional<Lease> lease(Object lockKey) {
+    return Optional.ofNullable(hold(lockOf(lockKey).name())).map(hold -> hold.lease);
+  }
+
+  /**
+   * Renews the lock of a key for a whole TTL from now, and waits until the store has confirmed it.
+   * Not needed if the client renews automatically. Blocks for at most the request time-out.
+   *
+   * @param lockKey the key
+   * @throws IllegalMonitorStateException if the current thread does not hold the lock
+   * @throws IllegalStateException if the lock was lost; it cannot be brought back
+   * @throws DataAccessResourceFailureException if the store did not confirm
+   */
+  @Override
+  public void renewLock(Object lockKey) {
+    renew(lockKey, null);
+  }
+
+  /**
+   * Renews the lock of a key as {@link #renewLock(Object)} does: for the TTL with which it was
+   * acquired, which has to reach as far as the given one unless the client renews automatically.
+   *
+   * @param lockKey the key
+   * @param ttl for how long the lock has to be held at least
+   * @throws IllegalArgumentException if the lock was acquired with a shorter TTL and is not renewed
+   *     automatically; acquire it with {@link DistributedLock#lock(Duration)} for a longer one
+   * @throws IllegalMonitorStateException if the current thread does not hold the lock
+   * @throws IllegalStateException if the lock was lost; it cannot be brought back
+   * @throws DataAccessResourceFailureException if the store did not confirm
+   */
+  @Override
+  public void renewLock(Object lockKey, Duration ttl) {
+    renew(lockKey, requireNonNull(ttl, "ttl"));
+  }
+
+  private void renew(Object lockKey, @Nullable Duration ttl) {
+    RegistryLock lock = lockOf(lockKey);
+    Hold hold = hold(lock.name());
+    if (hold == null) {
+      throw lock.notHeld();
+    }
+    Duration kept = hold.lease.effectiveTtl();
+    if (ttl != null && ttl.compareTo(kept) > 0 && !client.options().autoRenew()) {
+      throw new IllegalArgumentException(
+          "lock \""
+              + lock.name()
+              + "\" was acquired for "
+              + kept
+              + " at a time and is not renewed"
+              + " automatically, so it cannot be renewed for "
+              + ttl
+              + "; acquire it with lock(ttl) or tryLock(waitTime, ttl)");
+    }
+    try {
+      hold.lease.renewAsync().join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof LeaseLostException loss) {
+        throw new IllegalStateException("could not renew the lock: " + loss.getMessage(), loss);
+      }
+      if (e.getCause() instanceof LockException failure) {
+        throw new DataAccessResourceFailureException(
+            "could not renew the lock: " + failure.getMessage(), failure);
+      }
+      throw e.getCause() instanceof RuntimeException failure ? failure : e;
+    }
+  }
+
+  /**
+   * Does nothing: the registry keeps no entries of locks that are not held.
+   *
+   * @param age ignored
+   */
+  @Override
+  public void expireUnusedOlderThan(long age) {}
+
+  @Nullable Hold hold(String name) {
+    Map<String, Hold> ofThread = holds.get();
+    return ofThread == null ? null : ofThread.get(name);
+  }
+
+  void begin(Lease lease) {
+    Map<String, Hold> ofThread = holds.get();
+    if (ofThread == null) {
+      ofThread = new HashMap<>();
+      holds.set(ofThread);
+    }
+    ofThread.put(lease.name(), new Hold(lease));
+  }
+
+  void end(String name) {
+    Map<String, Hold> ofThread = holds.get();
+    if (ofThread != null && ofThread.remove(name) != null && ofThread.isEmpty()) {
+      holds.remove();
+    }
+  }
+
+  dev.interlock.DistributedLock lock(String name, Duration ttl) {
+    return client.lock(name, options -> options.ttl(ttl));
+  }
+
+  @Override
+  public String toString() {
+    return "InterlockLockRegistry[" + prefix + "* on " + client.endpoint() + "]";
+  }
+
+  /** What one thread holds; only that thread uses it. */
+  static final class Hold {
+    final Lease lease;
+    long count = 1;
+
+    Hold(Lease lease) {
+      this.lease = lease;
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.spring.integration;
+
+import org.jspecify.annotations.NullMarked;
