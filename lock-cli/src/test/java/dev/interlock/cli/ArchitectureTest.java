@@ -49,7 +49,8 @@ class ArchitectureTest {
     "dev.interlock.redis..",
     "dev.interlock.redlock..",
     "dev.interlock.zookeeper..",
-    "dev.interlock.etcd.."
+    "dev.interlock.etcd..",
+    "dev.interlock.jdbc.."
   };
   private static final String TESTING = "dev.interlock.testing..";
   private static final String TCK = "dev.interlock.tck..";

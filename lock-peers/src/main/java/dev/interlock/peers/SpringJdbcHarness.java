@@ -38,7 +38,8 @@ final class SpringJdbcHarness extends PeerHarness {
   String setUp() {
     return "Spring Integration "
         + Versions.of("spring-integration-jdbc")
-        + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where leases are to be renewed";
+        + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where leases"
+        + " are to be renewed";
   }
 
   @Override
@@ -71,8 +72,7 @@ final class SpringJdbcHarness extends PeerHarness {
   static String jdbcUrl(String uri) {
     String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
     return "jdbc:postgresql://%s/%s?user=%s&password=%s"
-        .formatted(
-            address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
+        .formatted(address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
   }
 
   @Override

@@ -73,7 +73,7 @@ public record Contender(
 
   /**
    * {@return all backends on the class path for which a {@link ServerSource} has servers, and those
-   * whose example URI needs none}
+   * of providers that it has none for, with the example URI}
    *
    * @param clusters whether larger deployments take part as well
    * @param wanted names of contenders, backends or schemes; empty for all
@@ -83,6 +83,8 @@ public record Contender(
     List<Contender> usual = new ArrayList<>();
     List<Contender> all = new ArrayList<>();
     Set<String> served = new HashSet<>();
+    Set<String> offered =
+        offers().stream().map(ServerSource.Offer::scheme).collect(Collectors.toSet());
     for (LockProvider provider : LockProviders.find().usable()) {
       for (ServerSource.Offer offer : offers()) {
         if (provider.schemes().contains(offer.scheme())) {
@@ -113,7 +115,9 @@ public record Contender(
           Contender contender =
               new Contender(info.name(), scheme, info.name(), example, null, null, durability);
           all.add(0, contender);
-          usual.add(0, contender);
+          if (provider.schemes().stream().noneMatch(offered::contains)) {
+            usual.add(0, contender);
+          }
         }
       }
     }

@@ -56,6 +56,26 @@ public final class TestbedServers implements ServerSource {
             () -> Testbed.etcd().start(),
             () -> Testbed.etcd().forFaults().start()),
         new Offer(
+            "postgresql",
+            "postgresql",
+            Size.USUAL,
+            FORCED,
+            () -> Testbed.postgresql().start(),
+            () ->
+                withClocks(
+                    Testbed.postgresql().forFaults().clockAhead(Duration.ZERO),
+                    Testbed.postgresql().forFaults())),
+        new Offer(
+            "mariadb",
+            "mariadb",
+            Size.USUAL,
+            FORCED,
+            () -> Testbed.mariadb().start(),
+            () ->
+                withClocks(
+                    Testbed.mariadb().forFaults().clockAhead(Duration.ZERO),
+                    Testbed.mariadb().forFaults())),
+        new Offer(
             "redis-cluster",
             "redis-cluster",
             Size.CLUSTER,

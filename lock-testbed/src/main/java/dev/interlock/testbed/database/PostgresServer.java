@@ -16,8 +16,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One PostgreSQL server. It refuses to run as root, so that it runs as the user 65534 (nobody) where
- * this JVM is root's.
+ * One PostgreSQL server. It refuses to run as root, so that it runs as the user 65534 (nobody)
+ * where this JVM is root's.
  */
 public final class PostgresServer extends DatabaseServer {
   static final String SCHEME = "postgresql";
@@ -66,8 +66,7 @@ public final class PostgresServer extends DatabaseServer {
     protected PostgresServer named(String text) {
       EndpointUri uri = EndpointUri.parse(text, SCHEME, 5432);
       DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, SCHEME);
-      PostgresServer server =
-          new PostgresServer("endpoint " + uri, endpoint, endpoint, text, null);
+      PostgresServer server = new PostgresServer("endpoint " + uri, endpoint, endpoint, text, null);
       server.start();
       return server;
     }

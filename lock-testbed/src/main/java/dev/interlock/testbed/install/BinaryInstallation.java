@@ -116,7 +116,9 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     }
     // Numbers of one length are in the order of their texts, and a longer one is higher.
     return found.stream()
-        .max(Comparator.comparingInt((Path path) -> path.toString().length()).thenComparing(p -> p));
+        .max(
+            Comparator.comparingInt((Path path) -> path.toString().length())
+                .thenComparing(Comparator.naturalOrder()));
   }
 
   /** The nearest servers folder at or above the working directory, or where the setting says. */

@@ -67,8 +67,9 @@ record ProcessTree(ProcessHandle root) {
     String numbers =
         processes.stream().map(each -> "" + each.pid()).collect(Collectors.joining(" "));
     // The shell's built-in kill: minimal systems lack the program.
+    String kills = "for pid in " + numbers + "; do kill -" + name + " $pid; done";
     Process shell =
-        new ProcessBuilder("sh", "-c", "for pid in " + numbers + "; do kill -" + name + " $pid; done")
+        new ProcessBuilder("sh", "-c", kills)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();

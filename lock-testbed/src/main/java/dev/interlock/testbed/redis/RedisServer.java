@@ -36,11 +36,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
   private final String uri;
 
   private RedisServer(
-      String name,
-      String how,
-      RedisEndpoint endpoint,
-      String uri,
-      @Nullable Parts parts) {
+      String name, String how, RedisEndpoint endpoint, String uri, @Nullable Parts parts) {
     super(name, endpoint.host(), endpoint.port(), how, endpoint::ready, parts);
     this.endpoint = endpoint;
     this.uri = uri;
