@@ -91,6 +91,16 @@ enum Dialect {
     return "((" + micros + ") " + divide + " " + hour + " + 1) * " + hour;
   }
 
+  /** {@return how long those whose turn it is are waited for, until they ask: longer if they poll} */
+  long turnMicros() {
+    return this == POSTGRESQL ? 200_000 : 800_000;
+  }
+
+  /** {@return how often those must ask who are to notice their turn} */
+  long longestPollMicros() {
+    return this == POSTGRESQL ? Long.MAX_VALUE : turnMicros() / 2;
+  }
+
   boolean isMaria() {
     return this == MARIADB || this == MYSQL;
   }

@@ -99,7 +99,7 @@ final class JdbcBackend implements LockBackend {
 
   private Attempt takeAlone(
       Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
-      throws SQLException {
+      throws SQLException, InterruptedException {
     while (true) {
       Taken taken = table.take(session, claim, ttlMicros);
       LockRow row = taken.snapshot().row();
@@ -121,13 +121,13 @@ final class JdbcBackend implements LockBackend {
           return new Attempt.Busy(row.remaining().plusMillis(1), row.holder());
         }
       }
-      ensureTimeIsLeft(deadline);
+      requests.pause(deadline);
     }
   }
 
   private Attempt takeShare(
       Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
-      throws SQLException {
+      throws SQLException, InterruptedException {
     while (true) {
       Snapshot snapshot = table.read(session, claim.name());
       LockRow row = snapshot.row();
@@ -136,9 +136,9 @@ final class JdbcBackend implements LockBackend {
       if (!free && row.isExclusive()) {
         throw claim.share().disagreement(claim.name(), row.use());
       }
-      SharedHolds state = free ? null : row.shared();
+      SharedHolds state = free ? null : row.shared(dialect.turnMicros());
       if (state == null || state.isFree()) {
-        state = SharedHolds.none(claim.share(), now);
+        state = SharedHolds.none(claim.share(), dialect.turnMicros(), now);
       } else if (!claim.share().agreesWith(row.use())) {
         throw claim.share().disagreement(claim.name(), row.use());
       }
@@ -162,20 +162,14 @@ final class JdbcBackend implements LockBackend {
             ? new Attempt.Granted(Grant.forTtl(claim, token, ttl))
             : busy(refusal, now);
       }
-      ensureTimeIsLeft(deadline);
+      requests.pause(deadline);
     }
   }
 
-  private static Attempt busy(SharedHolds.Refusal refusal, long now) {
-    long left = Math.max(0, refusal.retryAtMicros() - now);
+  private Attempt busy(SharedHolds.Refusal refusal, long now) {
+    long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, dialect.longestPollMicros()));
     return new Attempt.Busy(
         Duration.of(left, ChronoUnit.MICROS).plusMillis(1), refusal.holder());
-  }
-
-  private void ensureTimeIsLeft(Deadline deadline) {
-    if (deadline.hasPassed()) {
-      throw failures.passing("other clients changed the row each time before this one could", null);
-    }
   }
 
   @Override
@@ -262,14 +256,14 @@ final class JdbcBackend implements LockBackend {
             if (table.replace(session, row, state, row.fence(), end, false)) {
               return true;
             }
-            ensureTimeIsLeft(deadline);
+            requests.pause(deadline);
           }
         });
   }
 
   /** What several hold together; null if that is not so. */
-  private static @Nullable SharedHolds shared(@Nullable LockRow row) throws SQLException {
-    return row == null || row.isFree() || row.isExclusive() ? null : row.shared();
+  private @Nullable SharedHolds shared(@Nullable LockRow row) throws SQLException {
+    return row == null || row.isFree() || row.isExclusive() ? null : row.shared(dialect.turnMicros());
   }
 
   @Override
@@ -295,7 +289,7 @@ final class JdbcBackend implements LockBackend {
   }
 
   private boolean releaseShare(Session session, Claim claim, Deadline deadline)
-      throws SQLException {
+      throws SQLException, InterruptedException {
     while (true) {
       LockRow row = table.read(session, claim.name()).row();
       SharedHolds state = shared(row);
@@ -306,7 +300,7 @@ final class JdbcBackend implements LockBackend {
       if (table.replace(session, row, state, row.fence(), end, state.hasRoomForFirst())) {
         return true;
       }
-      ensureTimeIsLeft(deadline);
+      requests.pause(deadline);
     }
   }
 
@@ -340,7 +334,7 @@ final class JdbcBackend implements LockBackend {
         name,
         deadline,
         (session, row) -> {
-          SharedHolds state = SharedHolds.none(row.use(), row.now());
+          SharedHolds state = SharedHolds.none(row.use(), dialect.turnMicros(), row.now());
           return table.replace(session, row, state, row.fence(), Long.MAX_VALUE, true);
         });
   }
@@ -372,7 +366,7 @@ final class JdbcBackend implements LockBackend {
             if (change.make(session, row)) {
               return true;
             }
-            ensureTimeIsLeft(deadline);
+            requests.pause(deadline);
           }
         });
   }

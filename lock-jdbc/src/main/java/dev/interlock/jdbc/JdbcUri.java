@@ -20,6 +20,12 @@ final class JdbcUri {
 
   private static final int DEFAULT_CONNECTIONS = 8;
 
+  /**
+   * One in memory lasts as long as its JVM: H2 cannot close it with the last connection while the
+   * next one is being made.
+   */
+  private static final String H2_SETTINGS = ";LOCK_TIMEOUT=1000;DB_CLOSE_DELAY=-1";
+
   private static final UriParameter<String> TABLE =
       UriParameter.text(
           "table",
@@ -162,8 +168,7 @@ final class JdbcUri {
       if (!path.matches("(mem|file):.+")) {
         throw wrong("write h2:mem:NAME, h2:file:/PATH or h2://host:9092/NAME");
       }
-      // One that is in memory is there for as long as a client is open, as with memory:NAME.
-      return "jdbc:h2:" + path + ";LOCK_TIMEOUT=1000";
+      return "jdbc:h2:" + path + H2_SETTINGS;
     }
     if (path.length() < 2) {
       throw wrong("the database's name is missing; write h2://host:9092/NAME");
@@ -171,7 +176,8 @@ final class JdbcUri {
     return "jdbc:h2:tcp://"
         + uri.endpoints(database.port()).get(0)
         + path
-        + ";LOCK_TIMEOUT=1000;NETWORK_TIMEOUT="
+        + H2_SETTINGS
+        + ";NETWORK_TIMEOUT="
         + requestTimeout.toMillis();
   }
 

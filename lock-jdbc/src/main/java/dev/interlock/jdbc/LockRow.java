@@ -118,10 +118,14 @@ record LockRow(
     return new Share(kind, 1, capacity);
   }
 
-  /** {@return who holds it together with others, and who waits} */
-  SharedHolds shared() throws SQLException {
+  /**
+   * {@return who holds it together with others, and who waits}
+   *
+   * @param turnMicros how long a turn lasts
+   */
+  SharedHolds shared(long turnMicros) throws SQLException {
     try {
-      return SharedHolds.read(kind, capacity, revoked, holds, now);
+      return SharedHolds.read(kind, capacity, revoked, holds, turnMicros, now);
     } catch (IllegalArgumentException e) {
       throw new UnknownContentException("holds: " + e.getMessage());
     }
@@ -133,7 +137,7 @@ record LockRow(
       return LockState.free(name);
     }
     if (!isExclusive()) {
-      return shared().state(name);
+      return shared(0).state(name);
     }
     return LockState.held(name, holder, fence, remaining(), List.of())
         .withHeldSince(SharedHolds.instant(grantedAt));

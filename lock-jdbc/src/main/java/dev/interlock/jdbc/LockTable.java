@@ -58,7 +58,10 @@ class LockTable {
         new Sql(
             "UPDATE " + table + " SET version = version + 1, expires_at = " + now + ", " + FREE
                 + " WHERE name = :name AND claim = :claim AND expires_at > " + now);
-    this.replace = new Sql(replacement() + bounded());
+    this.replace =
+        new Sql(
+            "UPDATE " + table + " AS l SET " + replacement()
+                + " WHERE l.name = :name AND l.version = :version AND " + now + " < :before");
     this.page =
         new Sql(
             "SELECT " + now + ", " + columns + " FROM " + table
@@ -112,13 +115,12 @@ class LockTable {
         + now + ", " + now + " + :ttl, 0, 0, " + dialect.hourAfter(now + " + :kept") + ")";
   }
 
-  /** The row as a whole, if it is what it was, and a time has not passed. */
+  /** What the row as a whole is set to. */
   final String replacement() {
-    return "UPDATE " + table + " SET version = version + 1, fence = :fence, claim = :claim,"
+    return "version = l.version + 1, fence = :fence, claim = :claim,"
         + " holder = :holder, kind = :kind, capacity = :capacity, holds = :holds,"
         + " granted_at = :grantedAt, expires_at = :expiresAt, revoked = :revoked, awaited = 0,"
-        + " purge_after = " + dialect.hourAfter(":expiresAt + :retention")
-        + " WHERE name = :name AND version = :version AND " + dialect.now() + " < :before";
+        + " purge_after = " + dialect.hourAfter(":expiresAt + :retention");
   }
 
   /** {@return the row of a name, and the server's clock} */
@@ -200,20 +202,23 @@ class LockTable {
     Map<String, Object> values = new HashMap<>();
     values.put("ttl", ttl);
     values.put("kept", ttl + retentionMicros);
+    return session.update(new Sql(renewal(areOf(claims, values))), values);
+  }
+
+  String renewal(String ofClaims) {
     String now = dialect.now();
-    return session.update(
-        new Sql(
-            "UPDATE " + table + " SET version = version + 1, expires_at = " + now + " + :ttl,"
-                + " purge_after = " + dialect.hourAfter(now + " + :kept")
-                + " WHERE " + areOf(claims, values) + bounded()),
-        values);
+    return "UPDATE " + table + " AS l SET version = l.version + 1, expires_at = " + now
+        + " + :ttl, purge_after = " + dialect.hourAfter(now + " + :kept")
+        + " WHERE " + ofClaims + " AND l.expires_at > " + now;
   }
 
   /** {@return the ids of those of the claims that hold their exclusive locks} */
   List<String> holding(Session session, List<Claim> claims) throws SQLException {
     Map<String, Object> values = new HashMap<>();
     return session.query(
-        new Sql("SELECT claim FROM " + table + " WHERE " + areOf(claims, values)),
+        new Sql(
+            "SELECT claim FROM " + table + " AS l WHERE " + areOf(claims, values)
+                + " AND l.expires_at > " + dialect.now()),
         values,
         rows -> {
           List<String> ids = new ArrayList<>();
@@ -237,8 +242,7 @@ class LockTable {
       values.put("name" + i, key(claim.name()));
       values.put("claim" + i, claim.id());
     }
-    return "name IN (" + names + ") AND claim IN (" + ids + ") AND revoked = 0 AND expires_at > "
-        + dialect.now();
+    return "l.name IN (" + names + ") AND l.claim IN (" + ids + ") AND l.revoked = 0";
   }
 
   /**

@@ -38,7 +38,6 @@ final class OwnPool {
       if (database != JdbcDatabase.H2) {
         first.setNetworkTimeout(Runnable::run, (int) wait(uri));
       }
-      // Before this connection is closed, as an H2 database in memory would end with it.
       return new OwnPool(driver, new HikariDataSource(config(uri, driver)));
     } catch (SQLException e) {
       throw failures.explain(e);
@@ -75,10 +74,6 @@ final class OwnPool {
     config.setValidationTimeout(wait(uri));
     config.setIdleTimeout(LONGEST_REST.toMillis());
     config.setMinimumIdle(0);
-    if (uri.database() == JdbcDatabase.H2) {
-      config.setMinimumIdle(1);
-      config.setMaxLifetime(0);
-    }
     return config;
   }
 

@@ -10,6 +10,7 @@ final class PostgreSqlTable extends LockTable {
 
   private final Sql take;
   private final Sql release;
+  private final Sql replace;
   private final Sql replaceAndNotify;
 
   PostgreSqlTable(Dialect dialect, JdbcSettings settings) {
@@ -34,18 +35,39 @@ final class PostgreSqlTable extends LockTable {
                 + " FROM (SELECT 1 AS one) AS one LEFT JOIN seen AS s ON true");
     this.release =
         new Sql(
-            "WITH held AS (SELECT name, awaited FROM " + table + " WHERE name = :name"
-                + " AND claim = :claim AND expires_at > " + now + bounded() + " FOR UPDATE),"
+            "WITH held AS (SELECT l.name, l.expires_at, l.awaited FROM " + table
+                + " AS l WHERE l.name = :name AND l.claim = :claim" + bounded() + " FOR UPDATE),"
                 + " released AS (UPDATE " + table + " AS l SET version = l.version + 1,"
                 + " expires_at = " + now + ", claim = '', holder = :nothing, kind = 'exclusive',"
                 + " capacity = 1, holds = :nothing, revoked = 0, awaited = 0"
-                + " FROM held WHERE l.name = held.name RETURNING held.awaited)"
+                + " FROM held WHERE l.name = held.name AND held.expires_at > " + now
+                + " RETURNING held.awaited)"
                 + " SELECT CASE WHEN awaited = 1"
                 + " THEN pg_notify(:channel, :payload) IS NULL ELSE true END FROM released");
-    this.replaceAndNotify =
-        new Sql(
-            "WITH changed AS (" + replacement() + bounded() + " RETURNING name)"
-                + " SELECT pg_notify(:channel, :payload) FROM changed");
+    String replacing =
+        "WITH held AS (SELECT l.name, l.version FROM " + table + " AS l WHERE l.name = :name"
+            + " AND l.version = :version" + bounded() + " FOR UPDATE),"
+            + " changed AS (UPDATE " + table + " AS l SET " + replacement()
+            // The version is there to make this depend on the locked row.
+            + " FROM held WHERE l.name = held.name AND " + now
+            + " < :before - (held.version - :version) RETURNING l.name) SELECT ";
+    this.replace = new Sql(replacing + "name FROM changed");
+    this.replaceAndNotify = new Sql(replacing + "pg_notify(:channel, :payload) FROM changed");
+  }
+
+  /**
+   * An UPDATE that has waited for the row looks at its conditions again only if the row was
+   * changed, and not if the other transaction was rolled back. So the row is locked first, and the
+   * time compared with what was locked.
+   */
+  @Override
+  String renewal(String ofClaims) {
+    String now = dialect.now();
+    return "WITH held AS (SELECT l.name, l.expires_at FROM " + table + " AS l WHERE " + ofClaims
+        + bounded() + " ORDER BY l.name FOR UPDATE)"
+        + " UPDATE " + table + " AS l SET version = l.version + 1, expires_at = " + now
+        + " + :ttl, purge_after = " + dialect.hourAfter(now + " + :kept")
+        + " FROM held WHERE l.name = held.name AND held.expires_at > " + now;
   }
 
   @Override
@@ -80,11 +102,8 @@ final class PostgreSqlTable extends LockTable {
   @Override
   boolean replace(Session session, String name, Map<String, Object> values, boolean wake)
       throws SQLException {
-    if (!wake) {
-      return super.replace(session, name, values, false);
-    }
     values.putAll(notification(name));
-    return session.query(replaceAndNotify, values, rows -> rows.next());
+    return session.query(wake ? replaceAndNotify : replace, values, rows -> rows.next());
   }
 
   private Map<String, Object> notification(String name) {

@@ -17,7 +17,7 @@ final class Requests {
 
   /** Something to ask, in one or more statements. */
   interface Request<T> {
-    T run(Session session) throws SQLException;
+    T run(Session session) throws SQLException, InterruptedException;
   }
 
   private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
@@ -56,7 +56,7 @@ final class Requests {
         return once(deadline, attempts, request);
       } catch (BrokenException e) {
         if (pauseAndGiveUp(deadline)) {
-          throw failures.explain(e.problem);
+          throw broken(e, attempts);
         }
       }
     }
@@ -68,11 +68,19 @@ final class Requests {
    * @throws LockException if the deadline passed, or the database refused the request
    */
   <T> T single(Deadline deadline, Request<T> request) throws InterruptedException {
+    Attempts attempts = new Attempts();
     try {
-      return once(deadline, new Attempts(), request);
+      return once(deadline, attempts, request);
     } catch (BrokenException e) {
-      throw failures.explain(e.problem);
+      throw broken(e, attempts);
     }
+  }
+
+  private LockException broken(BrokenException e, Attempts attempts) {
+    String problem = "the connection broke: " + Failures.message(e.problem);
+    return attempts.inDoubt
+        ? failures.passing(problem, e.problem)
+        : failures.passingUnsent(problem, e.problem);
   }
 
   /** The connection broke before the answer came. */
@@ -106,6 +114,17 @@ final class Requests {
     }
   }
 
+  /**
+   * Lets others finish that have changed the row meanwhile.
+   *
+   * @throws LockException if no time is left for that
+   */
+  void pause(Deadline deadline) throws InterruptedException {
+    if (pauseAndGiveUp(deadline)) {
+      throw failures.passing("other clients changed the row each time before this one could", null);
+    }
+  }
+
   private boolean pauseAndGiveUp(Deadline deadline) throws InterruptedException {
     long pause =
         ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS);
@@ -119,7 +138,8 @@ final class Requests {
     return false;
   }
 
-  private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
+  private Borrowed borrow(Deadline deadline, Attempts attempts)
+      throws InterruptedException, BrokenException {
     if (deadline.hasPassed()) {
       throw unsent("no time was left for the request", null, attempts);
     }
@@ -147,7 +167,7 @@ final class Requests {
       borrowed.prepare(deadline);
     } catch (SQLException e) {
       borrowed.close();
-      throw attempts.inDoubt ? failures.explain(e) : failures.notSent(e);
+      throw new BrokenException(e);
     }
     return borrowed;
   }

@@ -84,7 +84,7 @@ final class Session {
   private void bind(PreparedStatement statement, Sql sql, Map<String, ?> values)
       throws SQLException {
     if (dialect == Dialect.MYSQL) {
-      statement.setQueryTimeout((int) Math.min(86_400, millisOnServer() / 1_000 + 1));
+      statement.setQueryTimeout((int) Math.min(86_400, Math.max(1, millisOnServer() / 1_000)));
     }
     if (dialect == Dialect.POSTGRESQL) {
       Map<String, Object> all = new HashMap<>(values);

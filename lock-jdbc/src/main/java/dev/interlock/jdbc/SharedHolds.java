@@ -19,12 +19,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Claims of one weight wait as one party. A claim is refused if another party has waited for
  * longer and could not be granted beside it. A party's turn ends when one of it is granted and
- * another would find no room; if there is room for more, as for readers, 200 ms later. So a writer
- * is passed by no reader that comes later, and each party by each other one only once.
+ * another would find no room; if there is room for more, as for readers, a short time later. So a
+ * writer is passed by no reader that comes later, and each party by each other one only once.
  */
 final class SharedHolds {
-
-  private static final long TURN_MICROS = 200_000;
 
   /** One claim's hold. */
   private static final class Hold {
@@ -72,20 +70,22 @@ final class SharedHolds {
 
   private final LockKind kind;
   private final int capacity;
+  private final long turnMicros;
   private final long now;
   private final List<Hold> holds = new ArrayList<>();
   private final List<Party> parties = new ArrayList<>();
   private boolean revoked;
 
-  private SharedHolds(LockKind kind, int capacity, long now) {
+  private SharedHolds(LockKind kind, int capacity, long turnMicros, long now) {
     this.kind = kind;
     this.capacity = capacity;
+    this.turnMicros = turnMicros;
     this.now = now;
   }
 
   /** Returns the state of a name that nobody holds, about to be used as the share says. */
-  static SharedHolds none(Share share, long now) {
-    return new SharedHolds(share.kind(), share.capacity(), now);
+  static SharedHolds none(Share share, long turnMicros, long now) {
+    return new SharedHolds(share.kind(), share.capacity(), turnMicros, now);
   }
 
   /**
@@ -93,8 +93,9 @@ final class SharedHolds {
    *
    * @throws IllegalArgumentException if it is anything else
    */
-  static SharedHolds read(LockKind kind, int capacity, boolean revoked, byte[] content, long now) {
-    SharedHolds state = new SharedHolds(kind, capacity, now);
+  static SharedHolds read(
+      LockKind kind, int capacity, boolean revoked, byte[] content, long turnMicros, long now) {
+    SharedHolds state = new SharedHolds(kind, capacity, turnMicros, now);
     for (String line : new String(content, StandardCharsets.UTF_8).split("\n", -1)) {
       if (!line.isEmpty()) {
         state.readLine(line.split("\t", -1));
@@ -211,7 +212,7 @@ final class SharedHolds {
       holds.remove(previous);
     } else if (mine != null) {
       boolean more = used + 2L * weight <= capacity;
-      mine.until = more ? Math.min(mine.until, now + TURN_MICROS) : now;
+      mine.until = more ? Math.min(mine.until, now + turnMicros) : now;
       parties.removeIf(party -> party.until <= now);
     }
     holds.add(new Hold(claim.id(), weight, token, now, expiresAt, claim.holder()));
@@ -225,7 +226,7 @@ final class SharedHolds {
       boolean excludes = used + weight + other.weight > capacity;
       if (other != mine && excludes && other.isBefore(mine == null ? last(weight) : mine)) {
         if (used + other.weight <= capacity && 2L * other.weight <= capacity) {
-          other.until = Math.min(other.until, now + TURN_MICROS);
+          other.until = Math.min(other.until, now + turnMicros);
         }
         first = first == null ? other.until : Math.min(first, other.until);
       }

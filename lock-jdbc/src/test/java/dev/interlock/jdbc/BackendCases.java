@@ -1,0 +1,571 @@
+package dev.interlock.jdbc;
+
+import static dev.interlock.jdbc.Backends.claim;
+import static dev.interlock.jdbc.Backends.soon;
+import static dev.interlock.jdbc.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
+import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
+import java.io.PrintWriter;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a backend does on its database, seen from the backend and from the table. */
+abstract class BackendCases {
+
+  private static final AtomicInteger TABLES = new AtomicInteger();
+
+  private final String table = "locks_" + TABLES.incrementAndGet();
+  private final JdbcSettings settings = JdbcSettings.builder().table(table).build();
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private LockBackend backend;
+
+  /** {@return the URI of the database} */
+  abstract String uri();
+
+  /** {@return connections of the same user, made anew each time} */
+  abstract DataSource source();
+
+  abstract Dialect dialect();
+
+  /** {@return whether a statement that has waited for a row goes by the time after that} */
+  boolean looksAtTheClockLast() {
+    return true;
+  }
+
+  @BeforeEach
+  void open() {
+    backend = Backends.open(uri() + (uri().contains("?") ? "&" : "?") + "table=" + table);
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    backend.close();
+    threads.shutdownNow();
+    execute("DROP TABLE IF EXISTS " + table);
+  }
+
+  private int execute(String sql) throws SQLException {
+    try (Connection connection = source().getConnection();
+        Statement statement = connection.createStatement()) {
+      return statement.executeUpdate(sql);
+    }
+  }
+
+  private long number(String sql) throws SQLException {
+    try (Connection connection = source().getConnection();
+        Statement statement = connection.createStatement();
+        var rows = statement.executeQuery(sql)) {
+      rows.next();
+      return rows.getLong(1);
+    }
+  }
+
+  private void assertBusy(Claim claim) throws InterruptedException {
+    assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim, soon()));
+  }
+
+  private Renewal renew(Claim claim) throws InterruptedException {
+    return backend.renew(Grant.forTtl(claim, 1), soon());
+  }
+
+  @Test
+  void oneClaimHoldsAndTokensRise() throws Exception {
+    long token = 0;
+    for (int i = 0; i < 5; i++) {
+      Claim claim = claim("job");
+      Grant grant = take(backend, claim);
+      assertTrue(grant.token() > token, () -> grant + "");
+      token = grant.token();
+      Attempt.Busy busy =
+          assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+      assertEquals("host/1/test", busy.holder());
+      assertTrue(busy.retryAfter().compareTo(Backends.TTL.plusMillis(1)) <= 0, busy::toString);
+      assertTrue(busy.retryAfter().compareTo(Duration.ofMinutes(3)) > 0, busy::toString);
+      assertInstanceOf(Renewal.Confirmed.class, renew(claim));
+      assertFalse(backend.release(claim("job"), soon()));
+      assertTrue(backend.release(claim, soon()));
+      assertFalse(backend.release(claim, soon()));
+      assertInstanceOf(Renewal.Gone.class, renew(claim));
+    }
+    // Programs multiply it by 64, and it stays below 2^53.
+    assertTrue(token < (1L << 47));
+  }
+
+  @Test
+  void anAttemptThatIsRepeatedIsGrantedAgain() throws Exception {
+    Claim claim = claim("job");
+    long first = take(backend, claim).token();
+    assertTrue(take(backend, claim).token() > first);
+    Claim reader = claim("book", Share.READ);
+    take(backend, reader);
+    take(backend, reader);
+    assertEquals(1, backend.inspect("book", soon()).holders().size());
+  }
+
+  @Test
+  void namesAreAnyCharacters() throws Exception {
+    List<String> names =
+        List.of(
+            "\u0000",
+            "\u0000\u0000",
+            "a",
+            "A",
+            "a ",
+            "a  ",
+            "ä",
+            "a\u0308",
+            "a\u0000",
+            "'\\%_",
+            "\uD83D\uDD12".repeat(255),
+            "\uD83D\uDD12".repeat(254));
+    List<Long> tokens = new ArrayList<>();
+    for (String name : names) {
+      tokens.add(take(backend, claim(name)).token());
+      assertBusy(claim(name));
+    }
+    for (int i = 0; i < names.size(); i++) {
+      LockState state = backend.inspect(names.get(i), soon());
+      assertEquals(tokens.get(i), state.fencingToken().orElseThrow());
+      assertEquals(names.get(i), state.name());
+    }
+    assertEquals(names.size(), listed("").size());
+    assertEquals(3, listed("a ").size() + listed("A").size());
+    assertEquals(2, listed("\uD83D").size());
+  }
+
+  private List<String> listed(String prefix) throws InterruptedException {
+    List<String> names = new ArrayList<>();
+    String cursor = null;
+    do {
+      LockPage page = backend.list(prefix, cursor, 2, soon());
+      page.locks().forEach(state -> names.add(state.name()));
+      cursor = page.next();
+    } while (cursor != null);
+    return names;
+  }
+
+  @Test
+  void listsWhatIsHeldInParts() throws Exception {
+    for (int i = 0; i < 7; i++) {
+      take(backend, claim("job/" + i));
+    }
+    Claim released = claim("job/7");
+    take(backend, released);
+    assertTrue(backend.release(released, soon()));
+    take(backend, claim("job"));
+    take(backend, claim("other", Share.READ));
+    assertEquals(7, listed("job/").size());
+    assertEquals(9, listed("").size());
+    assertEquals(List.of(), listed("nothing"));
+  }
+
+  @Test
+  void manyAreRenewedAtOnce() throws Exception {
+    List<Grant> grants = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      Duration ttl = i % 2 == 0 ? Backends.TTL : Backends.TTL.plusMillis(1);
+      Share share = i % 5 == 0 ? Share.READ : Share.EXCLUSIVE;
+      grants.add(take(backend, claim("job/" + i, share, ttl, Duration.ZERO)));
+    }
+    assertTrue(backend.release(grants.get(3).claim(), soon()));
+    assertTrue(backend.release(grants.get(5).claim(), soon()));
+    List<Renewal> outcomes = backend.renewAll(grants, soon());
+    for (int i = 0; i < 20; i++) {
+      Class<?> expected =
+          i == 3 || i == 5 ? Renewal.Gone.class : Renewal.Confirmed.class;
+      assertInstanceOf(expected, outcomes.get(i), "grant " + i);
+    }
+  }
+
+  @Test
+  void aNameIsUsedInOneWayAtATime() throws Exception {
+    Claim alone = claim("job");
+    take(backend, alone);
+    assertRefused(claim("job", Share.READ), "is in use as an exclusive lock");
+    assertTrue(backend.release(alone, soon()));
+
+    Claim reader = claim("job", Share.READ);
+    long token = take(backend, reader).token();
+    assertRefused(claim("job"), "is in use as a read-write lock");
+    assertRefused(claim("job", Share.ofSemaphore(1, 3)), "is in use as a read-write lock");
+    take(backend, claim("job", Share.READ));
+    assertBusy(claim("job", Share.WRITE));
+    assertTrue(backend.forceRelease("job", soon()));
+
+    take(backend, claim("job", Share.ofSemaphore(2, 3)));
+    assertRefused(claim("job", Share.ofSemaphore(1, 4)), "is in use as a semaphore of 3 permits");
+    assertTrue(backend.inspect("job", soon()).fencingToken().orElseThrow() > token);
+  }
+
+  private void assertRefused(Claim claim, String problem) {
+    LockException refusal =
+        assertThrows(
+            LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
+    assertTrue(String.valueOf(refusal.getMessage()).contains(problem), refusal::toString);
+  }
+
+  @Test
+  void aRevokedLockStaysTakenAndCannotBeRenewed() throws Exception {
+    for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
+      String name = share.kind().toString();
+      assertFalse(backend.revoke(name, soon()));
+      Claim held = claim(name, share);
+      take(backend, held);
+      assertTrue(backend.revoke(name, soon()));
+      assertInstanceOf(Renewal.Gone.class, renew(held));
+      assertBusy(claim(name, share));
+      assertBusy(held);
+      assertTrue(backend.inspect(name, soon()).isHeld());
+      assertTrue(backend.release(held, soon()));
+      take(backend, claim(name, share));
+      assertTrue(backend.forceRelease(name, soon()));
+      assertFalse(backend.forceRelease(name, soon()));
+    }
+  }
+
+  @Test
+  void tokensGoOnWhereverTheClockIs() throws Exception {
+    Claim claim = claim("job");
+    take(backend, claim);
+    assertTrue(backend.release(claim, soon()));
+    long ahead = 1L << 46;
+    assertEquals(1, execute("UPDATE " + table + " SET fence = " + ahead));
+    for (Share share : List.of(Share.EXCLUSIVE, Share.READ, Share.EXCLUSIVE)) {
+      Claim next = claim("job", share);
+      assertEquals(++ahead, take(backend, next).token());
+      assertTrue(backend.release(next, soon()));
+    }
+  }
+
+  @Test
+  void aRowThatWasForgottenIsReplacedByHigherTokens() throws Exception {
+    for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
+      Claim claim = claim("job", share);
+      long token = take(backend, claim).token();
+      execute("DELETE FROM " + table);
+      assertInstanceOf(Renewal.Gone.class, renew(claim));
+      assertTrue(take(backend, claim("job", share)).token() > token);
+      execute("DELETE FROM " + table);
+    }
+  }
+
+  @Test
+  void rowsAreDeletedWhenTheirTokensNeedNotBeRemembered() throws Exception {
+    Claim held = claim("held");
+    take(backend, held);
+    for (int i = 0; i < 100; i++) {
+      Claim claim = claim("job/" + i);
+      take(backend, claim);
+      assertTrue(backend.release(claim, soon()));
+    }
+    assertEquals(101, number("SELECT count(*) FROM " + table));
+    execute("UPDATE " + table + " SET purge_after = 0 WHERE claim = ''");
+    for (int i = 0; i < 40; i++) {
+      Claim claim = claim("new/" + i);
+      take(backend, claim);
+      assertTrue(backend.release(claim, soon()));
+    }
+    assertEquals(41, number("SELECT count(*) FROM " + table));
+    assertInstanceOf(Renewal.Confirmed.class, renew(held));
+  }
+
+  @Test
+  void aRowThatIsLockedByOthersDoesNotReviveALease() throws Exception {
+    assumeTrue(looksAtTheClockLast());
+    Claim ended = claim("job", Share.EXCLUSIVE, Duration.ofMillis(300), Duration.ZERO);
+    Claim shared = claim("book", Share.READ, Duration.ofMillis(300), Duration.ZERO);
+    List<Future<Renewal>> renewals = new ArrayList<>();
+    try (Connection connection = source().getConnection()) {
+      connection.setAutoCommit(false);
+      take(backend, ended);
+      take(backend, shared);
+      try (Statement statement = connection.createStatement()) {
+        statement.executeUpdate("UPDATE " + table + " SET granted_at = granted_at");
+      }
+      renewals.add(threads.submit(() -> renew(ended)));
+      renewals.add(threads.submit(() -> renew(shared)));
+      awaitPassed(ended);
+      awaitPassed(shared);
+      connection.rollback();
+    }
+    for (Future<Renewal> renewal : renewals) {
+      assertInstanceOf(
+          Renewal.Gone.class, renewal.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+    }
+    take(backend, claim("job"));
+  }
+
+  /** Waits until the lease has ended by the server's clock, as somebody who does not lock it. */
+  private void awaitPassed(Claim claim) throws InterruptedException {
+    while (backend.inspect(claim.name(), soon()).isHeld()) {
+      Thread.sleep(5);
+    }
+  }
+
+  @Test
+  void aRowThatIsLockedByOthersFailsInTimeAndIsGrantedInFullLater() throws Exception {
+    try (LockBackend impatient =
+            Backends.open(
+                uri() + (uri().contains("?") ? "&" : "?") + "table=" + table,
+                Duration.ofSeconds(2));
+        Connection connection = source().getConnection()) {
+      Claim claim = claim("job");
+      take(backend, claim);
+      assertTrue(backend.release(claim, soon()));
+      connection.setAutoCommit(false);
+      try (Statement statement = connection.createStatement()) {
+        statement.executeUpdate("UPDATE " + table + " SET granted_at = granted_at");
+      }
+      Claim late = claim("job");
+      assertThrows(
+          LockUnavailableException.class,
+          () ->
+              impatient.tryAcquire(
+                  late,
+                  dev.interlock.spi.Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
+      Future<Grant> granted = threads.submit(() -> take(backend, claim("job")));
+      Thread.sleep(50);
+      connection.rollback();
+      Claim holder = granted.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS).claim();
+      assertTrue(
+          backend.inspect("job", soon()).remaining().orElseThrow().toMinutes() >= 3);
+      assertFalse(impatient.release(late, soon()));
+      assertTrue(backend.release(holder, soon()));
+    }
+  }
+
+  @Test
+  void clientsMayCreateTheTableAtOnce() throws Exception {
+    int clients = 8;
+    CyclicBarrier start = new CyclicBarrier(clients);
+    JdbcSettings other = JdbcSettings.builder().table(table + "_new").build();
+    List<Future<LockBackend>> openings = new ArrayList<>();
+    for (int i = 0; i < clients; i++) {
+      Callable<LockBackend> opening =
+          () -> {
+            start.await();
+            return Backends.open(source(), other);
+          };
+      openings.add(threads.submit(opening));
+    }
+    try {
+      long token = 0;
+      for (Future<LockBackend> opening : openings) {
+        LockBackend opened = opening.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        Claim claim = claim("job");
+        long next = take(opened, claim).token();
+        assertTrue(next > token);
+        token = next;
+        assertTrue(opened.release(claim, soon()));
+        opened.close();
+      }
+    } finally {
+      execute("DROP TABLE IF EXISTS " + other.table());
+    }
+  }
+
+  @Test
+  void theTableOfAMigrationToolIsUsed() throws Exception {
+    JdbcSettings other =
+        JdbcSettings.builder().table(table + "_own").createSchema(false).build();
+    LockException missing =
+        assertThrows(
+            LockConfigurationException.class, () -> Backends.open(source(), other).close());
+    assertTrue(
+        String.valueOf(missing.getMessage()).contains("JdbcLocks.schema"), missing::toString);
+    for (String statement :
+        JdbcLocks.schema(dialect().database(), other).split(";\n")) {
+      execute(statement);
+    }
+    try (LockBackend opened = Backends.open(source(), other)) {
+      take(opened, claim("job"));
+    } finally {
+      execute("DROP TABLE " + other.table());
+    }
+  }
+
+  @Test
+  void anotherTableOfTheSameNameIsRefused() throws Exception {
+    String foreign = table + "_foreign";
+    execute("CREATE TABLE " + foreign + " (name VARCHAR(20))");
+    try {
+      JdbcSettings other = JdbcSettings.builder().table(foreign).build();
+      LockException refusal =
+          assertThrows(
+              LockConfigurationException.class, () -> Backends.open(source(), other).close());
+      assertTrue(
+          String.valueOf(refusal.getMessage()).contains("a column is missing"),
+          refusal::toString);
+    } finally {
+      execute("DROP TABLE " + foreign);
+    }
+  }
+
+  @Test
+  void contentOfAnotherVersionIsRefused() throws Exception {
+    take(backend, claim("job", Share.READ));
+    execute("UPDATE " + table + " SET kind = 'future'");
+    assertRefused(claim("job", Share.READ), "holds what this version of Interlock does not know");
+    assertThrows(LockConfigurationException.class, () -> backend.inspect("job", soon()));
+  }
+
+  /** Hands out one connection, whose settings are the program's. */
+  private static class OneConnection implements DataSource {
+    private final Connection connection;
+
+    OneConnection(Connection connection) {
+      this.connection = connection;
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+      return (Connection)
+          Proxy.newProxyInstance(
+              getClass().getClassLoader(),
+              new Class<?>[] {Connection.class},
+              (proxy, method, arguments) -> {
+                if (method.getName().equals("close")) {
+                  return null;
+                }
+                try {
+                  return method.invoke(connection, arguments);
+                } catch (java.lang.reflect.InvocationTargetException e) {
+                  throw e.getCause();
+                }
+              });
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) throws SQLException {
+      return getConnection();
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+      return null;
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) {}
+
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+      return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() {
+      return Logger.getGlobal();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+      throw new SQLException("nothing to unwrap");
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+      return false;
+    }
+  }
+
+  @Test
+  void theSettingsOfBorrowedConnectionsArePutBack() throws Exception {
+    try (Connection connection = source().getConnection()) {
+      connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+      connection.setAutoCommit(false);
+      connection.setReadOnly(true);
+      boolean readOnly = connection.isReadOnly();
+      int timeout = connection.getNetworkTimeout();
+      try (LockBackend opened = Backends.open(new OneConnection(connection), settings)) {
+        Claim claim = claim("job");
+        take(opened, claim);
+        // Another connection sees it, so that it is committed.
+        assertTrue(backend.inspect("job", soon()).isHeld());
+        assertTrue(opened.release(claim, soon()));
+        Claim reader = claim("book", Share.READ);
+        take(opened, reader);
+        assertTrue(backend.inspect("book", soon()).isHeld());
+      }
+      assertFalse(connection.getAutoCommit());
+      assertEquals(readOnly, connection.isReadOnly());
+      assertEquals(timeout, connection.getNetworkTimeout());
+      assertFalse(connection.isClosed());
+    }
+  }
+
+  @Test
+  void serializableTransactionsAreRepeated() throws Exception {
+    DataSource strict =
+        new OneConnection(source().getConnection()) {
+          @Override
+          public Connection getConnection() throws SQLException {
+            Connection connection = source().getConnection();
+            connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            return connection;
+          }
+        };
+    int clients = 4;
+    int rounds = 10;
+    List<Future<Integer>> results = new ArrayList<>();
+    try (LockBackend opened = Backends.open(strict, settings)) {
+      for (int i = 0; i < clients; i++) {
+        results.add(
+            threads.submit(
+                () -> {
+                  int granted = 0;
+                  while (granted < rounds) {
+                    Claim claim = claim("job", Share.ofSemaphore(1, 2));
+                    if (opened.tryAcquire(claim, soon()) instanceof Attempt.Granted) {
+                      granted++;
+                      assertTrue(opened.release(claim, soon()));
+                    }
+                  }
+                  return granted;
+                }));
+      }
+      for (Future<Integer> result : results) {
+        assertEquals(rounds, result.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      }
+    }
+    assertNull(backend.inspect("job", soon()).holder().orElse(null));
+  }
+}

@@ -1,0 +1,82 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.LockOptions;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.Share;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.UUID;
+import javax.sql.DataSource;
+
+/** Opens backends without the engine. */
+final class Backends {
+
+  static final TimeSource TIME = TimeSource.system();
+  static final Duration PATIENCE = Duration.ofMinutes(1);
+  static final Duration TTL = Duration.ofMinutes(5);
+
+  private Backends() {}
+
+  static BackendContext context(Duration requestTimeout) {
+    return new BackendContext() {
+      @Override
+      public LockOptions options() {
+        return LockOptions.builder().requestTimeout(requestTimeout).build();
+      }
+
+      @Override
+      public TimeSource time() {
+        return TIME;
+      }
+
+      @Override
+      public void lost(Claim claim, LossReason reason, String detail) {
+        throw new AssertionError(claim + " is said to be lost");
+      }
+    };
+  }
+
+  static LockBackend open(String uri) {
+    return open(uri, PATIENCE);
+  }
+
+  static LockBackend open(String uri, Duration requestTimeout) {
+    return new JdbcProvider().open(LockUri.parse(uri), context(requestTimeout));
+  }
+
+  static LockBackend open(DataSource source, JdbcSettings settings) {
+    return BackendOpener.ofProgram(source, settings, context(PATIENCE));
+  }
+
+  static Claim claim(String name) {
+    return claim(name, Share.EXCLUSIVE);
+  }
+
+  static Claim claim(String name, Share share) {
+    return claim(name, share, TTL, Duration.ZERO);
+  }
+
+  static Claim claim(String name, Share share, Duration ttl, Duration reservation) {
+    String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
+    return new Claim(name, id, ttl, true, "host/1/test", System.nanoTime(), share, reservation);
+  }
+
+  static Deadline soon() {
+    return Deadline.in(TIME, PATIENCE);
+  }
+
+  static Grant take(LockBackend backend, Claim claim) throws InterruptedException {
+    Attempt attempt = backend.tryAcquire(claim, soon());
+    if (attempt instanceof Attempt.Granted granted) {
+      return granted.grant();
+    }
+    throw new AssertionError(claim + " was not granted: " + attempt);
+  }
+}

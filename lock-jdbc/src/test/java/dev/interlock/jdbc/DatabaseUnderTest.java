@@ -1,0 +1,131 @@
+package dev.interlock.jdbc;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.io.BaseEncoding;
+import dev.interlock.tck.Permissions;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.database.DatabaseServer;
+import dev.interlock.testbed.database.PostgresServer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A disposable database as the kit wants to see it. */
+final class DatabaseUnderTest implements Server, ServerNode, StoreView {
+
+  private final DatabaseServer server;
+  private final String scheme;
+  private final Dialect dialect;
+
+  DatabaseUnderTest(DatabaseServer server) {
+    this(server, server instanceof PostgresServer ? "postgresql" : "mariadb");
+  }
+
+  DatabaseUnderTest(DatabaseServer server, String scheme) {
+    this.server = server;
+    this.scheme = scheme;
+    this.dialect = Dialect.of(JdbcDatabase.ofScheme(scheme));
+  }
+
+  @Override
+  public String uri() {
+    return server.uri().replaceFirst("^[a-z]+", scheme);
+  }
+
+  @Override
+  public List<ServerNode> nodes() {
+    return server.canBeHurt() ? List.of(this) : List.of();
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  private String hex(String name) {
+    String digits = BaseEncoding.base16().encode(name.getBytes(UTF_8));
+    return dialect == Dialect.POSTGRESQL ? "decode('" + digits + "', 'hex')" : "x'" + digits + "'";
+  }
+
+  @Override
+  public boolean delete(String name) throws IOException {
+    server.execute("DELETE FROM interlock_lock WHERE name = " + hex(name));
+    return true;
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    String hex = dialect == Dialect.POSTGRESQL ? "encode(name, 'hex')" : "hex(name)";
+    for (List<@Nullable String> row :
+        server.query(
+            "SELECT " + hex + ", CASE WHEN expires_at > " + dialect.now()
+                + " THEN 'held' ELSE 'free' END FROM interlock_lock")) {
+      byte[] name =
+          BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase());
+      Kind kind = "held".equals(row.get(1)) ? Kind.HOLDER : Kind.FENCE;
+      entries.add(new Entry(kind, "row " + new String(name, UTF_8), true));
+    }
+    return entries;
+  }
+
+  @Override
+  public Optional<Permissions> permissions() throws IOException {
+    server.execute(
+        dialect == Dialect.POSTGRESQL
+            ? "CREATE ROLE locker LOGIN PASSWORD 'secret'"
+            : "CREATE USER locker IDENTIFIED BY 'secret'");
+    server.execute(JdbcLocks.schema(dialect.database(), JdbcSettings.defaults()).split(";\n"));
+    Permissions permissions =
+        new Permissions() {
+          @Override
+          public String uri() {
+            return server.uri("locker", "secret").replaceFirst("^[a-z]+", scheme);
+          }
+
+          @Override
+          public void take() throws IOException {
+            server.execute(
+                "REVOKE SELECT, INSERT, UPDATE, DELETE ON interlock_lock FROM locker");
+          }
+
+          @Override
+          public void giveBack() throws IOException {
+            server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON interlock_lock TO locker");
+          }
+        };
+    server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON interlock_lock TO locker");
+    return Optional.of(permissions);
+  }
+
+  @Override
+  public void pause() {
+    server.pause();
+  }
+
+  @Override
+  public void resume() {
+    server.resume();
+  }
+
+  @Override
+  public void kill() {
+    server.kill();
+  }
+
+  @Override
+  public void restart() {
+    server.restart();
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+}
