@@ -682,8 +682,7 @@ final class DefaultLockClient implements LockClient {
     LockOptions changed = builder.build();
     checkArgument(
         changed.requestTimeout().equals(requestTimeout()),
-        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have"
-            + " %s",
+        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have %s",
         requestTimeout(),
         changed.requestTimeout());
     checkArgument(

@@ -84,7 +84,7 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
               }
             });
     // The program may cancel the result, or complete it in another way.
-    var alsoUnused = result.whenComplete((lease, failure) -> acquired.cancel(false));
+    var unusedToo = result.whenComplete((lease, failure) -> acquired.cancel(false));
     return result;
   }
 
