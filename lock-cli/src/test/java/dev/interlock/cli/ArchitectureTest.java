@@ -178,6 +178,8 @@ class ArchitectureTest {
                         resideInAnyPackage(
                             SPRING,
                             SPRING_BOOT,
+                            MICROMETER,
+                            "io.micrometer..",
                             "org.jspecify.annotations..",
                             "org.springframework.."))));
   }
@@ -199,7 +201,7 @@ class ArchitectureTest {
                             "org.jspecify.annotations.."))));
     check(
         noClasses()
-            .that(resideOutsideOf(MICROMETER))
+            .that(resideOutsideOf(MICROMETER, SPRING_BOOT))
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.micrometer.."));
