@@ -181,6 +181,8 @@ class ArchitectureTest {
                         resideInAnyPackage(
                             SPRING,
                             SPRING_BOOT,
+                            MICROMETER,
+                            "io.micrometer..",
                             "org.jspecify.annotations..",
                             "org.springframework.."))));
   }
@@ -202,7 +204,7 @@ class ArchitectureTest {
                             "org.jspecify.annotations.."))));
     check(
         noClasses()
-            .that(resideOutsideOf(MICROMETER))
+            .that(resideOutsideOf(MICROMETER, SPRING_BOOT))
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.micrometer.."));

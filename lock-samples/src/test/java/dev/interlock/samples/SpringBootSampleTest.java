@@ -74,6 +74,8 @@ class SpringBootSampleTest {
     assertEquals(30, Collections.frequency(answers, 200), () -> "answers: " + answers);
     assertEquals(30, Collections.frequency(answers, 409), () -> "answers: " + answers);
     assertEquals("0", second.get("/stock/book").body());
+    HttpResponse<String> metric = second.get("/actuator/metrics/interlock.hold");
+    assertEquals(200, metric.statusCode(), metric.body());
   }
 
   @Test

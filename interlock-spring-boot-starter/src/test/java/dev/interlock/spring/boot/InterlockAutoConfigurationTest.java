@@ -11,15 +11,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spring.CurrentLease;
 import dev.interlock.spring.Locked;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.TestStore;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -28,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -207,7 +213,7 @@ class InterlockAutoConfigurationTest {
       TestStore store = new TestStore();
       store.goDown();
       try (LockClient client = store.open()) {
-        dev.interlock.LockState unused = client.inspect("x");
+        LockState unused = client.inspect("x");
         throw new AssertionError("the store is down");
       }
     }
@@ -223,8 +229,7 @@ class InterlockAutoConfigurationTest {
   void aDriverOfAnotherVersionIsNamed() throws Exception {
     String action =
         new ConfigurationFailureAnalyzer()
-            .analyze(
-                new dev.interlock.LockConfigurationException("x", new NoSuchMethodError("jedis")))
+            .analyze(new LockConfigurationException("x", new NoSuchMethodError("jedis")))
             .getAction();
     String pom = Files.readString(Path.of("..", "pom.xml"));
     String tested = pom.split("<jedis.version>")[1].split("<")[0];
@@ -301,6 +306,38 @@ class InterlockAutoConfigurationTest {
     }
   }
 
+  // --- metrics
+
+  @Test
+  void theMetricsOfTheClientAreInTheRegistry() {
+    try (ConfigurableApplicationContext context =
+        start(Orders.class, "interlock.uri=memory:metrics")) {
+      MeterRegistry registry = context.getBean(MeterRegistry.class);
+      Gauge held =
+          registry.get("interlock.held").tags("client", "default", "kind", "exclusive").gauge();
+      assertEquals(0, held.value());
+      try (Lease lease = context.getBean(LockClient.class).lock("x").tryAcquire().orElseThrow()) {
+        assertTrue(lease.isHeld());
+        assertEquals(1, held.value());
+      }
+    }
+  }
+
+  @Test
+  void eachOfSeveralClientsHasItsMetrics() {
+    try (ConfigurableApplicationContext context =
+        new SpringApplicationBuilder(Application.class, OwnClient.class, SecondClient.class)
+            .web(WebApplicationType.NONE)
+            .run()) {
+      MeterRegistry registry = context.getBean(MeterRegistry.class);
+      for (String name : List.of("own", "second")) {
+        Gauge held =
+            registry.get("interlock.held").tags("client", name, "kind", "exclusive").gauge();
+        assertEquals(0, held.value());
+      }
+    }
+  }
+
   // --- shutdown
   // ------------------------------------------------------------------------------------
 
@@ -343,10 +380,6 @@ class InterlockAutoConfigurationTest {
     final CountDownLatch mayEnd = new CountDownLatch(1);
     final CompletableFuture<Boolean> held = new CompletableFuture<>();
 
-    CountDownLatch started() {
-      return started;
-    }
-
     @Scheduled(fixedDelay = 1, timeUnit = TimeUnit.DAYS)
     @Locked("job")
     public void job() throws InterruptedException {
@@ -360,10 +393,7 @@ class InterlockAutoConfigurationTest {
   void aScheduledMethodEndsBeforeTheClientIsClosed() throws Exception {
     ConfigurableApplicationContext context =
         start(Jobs.class, "interlock.uri=memory:jobs", "interlock.shutdown-timeout=1ms");
-    Jobs jobs =
-        (Jobs)
-            org.springframework.aop.framework.AopProxyUtils.getSingletonTarget(
-                context.getBean(Jobs.class));
+    Jobs jobs = (Jobs) AopProxyUtils.getSingletonTarget(context.getBean(Jobs.class));
     assertTrue(jobs.started.await(1, TimeUnit.MINUTES));
     LockClient client = context.getBean(LockClient.class);
     CompletableFuture<Void> end = CompletableFuture.runAsync(context::close);
