@@ -10,9 +10,11 @@ for share in "$prefix/share/mysql" "$prefix/share/mariadb" "$prefix/share"; do
 done
 
 set -- "$program" --defaults-file=settings.cnf --basedir="$prefix" --lc-messages-dir="$share" \
-  --datadir="$PWD/data"
+  --datadir="$PWD/data" --tmpdir="$PWD/tmp"
 [ "$(id -u)" != 0 ] || set -- "$@" --user=root
 
+# Servers that start at the same time may give temporary tables the same names.
+mkdir -p tmp
 if [ ! -e data/complete ]; then
   rm -rf data
   mkdir data
