@@ -20,8 +20,7 @@ final class BackendOpener {
   private BackendOpener() {}
 
   /** Opens a backend on a data source of the program. */
-  static LockBackend ofProgram(
-      DataSource source, JdbcSettings settings, BackendContext context) {
+  static LockBackend ofProgram(DataSource source, JdbcSettings settings, BackendContext context) {
     Failures failures = new Failures("database", "the data source", settings.table());
     try (Connection connection = source.getConnection()) {
       String product = connection.getMetaData().getDatabaseProductName();

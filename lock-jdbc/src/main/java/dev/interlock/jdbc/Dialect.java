@@ -91,7 +91,9 @@ enum Dialect {
     return "((" + micros + ") " + divide + " " + hour + " + 1) * " + hour;
   }
 
-  /** {@return how long those whose turn it is are waited for, until they ask: longer if they poll} */
+  /**
+   * {@return how long those whose turn it is are waited for, until they ask: longer if they poll}
+   */
   long turnMicros() {
     return this == POSTGRESQL ? 200_000 : 800_000;
   }

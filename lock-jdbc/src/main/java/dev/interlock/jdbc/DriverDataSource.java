@@ -10,26 +10,42 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connects anew each time. */
-final class DriverDataSource implements DataSource {
+/** Connects anew each time, until it is closed. */
+final class DriverDataSource implements DataSource, AutoCloseable {
 
   private final Driver driver;
   private final String url;
   private final Properties properties;
+  private final int loginTimeoutSeconds;
+  private volatile boolean closed;
 
-  DriverDataSource(Driver driver, String url, Properties properties) {
+  /**
+   * Makes one that has not connected yet.
+   *
+   * @param loginTimeoutSeconds how long the driver takes to connect at most; the properties say it
+   *     to the driver, and this to the pool, which waits for it when it is closed
+   */
+  DriverDataSource(Driver driver, String url, Properties properties, int loginTimeoutSeconds) {
     this.driver = driver;
     this.url = url;
     this.properties = properties;
+    this.loginTimeoutSeconds = loginTimeoutSeconds;
   }
 
   @Override
   public Connection getConnection() throws SQLException {
+    if (closed) {
+      throw new SQLException("closed");
+    }
     Properties copy = new Properties();
     copy.putAll(properties);
     Connection connection = driver.connect(url, copy);
     if (connection == null) {
       throw new SQLException("the driver " + driver.getClass().getName() + " refuses the URL");
+    }
+    if (closed) {
+      connection.close();
+      throw new SQLException("closed");
     }
     return connection;
   }
@@ -56,7 +72,7 @@ final class DriverDataSource implements DataSource {
 
   @Override
   public int getLoginTimeout() {
-    return 0;
+    return loginTimeoutSeconds;
   }
 
   @Override
@@ -72,5 +88,10 @@ final class DriverDataSource implements DataSource {
   @Override
   public boolean isWrapperFor(Class<?> type) {
     return false;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
   }
 }

@@ -218,9 +218,7 @@ final class Failures {
     return has(
         e,
         one ->
-            state(one).equals("42703")
-                || state(one).equals("42S22")
-                || one.getErrorCode() == 1054);
+            state(one).equals("42703") || state(one).equals("42S22") || one.getErrorCode() == 1054);
   }
 
   /** {@return the failure of a request that was refused when it was repeated} */
@@ -256,8 +254,7 @@ final class Failures {
   }
 
   LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
-    return new LockConfigurationException(
-        backend + " at " + endpoint + ": " + problem, cause);
+    return new LockConfigurationException(backend + " at " + endpoint + ": " + problem, cause);
   }
 
   /** The innermost message says most. Statements, which H2 appends, are left out. */

@@ -114,9 +114,7 @@ final class JdbcBackend implements LockBackend {
           throw claim.share().disagreement(claim.name(), row.use());
         }
         boolean marked =
-            row.awaited()
-                || !listener.isWatching(claim.name())
-                || table.markAwaited(session, row);
+            row.awaited() || !listener.isWatching(claim.name()) || table.markAwaited(session, row);
         if (marked) {
           return new Attempt.Busy(row.remaining().plusMillis(1), row.holder());
         }
@@ -168,8 +166,7 @@ final class JdbcBackend implements LockBackend {
 
   private Attempt busy(SharedHolds.Refusal refusal, long now) {
     long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, dialect.longestPollMicros()));
-    return new Attempt.Busy(
-        Duration.of(left, ChronoUnit.MICROS).plusMillis(1), refusal.holder());
+    return new Attempt.Busy(Duration.of(left, ChronoUnit.MICROS).plusMillis(1), refusal.holder());
   }
 
   @Override
@@ -263,7 +260,9 @@ final class JdbcBackend implements LockBackend {
 
   /** What several hold together; null if that is not so. */
   private @Nullable SharedHolds shared(@Nullable LockRow row) throws SQLException {
-    return row == null || row.isFree() || row.isExclusive() ? null : row.shared(dialect.turnMicros());
+    return row == null || row.isFree() || row.isExclusive()
+        ? null
+        : row.shared(dialect.turnMicros());
   }
 
   @Override

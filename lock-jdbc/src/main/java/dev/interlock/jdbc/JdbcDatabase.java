@@ -159,7 +159,6 @@ public enum JdbcDatabase {
             Fault.ASYNC_FAILOVER,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.FORCED_RELEASE)
-        .under(
-            Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
+        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
   }
 }

@@ -83,8 +83,7 @@ public final class JdbcLocks {
    * @throws LockConfigurationException as {@link #using(DataSource)} does
    * @throws dev.interlock.LockUnavailableException if the database does not answer
    */
-  public static LockClient using(
-      DataSource database, JdbcSettings settings, LockOptions options) {
+  public static LockClient using(DataSource database, JdbcSettings settings, LockOptions options) {
     Objects.requireNonNull(database, "database");
     Objects.requireNonNull(settings, "settings");
     return LockClient.using(

@@ -6,50 +6,40 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
 
-/**
- * A database with a small pool of connections for its locks alone: {@code
- * postgresql://user:password@host:5432/database}, {@code mariadb:}, {@code mysql:}, and {@code
- * h2:mem:name} or {@code h2://host:9092/mem:name}.
- *
- * <p>The program brings the database's driver. {@link #parameters} lists the parameters; {@link
- * JdbcSettings} explains some of them.
- */
-public final class JdbcProvider implements LockProvider {
+/** A database, with a small pool of connections for its locks alone. */
+abstract class JdbcProvider implements LockProvider {
 
-  /** Does nothing. */
-  public JdbcProvider() {}
+  private final JdbcDatabase database;
 
-  @Override
-  public Set<String> schemes() {
-    return Arrays.stream(JdbcDatabase.values())
-        .map(JdbcDatabase::scheme)
-        .collect(Collectors.toSet());
+  JdbcProvider(JdbcDatabase database) {
+    this.database = database;
   }
 
   @Override
-  public BackendInfo describe(String scheme) {
-    return JdbcDatabase.ofScheme(scheme).info();
+  public final Set<String> schemes() {
+    return Set.of(database.scheme());
+  }
+
+  @Override
+  public final BackendInfo describe(String scheme) {
+    return database.info();
   }
 
   @Override
   public String example(String scheme) {
-    return JdbcDatabase.ofScheme(scheme) == JdbcDatabase.H2
-        ? "h2:mem:demo"
-        : scheme + "://user:password@localhost/database";
+    return scheme + "://user:password@localhost/database";
   }
 
   @Override
-  public List<UriParameter<?>> parameters(String scheme) {
-    return JdbcUri.parameters(JdbcDatabase.ofScheme(scheme));
+  public final List<UriParameter<?>> parameters(String scheme) {
+    return JdbcUri.parameters(database);
   }
 
   @Override
-  public LockBackend open(LockUri uri, BackendContext context) {
+  public final LockBackend open(LockUri uri, BackendContext context) {
     JdbcUri jdbc = new JdbcUri(uri, context.options().requestTimeout());
     OwnPool pool = OwnPool.open(jdbc);
     try {

@@ -47,33 +47,67 @@ class LockTable {
     String now = dialect.now();
     this.read =
         new Sql(
-            "SELECT " + now + ", " + columns + " FROM (SELECT 1 AS one) AS one LEFT JOIN " + table
+            "SELECT "
+                + now
+                + ", "
+                + columns
+                + " FROM (SELECT 1 AS one) AS one LEFT JOIN "
+                + table
                 + " AS l ON l.name = :name");
     this.take =
         new Sql(
-            "UPDATE " + table + " SET " + granted("", takenToken()) + " WHERE name = :name"
-                + " AND (expires_at <= " + now + " OR claim = :claim AND revoked = 0)");
+            "UPDATE "
+                + table
+                + " SET "
+                + granted("", takenToken())
+                + " WHERE name = :name"
+                + " AND (expires_at <= "
+                + now
+                + " OR claim = :claim AND revoked = 0)");
     this.insert = new Sql(insertRow(insertedToken()));
     this.release =
         new Sql(
-            "UPDATE " + table + " SET version = version + 1, expires_at = " + now + ", " + FREE
-                + " WHERE name = :name AND claim = :claim AND expires_at > " + now);
+            "UPDATE "
+                + table
+                + " SET version = version + 1, expires_at = "
+                + now
+                + ", "
+                + FREE
+                + " WHERE name = :name AND claim = :claim AND expires_at > "
+                + now);
     this.replace =
         new Sql(
-            "UPDATE " + table + " AS l SET " + replacement()
-                + " WHERE l.name = :name AND l.version = :version AND " + now + " < :before");
+            "UPDATE "
+                + table
+                + " AS l SET "
+                + replacement()
+                + " WHERE l.name = :name AND l.version = :version AND "
+                + now
+                + " < :before");
     this.page =
         new Sql(
-            "SELECT " + now + ", " + columns + " FROM " + table
+            "SELECT "
+                + now
+                + ", "
+                + columns
+                + " FROM "
+                + table
                 + " AS l WHERE l.name >= :from AND l.name < :before ORDER BY l.name LIMIT :limit");
     this.outdated =
         new Sql(
-            "SELECT name FROM " + table + " WHERE purge_after <= " + now
+            "SELECT name FROM "
+                + table
+                + " WHERE purge_after <= "
+                + now
                 + " ORDER BY purge_after LIMIT :limit");
     this.mark =
         new Sql(
-            "UPDATE " + table + " SET version = version + 1, awaited = 1 WHERE name = :name"
-                + " AND claim = :claim AND expires_at > " + now + bounded());
+            "UPDATE "
+                + table
+                + " SET version = version + 1, awaited = 1 WHERE name = :name"
+                + " AND claim = :claim AND expires_at > "
+                + now
+                + bounded());
   }
 
   static String columns(String alias) {
@@ -102,17 +136,39 @@ class LockTable {
   /** What a row is set to when an exclusive lock is granted. */
   String granted(String alias, String token) {
     String now = dialect.now();
-    return "fence = " + token + ", version = " + alias + "version + 1,"
+    return "fence = "
+        + token
+        + ", version = "
+        + alias
+        + "version + 1,"
         + " claim = :claim, holder = :holder, kind = 'exclusive', capacity = 1, holds = :nothing,"
-        + " granted_at = " + now + ", expires_at = " + now + " + :ttl, revoked = 0, awaited = 0,"
-        + " purge_after = " + dialect.hourAfter(now + " + :kept");
+        + " granted_at = "
+        + now
+        + ", expires_at = "
+        + now
+        + " + :ttl, revoked = 0, awaited = 0,"
+        + " purge_after = "
+        + dialect.hourAfter(now + " + :kept");
   }
 
   private String insertRow(String token) {
     String now = dialect.now();
-    return "INSERT INTO " + table + " (" + String.join(", ", LockRow.COLUMNS) + ", purge_after)"
-        + " VALUES (:name, " + now + ", " + token + ", :claim, :holder, 'exclusive', 1, :nothing, "
-        + now + ", " + now + " + :ttl, 0, 0, " + dialect.hourAfter(now + " + :kept") + ")";
+    return "INSERT INTO "
+        + table
+        + " ("
+        + String.join(", ", LockRow.COLUMNS)
+        + ", purge_after)"
+        + " VALUES (:name, "
+        + now
+        + ", "
+        + token
+        + ", :claim, :holder, 'exclusive', 1, :nothing, "
+        + now
+        + ", "
+        + now
+        + " + :ttl, 0, 0, "
+        + dialect.hourAfter(now + " + :kept")
+        + ")";
   }
 
   /** What the row as a whole is set to. */
@@ -120,7 +176,8 @@ class LockTable {
     return "version = l.version + 1, fence = :fence, claim = :claim,"
         + " holder = :holder, kind = :kind, capacity = :capacity, holds = :holds,"
         + " granted_at = :grantedAt, expires_at = :expiresAt, revoked = :revoked, awaited = 0,"
-        + " purge_after = " + dialect.hourAfter(":expiresAt + :retention");
+        + " purge_after = "
+        + dialect.hourAfter(":expiresAt + :retention");
   }
 
   /** {@return the row of a name, and the server's clock} */
@@ -207,9 +264,16 @@ class LockTable {
 
   String renewal(String ofClaims) {
     String now = dialect.now();
-    return "UPDATE " + table + " AS l SET version = l.version + 1, expires_at = " + now
-        + " + :ttl, purge_after = " + dialect.hourAfter(now + " + :kept")
-        + " WHERE " + ofClaims + " AND l.expires_at > " + now;
+    return "UPDATE "
+        + table
+        + " AS l SET version = l.version + 1, expires_at = "
+        + now
+        + " + :ttl, purge_after = "
+        + dialect.hourAfter(now + " + :kept")
+        + " WHERE "
+        + ofClaims
+        + " AND l.expires_at > "
+        + now;
   }
 
   /** {@return the ids of those of the claims that hold their exclusive locks} */
@@ -217,8 +281,12 @@ class LockTable {
     Map<String, Object> values = new HashMap<>();
     return session.query(
         new Sql(
-            "SELECT claim FROM " + table + " AS l WHERE " + areOf(claims, values)
-                + " AND l.expires_at > " + dialect.now()),
+            "SELECT claim FROM "
+                + table
+                + " AS l WHERE "
+                + areOf(claims, values)
+                + " AND l.expires_at > "
+                + dialect.now()),
         values,
         rows -> {
           List<String> ids = new ArrayList<>();
@@ -292,10 +360,18 @@ class LockTable {
     Map<String, Object> values = values(name, state, fence);
     values.put("version", 0L);
     String text =
-        "INSERT INTO " + table + " (" + String.join(", ", LockRow.COLUMNS) + ", purge_after)"
-            + " VALUES (:name, " + dialect.now() + ", :fence, :claim, :holder, :kind, :capacity,"
+        "INSERT INTO "
+            + table
+            + " ("
+            + String.join(", ", LockRow.COLUMNS)
+            + ", purge_after)"
+            + " VALUES (:name, "
+            + dialect.now()
+            + ", :fence, :claim, :holder, :kind, :capacity,"
             + " :holds, :grantedAt, :expiresAt, :revoked, 0, "
-            + dialect.hourAfter(":expiresAt + :retention") + ")" + unlessPresent();
+            + dialect.hourAfter(":expiresAt + :retention")
+            + ")"
+            + unlessPresent();
     try {
       return session.update(new Sql(text), values) == 1;
     } catch (SQLException e) {
@@ -335,8 +411,11 @@ class LockTable {
   boolean revoke(Session session, LockRow row) throws SQLException {
     return session.update(
             new Sql(
-                "UPDATE " + table + " SET version = version + 1, revoked = 1"
-                    + " WHERE name = :name AND version = :version" + bounded()),
+                "UPDATE "
+                    + table
+                    + " SET version = version + 1, revoked = 1"
+                    + " WHERE name = :name AND version = :version"
+                    + bounded()),
             Map.of("name", key(row.name()), "version", row.version()))
         == 1;
   }
@@ -347,8 +426,7 @@ class LockTable {
    * @param from names from this one on
    * @param before names less than this
    */
-  List<LockRow> page(Session session, byte[] from, byte[] before, int limit)
-      throws SQLException {
+  List<LockRow> page(Session session, byte[] from, byte[] before, int limit) throws SQLException {
     return session.query(
         page,
         Map.of("from", from, "before", before, "limit", limit),
@@ -385,8 +463,13 @@ class LockTable {
     }
     return session.update(
         new Sql(
-            "DELETE FROM " + table + " WHERE name IN (" + list + ") AND purge_after <= "
-                + dialect.now() + bounded()),
+            "DELETE FROM "
+                + table
+                + " WHERE name IN ("
+                + list
+                + ") AND purge_after <= "
+                + dialect.now()
+                + bounded()),
         values);
   }
 

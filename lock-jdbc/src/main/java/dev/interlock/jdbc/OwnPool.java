@@ -16,10 +16,10 @@ final class OwnPool {
   /** The pool's own least. */
   private static final long SHORTEST_WAIT_MILLIS = 250;
 
-  private final DataSource driver;
+  private final DriverDataSource driver;
   private final HikariDataSource connections;
 
-  private OwnPool(DataSource driver, HikariDataSource connections) {
+  private OwnPool(DriverDataSource driver, HikariDataSource connections) {
     this.driver = driver;
     this.connections = connections;
   }
@@ -31,9 +31,13 @@ final class OwnPool {
    */
   static OwnPool open(JdbcUri uri) {
     JdbcDatabase database = uri.database();
-    Failures failures =
-        new Failures(database.scheme(), uri.endpoint(), uri.settings().table());
-    DataSource driver = new DriverDataSource(driver(database), uri.url(), uri.properties());
+    Failures failures = new Failures(database.scheme(), uri.endpoint(), uri.settings().table());
+    DriverDataSource driver =
+        new DriverDataSource(
+            driver(database),
+            uri.url(),
+            uri.properties(),
+            (int) Math.min(60, wait(uri) / 1_000 + 1));
     try (Connection first = driver.getConnection()) {
       if (database != JdbcDatabase.H2) {
         first.setNetworkTimeout(Runnable::run, (int) wait(uri));
@@ -93,6 +97,7 @@ final class OwnPool {
   }
 
   void close() {
+    driver.close();
     connections.close();
   }
 }

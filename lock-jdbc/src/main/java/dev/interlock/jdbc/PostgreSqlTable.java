@@ -18,38 +18,76 @@ final class PostgreSqlTable extends LockTable {
     String now = dialect.now();
     this.take =
         new Sql(
-            "WITH seen AS (SELECT " + columns + " FROM " + table + " AS l WHERE l.name = :name),"
-                + " granted AS (INSERT INTO " + table + " AS l ("
-                + String.join(", ", LockRow.COLUMNS) + ", purge_after)"
-                + " SELECT :name, " + now + ", " + dialect.tokenNow() + ", :claim, :holder,"
-                + " 'exclusive', 1, :nothing, " + now + ", " + now + " + :ttl, 0, 0, "
+            "WITH seen AS (SELECT "
+                + columns
+                + " FROM "
+                + table
+                + " AS l WHERE l.name = :name),"
+                + " granted AS (INSERT INTO "
+                + table
+                + " AS l ("
+                + String.join(", ", LockRow.COLUMNS)
+                + ", purge_after)"
+                + " SELECT :name, "
+                + now
+                + ", "
+                + dialect.tokenNow()
+                + ", :claim, :holder,"
+                + " 'exclusive', 1, :nothing, "
+                + now
+                + ", "
+                + now
+                + " + :ttl, 0, 0, "
                 + dialect.hourAfter(now + " + :kept")
-                + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE expires_at > " + now
-                + " AND NOT (claim = :claim AND revoked = 0))" + bounded()
+                + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE expires_at > "
+                + now
+                + " AND NOT (claim = :claim AND revoked = 0))"
+                + bounded()
                 + " ON CONFLICT (name) DO UPDATE SET "
                 + granted("l.", "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")")
-                + " WHERE l.expires_at <= " + now + " OR l.claim = :claim AND l.revoked = 0"
+                + " WHERE l.expires_at <= "
+                + now
+                + " OR l.claim = :claim AND l.revoked = 0"
                 + " RETURNING l.fence)"
-                + " SELECT " + now + ", " + columns("s")
+                + " SELECT "
+                + now
+                + ", "
+                + columns("s")
                 + ", (SELECT g.fence FROM granted AS g)"
                 + " FROM (SELECT 1 AS one) AS one LEFT JOIN seen AS s ON true");
     this.release =
         new Sql(
-            "WITH held AS (SELECT l.name, l.expires_at, l.awaited FROM " + table
-                + " AS l WHERE l.name = :name AND l.claim = :claim" + bounded() + " FOR UPDATE),"
-                + " released AS (UPDATE " + table + " AS l SET version = l.version + 1,"
-                + " expires_at = " + now + ", claim = '', holder = :nothing, kind = 'exclusive',"
+            "WITH held AS (SELECT l.name, l.expires_at, l.awaited FROM "
+                + table
+                + " AS l WHERE l.name = :name AND l.claim = :claim"
+                + bounded()
+                + " FOR UPDATE),"
+                + " released AS (UPDATE "
+                + table
+                + " AS l SET version = l.version + 1,"
+                + " expires_at = "
+                + now
+                + ", claim = '', holder = :nothing, kind = 'exclusive',"
                 + " capacity = 1, holds = :nothing, revoked = 0, awaited = 0"
-                + " FROM held WHERE l.name = held.name AND held.expires_at > " + now
+                + " FROM held WHERE l.name = held.name AND held.expires_at > "
+                + now
                 + " RETURNING held.awaited)"
                 + " SELECT CASE WHEN awaited = 1"
                 + " THEN pg_notify(:channel, :payload) IS NULL ELSE true END FROM released");
     String replacing =
-        "WITH held AS (SELECT l.name, l.version FROM " + table + " AS l WHERE l.name = :name"
-            + " AND l.version = :version" + bounded() + " FOR UPDATE),"
-            + " changed AS (UPDATE " + table + " AS l SET " + replacement()
+        "WITH held AS (SELECT l.name, l.version FROM "
+            + table
+            + " AS l WHERE l.name = :name"
+            + " AND l.version = :version"
+            + bounded()
+            + " FOR UPDATE),"
+            + " changed AS (UPDATE "
+            + table
+            + " AS l SET "
+            + replacement()
             // The version is there to make this depend on the locked row.
-            + " FROM held WHERE l.name = held.name AND " + now
+            + " FROM held WHERE l.name = held.name AND "
+            + now
             + " < :before - (held.version - :version) RETURNING l.name) SELECT ";
     this.replace = new Sql(replacing + "name FROM changed");
     this.replaceAndNotify = new Sql(replacing + "pg_notify(:channel, :payload) FROM changed");
@@ -63,11 +101,20 @@ final class PostgreSqlTable extends LockTable {
   @Override
   String renewal(String ofClaims) {
     String now = dialect.now();
-    return "WITH held AS (SELECT l.name, l.expires_at FROM " + table + " AS l WHERE " + ofClaims
-        + bounded() + " ORDER BY l.name FOR UPDATE)"
-        + " UPDATE " + table + " AS l SET version = l.version + 1, expires_at = " + now
-        + " + :ttl, purge_after = " + dialect.hourAfter(now + " + :kept")
-        + " FROM held WHERE l.name = held.name AND held.expires_at > " + now;
+    return "WITH held AS (SELECT l.name, l.expires_at FROM "
+        + table
+        + " AS l WHERE "
+        + ofClaims
+        + bounded()
+        + " ORDER BY l.name FOR UPDATE)"
+        + " UPDATE "
+        + table
+        + " AS l SET version = l.version + 1, expires_at = "
+        + now
+        + " + :ttl, purge_after = "
+        + dialect.hourAfter(now + " + :kept")
+        + " FROM held WHERE l.name = held.name AND held.expires_at > "
+        + now;
   }
 
   @Override
@@ -107,7 +154,6 @@ final class PostgreSqlTable extends LockTable {
   }
 
   private Map<String, Object> notification(String name) {
-    return Map.of(
-        "channel", ReleaseChannel.of(table), "payload", ReleaseChannel.payload(name));
+    return Map.of("channel", ReleaseChannel.of(table), "payload", ReleaseChannel.payload(name));
   }
 }

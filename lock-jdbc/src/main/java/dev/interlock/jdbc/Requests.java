@@ -126,8 +126,7 @@ final class Requests {
   }
 
   private boolean pauseAndGiveUp(Deadline deadline) throws InterruptedException {
-    long pause =
-        ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS);
+    long pause = ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS);
     if (deadline.remainingNanos() <= pause) {
       return true;
     }
@@ -193,8 +192,7 @@ final class Requests {
     void prepare(Deadline deadline) throws SQLException {
       int before = connection.getNetworkTimeout();
       connection.setNetworkTimeout(
-          Runnable::run,
-          (int) Math.min(86_400_000, Math.max(1, deadline.remaining().toMillis())));
+          Runnable::run, (int) Math.min(86_400_000, Math.max(1, deadline.remaining().toMillis())));
       timeoutMillis = before;
       if (connection.isReadOnly()) {
         connection.setReadOnly(false);

@@ -37,7 +37,8 @@ final class Schema {
           revoked     SMALLINT NOT NULL,
           awaited     SMALLINT NOT NULL,
           purge_after BIGINT NOT NULL%6$s
-        )%7$s"""
+        )%7$s\
+        """
             .formatted(
                 settings.table(),
                 dialect.nameType(),
@@ -50,11 +51,7 @@ final class Schema {
         ? List.of(table)
         : List.of(
             table,
-            "CREATE INDEX IF NOT EXISTS "
-                + index
-                + " ON "
-                + settings.table()
-                + " (purge_after)");
+            "CREATE INDEX IF NOT EXISTS " + index + " ON " + settings.table() + " (purge_after)");
   }
 
   /** Room in each page for new versions of its rows, which then need no new entries of indexes. */
@@ -70,8 +67,7 @@ final class Schema {
    *
    * @throws LockException if it is missing, or something else
    */
-  void ensure(Requests requests, Failures failures, Deadline deadline)
-      throws InterruptedException {
+  void ensure(Requests requests, Failures failures, Deadline deadline) throws InterruptedException {
     requests.repeatable(
         deadline,
         new Requests.Attempts(),

@@ -70,7 +70,9 @@ final class Session {
     }
   }
 
-  /** The server itself gives up, too: a client that does so alone leaves a waiting request there. */
+  /**
+   * The server itself gives up, too: a client that does so alone leaves a waiting request there.
+   */
   private String bounded(Sql sql) {
     return dialect == Dialect.MARIADB
         ? String.format(

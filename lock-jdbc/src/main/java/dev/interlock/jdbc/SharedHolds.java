@@ -120,8 +120,7 @@ final class SharedHolds {
       }
     } else if (words[0].equals("wait") && words.length == 4) {
       Party party =
-          new Party(
-              Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
+          new Party(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
       if (party.until > now) {
         parties.add(party);
       }
@@ -200,8 +199,7 @@ final class SharedHolds {
     Hold previous = revoked ? null : holdOf(claim.id());
     int weight = claim.share().weight();
     long used = used() - (previous == null ? 0 : previous.weight);
-    Party mine =
-        parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
+    Party mine = parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
     Long ahead = turnsAhead(weight, used, mine);
     if (previous == null && (ahead != null || used + weight > capacity)) {
       Refusal refusal = refusal(weight, used, ahead);
@@ -243,8 +241,7 @@ final class SharedHolds {
     Hold inTheWay =
         (weight == capacity || revoked ? holds.stream().max(byEnd) : holds.stream().min(byEnd))
             .orElse(null);
-    long end =
-        inTheWay != null && used + weight > capacity ? inTheWay.expiresAt : Long.MAX_VALUE;
+    long end = inTheWay != null && used + weight > capacity ? inTheWay.expiresAt : Long.MAX_VALUE;
     return new Refusal(
         ahead == null ? end : Math.min(ahead, end), inTheWay == null ? null : inTheWay.label);
   }

@@ -206,8 +206,7 @@ abstract class BackendCases {
     assertTrue(backend.release(grants.get(5).claim(), soon()));
     List<Renewal> outcomes = backend.renewAll(grants, soon());
     for (int i = 0; i < 20; i++) {
-      Class<?> expected =
-          i == 3 || i == 5 ? Renewal.Gone.class : Renewal.Confirmed.class;
+      Class<?> expected = i == 3 || i == 5 ? Renewal.Gone.class : Renewal.Confirmed.class;
       assertInstanceOf(expected, outcomes.get(i), "grant " + i);
     }
   }
@@ -234,8 +233,7 @@ abstract class BackendCases {
 
   private void assertRefused(Claim claim, String problem) {
     LockException refusal =
-        assertThrows(
-            LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
+        assertThrows(LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
     assertTrue(String.valueOf(refusal.getMessage()).contains(problem), refusal::toString);
   }
 
@@ -356,14 +354,12 @@ abstract class BackendCases {
           LockUnavailableException.class,
           () ->
               impatient.tryAcquire(
-                  late,
-                  dev.interlock.spi.Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
+                  late, dev.interlock.spi.Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
       Future<Grant> granted = threads.submit(() -> take(backend, claim("job")));
       Thread.sleep(50);
       connection.rollback();
       Claim holder = granted.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS).claim();
-      assertTrue(
-          backend.inspect("job", soon()).remaining().orElseThrow().toMinutes() >= 3);
+      assertTrue(backend.inspect("job", soon()).remaining().orElseThrow().toMinutes() >= 3);
       assertFalse(impatient.release(late, soon()));
       assertTrue(backend.release(holder, soon()));
     }
@@ -401,15 +397,13 @@ abstract class BackendCases {
 
   @Test
   void theTableOfAMigrationToolIsUsed() throws Exception {
-    JdbcSettings other =
-        JdbcSettings.builder().table(table + "_own").createSchema(false).build();
+    JdbcSettings other = JdbcSettings.builder().table(table + "_own").createSchema(false).build();
     LockException missing =
         assertThrows(
             LockConfigurationException.class, () -> Backends.open(source(), other).close());
     assertTrue(
         String.valueOf(missing.getMessage()).contains("JdbcLocks.schema"), missing::toString);
-    for (String statement :
-        JdbcLocks.schema(dialect().database(), other).split(";\n")) {
+    for (String statement : JdbcLocks.schema(dialect().database(), other).split(";\n")) {
       execute(statement);
     }
     try (LockBackend opened = Backends.open(source(), other)) {
@@ -429,8 +423,7 @@ abstract class BackendCases {
           assertThrows(
               LockConfigurationException.class, () -> Backends.open(source(), other).close());
       assertTrue(
-          String.valueOf(refusal.getMessage()).contains("a column is missing"),
-          refusal::toString);
+          String.valueOf(refusal.getMessage()).contains("a column is missing"), refusal::toString);
     } finally {
       execute("DROP TABLE " + foreign);
     }

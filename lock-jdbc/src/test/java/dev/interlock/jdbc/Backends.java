@@ -48,7 +48,17 @@ final class Backends {
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
-    return new JdbcProvider().open(LockUri.parse(uri), context(requestTimeout));
+    LockUri parsed = LockUri.parse(uri);
+    return provider(parsed.scheme()).open(parsed, context(requestTimeout));
+  }
+
+  private static JdbcProvider provider(String scheme) {
+    return switch (JdbcDatabase.ofScheme(scheme)) {
+      case POSTGRESQL -> new PostgreSqlProvider();
+      case MARIADB -> new MariaDbProvider();
+      case MYSQL -> new MySqlProvider();
+      case H2 -> new H2Provider();
+    };
   }
 
   static LockBackend open(DataSource source, JdbcSettings settings) {

@@ -65,10 +65,12 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
     String hex = dialect == Dialect.POSTGRESQL ? "encode(name, 'hex')" : "hex(name)";
     for (List<@Nullable String> row :
         server.query(
-            "SELECT " + hex + ", CASE WHEN expires_at > " + dialect.now()
+            "SELECT "
+                + hex
+                + ", CASE WHEN expires_at > "
+                + dialect.now()
                 + " THEN 'held' ELSE 'free' END FROM interlock_lock")) {
-      byte[] name =
-          BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase());
+      byte[] name = BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase());
       Kind kind = "held".equals(row.get(1)) ? Kind.HOLDER : Kind.FENCE;
       entries.add(new Entry(kind, "row " + new String(name, UTF_8), true));
     }
@@ -91,8 +93,7 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
 
           @Override
           public void take() throws IOException {
-            server.execute(
-                "REVOKE SELECT, INSERT, UPDATE, DELETE ON interlock_lock FROM locker");
+            server.execute("REVOKE SELECT, INSERT, UPDATE, DELETE ON interlock_lock FROM locker");
           }
 
           @Override

@@ -10,6 +10,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedisErrorProxy implements AutoCloseable {
   private static final int CONNECT_MILLIS = 5_000;
+  private static final int LOOK_MILLIS = 20;
   private static final int TLS_HANDSHAKE = 22;
   private static final Set<String> CONFIRMED_EACH =
       Set.of(
@@ -133,9 +135,7 @@ final class RedisErrorProxy implements AutoCloseable {
     }
 
     void carryRequests() throws IOException {
-      requests.mark(1);
-      int first = requests.read();
-      requests.reset();
+      int first = firstByte();
       if (first != '*') {
         encrypted |= first == TLS_HANDSHAKE;
         start("bytes", () -> carry(replies, toClient));
@@ -149,6 +149,27 @@ final class RedisErrorProxy implements AutoCloseable {
         if (request != null) {
           request.writeTo(toServer);
         }
+      }
+    }
+
+    /** {@return what the client begins with; -1 if it ends, or if the server speaks first} */
+    private int firstByte() throws IOException {
+      requests.mark(1);
+      client.setSoTimeout(LOOK_MILLIS);
+      try {
+        while (true) {
+          try {
+            int first = requests.read();
+            requests.reset();
+            return first;
+          } catch (SocketTimeoutException e) {
+            if (replies.available() > 0) {
+              return -1;
+            }
+          }
+        }
+      } finally {
+        client.setSoTimeout(0);
       }
     }
 

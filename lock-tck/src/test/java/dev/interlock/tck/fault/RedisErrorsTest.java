@@ -327,4 +327,32 @@ class RedisErrorsTest {
     assertThrows(EOFException.class, () -> RespFrame.read(in));
     assertArrayEquals(new byte[0], in.readAllBytes());
   }
+
+  @Test
+  void aServerThatSpeaksFirstIsHeard() throws Exception {
+    try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        RedisErrorProxy proxy =
+            new RedisErrorProxy(
+                new InetSocketAddress(listener.getInetAddress(), listener.getLocalPort()))) {
+      Thread greeter =
+          new Thread(
+              () -> {
+                try (Socket socket = listener.accept()) {
+                  socket.getOutputStream().write('g');
+                  socket.getOutputStream().write(socket.getInputStream().read());
+                } catch (IOException e) {
+                  // the client finds that out
+                }
+              });
+      greeter.start();
+      try (Socket client =
+          new Socket(InetAddress.getLoopbackAddress(), proxy.address().getPort())) {
+        client.setSoTimeout(60_000);
+        assertEquals('g', client.getInputStream().read());
+        client.getOutputStream().write('*');
+        assertEquals('*', client.getInputStream().read());
+      }
+      greeter.join();
+    }
+  }
 }

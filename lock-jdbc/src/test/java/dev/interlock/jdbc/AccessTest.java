@@ -1,0 +1,163 @@
+package dev.interlock.jdbc;
+
+import static dev.interlock.jdbc.Backends.claim;
+import static dev.interlock.jdbc.Backends.soon;
+import static dev.interlock.jdbc.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Share;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.DatabaseServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Logins, rights and servers that are not there. */
+class AccessTest {
+
+  @AutoClose private static final DatabaseServer postgresql = Testbed.postgresql().start();
+  @AutoClose private static final DatabaseServer mariadb = Testbed.mariadb().start();
+
+  private static DatabaseServer server(JdbcDatabase database) {
+    return database == JdbcDatabase.POSTGRESQL ? postgresql : mariadb;
+  }
+
+  private static String uri(JdbcDatabase database, String user, String password) {
+    return server(database).uri(user, password).replaceFirst("^[a-z]+", database.scheme());
+  }
+
+  private static LockException refusal(Class<? extends LockException> kind, String uri) {
+    LockException refusal =
+        assertThrows(kind, () -> Backends.open(uri, Duration.ofSeconds(20)).close());
+    assertFalse(String.valueOf(refusal.getMessage()).contains("mistake"), refusal::toString);
+    return refusal;
+  }
+
+  private static void assertSays(String expected, LockException refusal) {
+    assertTrue(String.valueOf(refusal.getMessage()).contains(expected), refusal::toString);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = JdbcDatabase.class,
+      names = {"POSTGRESQL", "MARIADB", "MYSQL"})
+  void whatAPersonHasToMendIsSaid(JdbcDatabase database) {
+    assertSays(
+        "refuses the user or the password",
+        refusal(LockConfigurationException.class, uri(database, DatabaseServer.USER, "mistake")));
+    assertSays(
+        database == JdbcDatabase.POSTGRESQL ? "does not have the database" : "does not",
+        refusal(
+            LockConfigurationException.class,
+            uri(database, DatabaseServer.USER, DatabaseServer.PASSWORD)
+                .replaceFirst("/[a-z]+$", "/missing")));
+    refusal(
+        LockUnavailableException.class,
+        uri(database, DatabaseServer.USER, DatabaseServer.PASSWORD).replaceFirst(":\\d+/", ":1/"));
+  }
+
+  /** The rights that the documentation says, and no others. */
+  @ParameterizedTest
+  @EnumSource(
+      value = JdbcDatabase.class,
+      names = {"POSTGRESQL", "MARIADB"})
+  void theDocumentedRightsAreEnough(JdbcDatabase database) throws Exception {
+    DatabaseServer server = server(database);
+    boolean postgres = database == JdbcDatabase.POSTGRESQL;
+    JdbcSettings settings = JdbcSettings.builder().table("granted_lock").build();
+    server.execute(JdbcLocks.schema(database, settings).split(";\n"));
+    server.execute(
+        postgres
+            ? "CREATE ROLE app LOGIN PASSWORD 'secret'"
+            : "CREATE USER app IDENTIFIED BY 'secret'");
+    String uri = uri(database, "app", "secret") + "?table=granted_lock";
+
+    String refused = postgres ? "does not permit the user" : "does not";
+    assertSays(refused, refusal(LockConfigurationException.class, uri));
+    server.execute(grant(database).replace("interlock_lock", "granted_lock"));
+    try (LockBackend backend = Backends.open(uri)) {
+      for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
+        for (int i = 0; i < 40; i++) {
+          Claim claim = claim("job" + share.kind() + i, share);
+          take(backend, claim);
+          assertInstanceOf(Attempt.Busy.class, busy(backend, claim));
+          assertTrue(backend.inspect(claim.name(), soon()).isHeld());
+          assertTrue(backend.release(claim, soon()));
+        }
+      }
+      assertTrue(backend.list("", null, 10, soon()).locks().isEmpty());
+    }
+    // Not even the right to create a table, which is there.
+    assertSays(
+        "is missing; create it",
+        refusal(
+            LockConfigurationException.class, uri(database, "app", "secret") + "?table=not_there"));
+
+    server.execute("REVOKE UPDATE ON granted_lock FROM app");
+    try (LockBackend backend = Backends.open(uri)) {
+      LockException refusal =
+          assertThrows(
+              LockConfigurationException.class, () -> backend.tryAcquire(claim("job"), soon()));
+      assertSays("SELECT, INSERT, UPDATE and DELETE on granted_lock", refusal);
+    }
+  }
+
+  private static Attempt busy(LockBackend backend, Claim held) throws InterruptedException {
+    Share share = held.share().isExclusive() ? Share.EXCLUSIVE : Share.WRITE;
+    return backend.tryAcquire(claim(held.name(), share), soon());
+  }
+
+  private static String grant(JdbcDatabase database) throws IOException {
+    Matcher grant =
+        Pattern.compile("<!-- grant: " + database.scheme() + " -->\n```sql\n(.*?);\n```")
+            .matcher(Files.readString(Path.of("../docs/backends/jdbc.md")));
+    assertTrue(grant.find(), "the page does not say it");
+    return grant.group(1);
+  }
+
+  @Test
+  void aPoolOfTheProgramMayBeClosedOrExhausted() throws Exception {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(postgresql.jdbcUrl());
+    config.setUsername(postgresql.user());
+    config.setPassword(postgresql.password());
+    config.setMaximumPoolSize(1);
+    config.setConnectionTimeout(250);
+    HikariDataSource pool = new HikariDataSource(config);
+    LockOptions options = LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
+    try (LockClient client = JdbcLocks.using(pool, options)) {
+      client.lock("job").acquire().close();
+      try (var taken = pool.getConnection()) {
+        LockUnavailableException exhausted =
+            assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+        assertFalse(exhausted.isInDoubt());
+        assertSays("no connection in time", exhausted);
+        assertFalse(taken.isClosed());
+      }
+      client.lock("job").acquire().close();
+      pool.close();
+      assertThrows(LockException.class, () -> client.lock("job").tryAcquire());
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.interlock.jdbc;
+
+import static dev.interlock.jdbc.Backends.claim;
+import static dev.interlock.jdbc.Backends.soon;
+import static dev.interlock.jdbc.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.DatabaseServer;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A renewal of several rows meets a transaction that locks them in the other order. */
+class DeadlockTest {
+
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
+
+  @AfterEach
+  void end() {
+    thread.shutdownNow();
+  }
+
+  @Test
+  void onPostgreSql() throws Exception {
+    try (DatabaseServer server = Testbed.postgresql().start()) {
+      // A session that has no business with the rows waits for the ones that it has.
+      renewsInADeadlock(
+          server, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    }
+  }
+
+  @Test
+  void onMariaDb() throws Exception {
+    try (DatabaseServer server = Testbed.mariadb().start()) {
+      renewsInADeadlock(
+          server,
+          "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
+    }
+  }
+
+  private void renewsInADeadlock(DatabaseServer server, String waiting) throws Exception {
+    try (LockBackend backend = Backends.open(server.uri());
+        Connection other =
+            DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password())) {
+      List<Grant> grants = List.of(take(backend, claim("a")), take(backend, claim("b")));
+      other.setAutoCommit(false);
+      lock(other, "62");
+      Future<List<Renewal>> renewals = thread.submit(() -> backend.renewAll(grants, soon()));
+      long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+      while (server.query(waiting).equals(List.of(List.of("0")))) {
+        assertTrue(System.nanoTime() - end < 0, "the renewal does not wait for the row");
+        Thread.sleep(5);
+      }
+      try {
+        lock(other, "61");
+      } catch (SQLException e) {
+        assertTrue(Failures.isRolledBack(e), e::toString);
+      }
+      other.rollback();
+      List<Renewal> outcomes = renewals.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      assertEquals(2, outcomes.size());
+      outcomes.forEach(outcome -> assertInstanceOf(Renewal.Confirmed.class, outcome));
+    }
+  }
+
+  private static void lock(Connection connection, String hex) throws SQLException {
+    String product = connection.getMetaData().getDatabaseProductName();
+    String name = product.equals("PostgreSQL") ? "decode('" + hex + "', 'hex')" : "x'" + hex + "'";
+    try (Statement statement = connection.createStatement()) {
+      statement.executeUpdate("UPDATE interlock_lock SET awaited = awaited WHERE name = " + name);
+    }
+  }
+}

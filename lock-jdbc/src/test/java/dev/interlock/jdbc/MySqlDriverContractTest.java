@@ -1,0 +1,16 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
+import dev.interlock.testbed.Testbed;
+import org.junit.jupiter.api.Tag;
+
+/** MySQL's driver and what is written for MySQL keep the contract, on MariaDB. */
+@Tag("extended")
+class MySqlDriverContractTest extends LockTck {
+
+  @Override
+  protected Harness harness() {
+    return new JdbcHarness(() -> new DatabaseUnderTest(Testbed.mariadb().start(), "mysql"));
+  }
+}

@@ -1,0 +1,165 @@
+package dev.interlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.Lease;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** Waiters that do not poll for as long as a test lasts. */
+class PostgreSqlListenerTest {
+
+  @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
+
+  private static final LockOptions OPTIONS =
+      LockOptions.builder()
+          .pollInterval(Duration.ofMinutes(10))
+          .ttl(Duration.ofMinutes(10))
+          .requestTimeout(Duration.ofSeconds(30))
+          .build();
+
+  private static final String LISTENING =
+      "FROM pg_stat_activity WHERE application_name = 'interlock'"
+          + " AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')";
+
+  private static LockClient open() {
+    return LockClient.open(server.uri(), OPTIONS);
+  }
+
+  private static int listening() throws IOException {
+    return Integer.parseInt(only("SELECT count(*) " + LISTENING));
+  }
+
+  private static String only(String sql) throws IOException {
+    @Nullable String value = server.query(sql).get(0).get(0);
+    return String.valueOf(value);
+  }
+
+  private interface Condition {
+    boolean holds() throws IOException;
+  }
+
+  private static void await(Condition condition) throws Exception {
+    long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+    while (!condition.holds()) {
+      assertTrue(System.nanoTime() - end < 0, "in vain");
+      Thread.sleep(20);
+    }
+  }
+
+  private static void awaitMark(String name) throws Exception {
+    String hex = "decode('" + hex(name) + "', 'hex')";
+    await(
+        () ->
+            server
+                .query("SELECT awaited FROM interlock_lock WHERE name = " + hex)
+                .equals(List.of(List.of("1"))));
+  }
+
+  private static String hex(String name) {
+    return NameRange.text(LockTable.key(name));
+  }
+
+  private static Lease soon(CompletableFuture<Lease> future) throws Exception {
+    return future.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  @Test
+  void aReleaseWakesAWaiterAndTheConnectionEndsWhenNobodyWaits() throws Exception {
+    try (LockClient one = open();
+        LockClient two = open()) {
+      Lease held = one.lock("job").acquire();
+      CompletableFuture<Lease> waiting = two.lock("job").acquireAsync();
+      awaitMark("job");
+      assertEquals(1, listening());
+      held.close();
+      soon(waiting).close();
+      await(() -> listening() == 0);
+
+      Lease again = one.lock("job").acquire();
+      CompletableFuture<Lease> later = two.lock("job").acquireAsync();
+      awaitMark("job");
+      again.close();
+      soon(later).close();
+    }
+  }
+
+  @Test
+  void readersWakeAWriterAndAForcedReleaseWakesAnybody() throws Exception {
+    try (LockClient one = open();
+        LockClient two = open()) {
+      Lease reader = one.readWriteLock("book").readLock().acquire();
+      CompletableFuture<Lease> writer = two.readWriteLock("book").writeLock().acquireAsync();
+      String hex = "decode('" + hex("book") + "', 'hex')";
+      await(
+          () ->
+              only("SELECT encode(holds, 'escape') FROM interlock_lock WHERE name = " + hex)
+                  .contains("wait"));
+      await(() -> listening() == 1);
+      reader.close();
+      soon(writer).close();
+
+      Lease held = one.lock("forced").acquire();
+      CompletableFuture<Lease> waiting = two.lock("forced").acquireAsync();
+      awaitMark("forced");
+      assertTrue(one.forceRelease("forced"));
+      soon(waiting).close();
+      var unused = held.release();
+    }
+  }
+
+  @Test
+  void aKilledConnectionIsReplaced() throws Exception {
+    try (LockClient one = open();
+        LockClient two = open()) {
+      Lease held = one.lock("killed").acquire();
+      CompletableFuture<Lease> waiting = two.lock("killed").acquireAsync();
+      awaitMark("killed");
+      String first = only("SELECT max(pid) " + LISTENING);
+      assertEquals("t", only("SELECT bool_and(pg_terminate_backend(pid)) " + LISTENING));
+      await(() -> listening() == 1 && !only("SELECT max(pid) " + LISTENING).equals(first));
+      held.close();
+      soon(waiting).close();
+    }
+  }
+
+  @Test
+  void aReleaseWhileTheConnectionIsGoneIsNotMissed() throws Exception {
+    try (LockClient one = open();
+        LockClient two = open()) {
+      Lease held = one.lock("gone").acquire();
+      CompletableFuture<Lease> waiting = two.lock("gone").acquireAsync();
+      awaitMark("gone");
+      server.query("SELECT pg_terminate_backend(pid) " + LISTENING);
+      held.close();
+      soon(waiting).close();
+    }
+  }
+
+  @Test
+  void nothingIsNotifiedForALockThatNobodyWaitsFor() throws Exception {
+    try (LockClient one = open();
+        LockClient two = open()) {
+      Lease held = one.lock("busy").acquire();
+      assertTrue(two.lock("busy").tryAcquire().isEmpty());
+      assertEquals(
+          List.of(List.of("0")),
+          server.query(
+              "SELECT awaited FROM interlock_lock WHERE name = decode('"
+                  + hex("busy")
+                  + "', 'hex')"));
+      held.close();
+    }
+  }
+}
