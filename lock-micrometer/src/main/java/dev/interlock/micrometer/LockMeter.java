@@ -128,6 +128,8 @@ public enum LockMeter implements MeterDocumentation {
   private final Meter.Type type;
   private final @Nullable String unit;
   private final String description;
+
+  @SuppressWarnings("ImmutableEnumChecker") // It is only read.
   private final KeyName[] own;
 
   LockMeter(

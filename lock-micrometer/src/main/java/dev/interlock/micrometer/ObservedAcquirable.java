@@ -53,7 +53,7 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
 
   @Override
   public CompletableFuture<L> acquireAsync() {
-    return async(right::acquireAsync, this::held, Lease::releaseAsync);
+    return async(right::acquireAsync, this::held, ObservedAcquirable::release);
   }
 
   @Override
@@ -73,17 +73,18 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
     ObservedAcquisition acquisition = observer.begin(kind, name);
     CompletableFuture<R> acquired = acquisition.call(start, future -> future.cancel(false));
     CompletableFuture<R> result = new CompletableFuture<>();
-    acquired.whenComplete(
-        (lease, failure) -> {
-          if (failure == null) {
-            complete(result, () -> held.apply(acquisition, lease), () -> giveUp.accept(lease));
-          } else {
-            acquisition.failed(failure);
-            result.completeExceptionally(failure);
-          }
-        });
+    var unused =
+        acquired.whenComplete(
+            (lease, failure) -> {
+              if (failure == null) {
+                complete(result, () -> held.apply(acquisition, lease), () -> giveUp.accept(lease));
+              } else {
+                acquisition.failed(failure);
+                result.completeExceptionally(failure);
+              }
+            });
     // The program may cancel the result, or complete it in another way.
-    result.whenComplete((lease, failure) -> acquired.cancel(false));
+    var unusedToo = result.whenComplete((lease, failure) -> acquired.cancel(false));
     return result;
   }
 
@@ -103,7 +104,7 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
     try {
       hold = acquisition.acquired(lease);
     } catch (RuntimeException | Error e) {
-      var unused = lease.releaseAsync();
+      release(lease);
       throw e;
     }
     return observed.apply(lease, hold);
@@ -117,7 +118,11 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
   }
 
   private void giveUp(Optional<L> lease) {
-    lease.ifPresent(Lease::releaseAsync);
+    lease.ifPresent(ObservedAcquirable::release);
+  }
+
+  private static void release(Lease lease) {
+    var unused = lease.releaseAsync();
   }
 
   @Override

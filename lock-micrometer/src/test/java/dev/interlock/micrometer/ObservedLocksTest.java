@@ -222,7 +222,7 @@ class ObservedLocksTest {
           Thread.onSpinWait();
         }
         future.cancel(false);
-        future.thenAccept(Lease::close);
+        var unused = future.thenAccept(Lease::close);
       }
       two.lock("a").acquire().close();
       assertEquals(List.of(), one.held());
@@ -266,8 +266,8 @@ class ObservedLocksTest {
 
   @Test
   void aConventionCanBeReplaced() throws Exception {
-    class Short extends LockObservationConvention {
-      Short(LockObservation observation) {
+    class Terse extends LockObservationConvention {
+      Terse(LockObservation observation) {
         super(observation);
       }
 
@@ -281,8 +281,8 @@ class ObservedLocksTest {
         new ObservedLocks(
             client,
             registry,
-            new Short(LockObservation.ACQUIRE),
-            new Short(LockObservation.HOLD) {
+            new Terse(LockObservation.ACQUIRE),
+            new Terse(LockObservation.HOLD) {
               @Override
               public String getName() {
                 return "locked";

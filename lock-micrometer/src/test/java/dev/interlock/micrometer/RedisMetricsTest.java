@@ -55,7 +55,7 @@ class RedisMetricsTest {
     recorded.settle();
     long acquired = recorded.timed("interlock.acquire", "outcome", "acquired");
     long handedOff = recorded.timed("interlock.acquire", "outcome", "handed_off");
-    long expected = threads / 2 * holds;
+    long expected = threads / 2L * holds;
     assertEquals(expected, acquired + handedOff);
     assertEquals(handedOff, recorded.timed("interlock.hold", "outcome", "handed_off"));
     assertEquals(acquired, recorded.timed("interlock.hold", "outcome", "released"));
