@@ -69,6 +69,7 @@ public final class InterlockLockRegistry
   private final String prefix;
 
   /** By lock name. Only its thread sees a map, and the holds are dropped with the thread. */
+  @SuppressWarnings("ThreadLocalUsage") // each registry has holds of its own
   private final ThreadLocal<@Nullable Map<String, Hold>> holds = new ThreadLocal<>();
 
   /**

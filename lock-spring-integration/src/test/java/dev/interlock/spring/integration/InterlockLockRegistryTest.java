@@ -30,6 +30,7 @@ import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.integration.support.locks.DistributedLock;
 
+@SuppressWarnings("LockNotBeforeTry") // whether and how it is unlocked is what they are about
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class InterlockLockRegistryTest {
   private static final String KEY = "order";

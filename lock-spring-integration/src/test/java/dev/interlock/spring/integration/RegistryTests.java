@@ -65,10 +65,13 @@ abstract class RegistryTests {
                 () -> {
                   for (int round = 0; round < 20; round++) {
                     lock.lock();
-                    int before = counter[0];
-                    Thread.yield();
-                    counter[0] = before + 1;
-                    lock.unlock();
+                    try {
+                      int before = counter[0];
+                      Thread.onSpinWait();
+                      counter[0] = before + 1;
+                    } finally {
+                      lock.unlock();
+                    }
                   }
                 }));
       }
