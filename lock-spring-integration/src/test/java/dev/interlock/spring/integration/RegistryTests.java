@@ -20,7 +20,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.beans.factory.BeanFactory;
@@ -44,6 +46,10 @@ abstract class RegistryTests {
   private static final LockOptions OPTIONS =
       LockOptions.builder().ttl(Duration.ofSeconds(3)).build();
   private static final String ROLE = "scheduler";
+  private static final int SIZE = 20;
+
+  /** So that two threads in a section meet. */
+  private static final long PAUSE = 1_000_000;
 
   abstract String uri();
 
@@ -67,7 +73,7 @@ abstract class RegistryTests {
                     lock.lock();
                     try {
                       int before = counter[0];
-                      Thread.onSpinWait();
+                      LockSupport.parkNanos(PAUSE);
                       counter[0] = before + 1;
                     } finally {
                       lock.unlock();
@@ -88,12 +94,22 @@ abstract class RegistryTests {
   @EnableIntegration
   static class Integration {}
 
-  private static AggregatingMessageHandler aggregator(
+  private final AtomicInteger inside = new AtomicInteger();
+  private final AtomicInteger most = new AtomicInteger();
+
+  private AggregatingMessageHandler aggregator(
       BeanFactory beans, LockClient client, SimpleMessageStore groups, QueueChannel output) {
     AggregatingMessageHandler aggregator =
         new AggregatingMessageHandler(new DefaultAggregatingMessageGroupProcessor(), groups);
     aggregator.setLockRegistry(new InterlockLockRegistry(client, "aggregator/"));
     aggregator.setOutputChannel(output);
+    aggregator.setReleaseStrategy(
+        group -> {
+          most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+          LockSupport.parkNanos(PAUSE);
+          inside.decrementAndGet();
+          return group.size() == SIZE;
+        });
     aggregator.setExpireGroupsUponCompletion(true);
     aggregator.setBeanFactory(beans);
     aggregator.afterPropertiesSet();
@@ -106,7 +122,6 @@ abstract class RegistryTests {
   void twoAggregatorsReleaseAGroupOnce() throws Exception {
     SimpleMessageStore groups = new SimpleMessageStore();
     QueueChannel output = new QueueChannel();
-    int size = 20;
     ExecutorService executor = Executors.newFixedThreadPool(6);
     try (LockClient one = open();
         LockClient other = open();
@@ -116,11 +131,11 @@ abstract class RegistryTests {
           List.of(
               aggregator(context, one, groups, output), aggregator(context, other, groups, output));
       List<Future<?>> sent = new ArrayList<>();
-      for (int i = 0; i < size; i++) {
+      for (int i = 0; i < SIZE; i++) {
         Message<Integer> part =
             MessageBuilder.withPayload(i)
                 .setCorrelationId("group")
-                .setSequenceSize(size)
+                .setSequenceSize(SIZE)
                 .setSequenceNumber(i + 1)
                 .build();
         AggregatingMessageHandler node = nodes.get(i % 2);
@@ -130,8 +145,9 @@ abstract class RegistryTests {
         each.get(2, TimeUnit.MINUTES);
       }
       Message<?> whole = output.receive(0);
-      assertEquals(size, ((List<?>) whole.getPayload()).size());
+      assertEquals(SIZE, ((List<?>) whole.getPayload()).size());
       assertNull(output.receive(0));
+      assertEquals(1, most.get(), "nodes at one group at a time");
       assertEquals(0, groups.getMessageGroupCount());
       nodes.forEach(AggregatingMessageHandler::stop);
     } finally {
