@@ -103,7 +103,7 @@ class DocumentationTest {
         section(readme, "## Which backend")
             .lines()
             .filter(line -> line.startsWith("| `"))
-            .flatMap(line -> matches("`([a-z-]+):", line.split("\\|")[1]))
+            .flatMap(line -> matches("`([a-z0-9-]+):", line.split("\\|")[1]))
             .sorted()
             .toList();
     assertEquals(List.copyOf(schemes().keySet()), listed);

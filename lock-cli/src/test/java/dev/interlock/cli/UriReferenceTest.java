@@ -12,8 +12,11 @@ import dev.interlock.spi.UriParameter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -46,25 +49,33 @@ class UriReferenceTest {
     LockProviders.find().usable().stream()
         .filter(provider -> !provider.getClass().getName().contains(".cli."))
         .sorted(Comparator.comparing(provider -> new TreeSet<>(provider.schemes()).first()))
-        .forEach(provider -> section(provider, text));
+        .forEach(provider -> sections(provider, text));
     return text.append("\n").toString();
   }
 
-  private static void section(LockProvider provider, StringBuilder text) {
-    TreeSet<String> schemes = new TreeSet<>(provider.schemes());
-    String scheme = schemes.first();
+  /** One for the schemes that have the same parameters. */
+  private static void sections(LockProvider provider, StringBuilder text) {
+    Map<List<UriParameter<?>>, List<String>> schemes = new LinkedHashMap<>();
+    for (String scheme : new TreeSet<>(provider.schemes())) {
+      schemes.computeIfAbsent(provider.parameters(scheme), p -> new ArrayList<>()).add(scheme);
+    }
+    schemes.forEach((parameters, some) -> section(provider, parameters, some, text));
+  }
+
+  private static void section(
+      LockProvider provider,
+      List<UriParameter<?>> parameters,
+      List<String> schemes,
+      StringBuilder text) {
     text.append("\n## ")
         .append(schemes.stream().map(s -> "`" + s + ":`").collect(Collectors.joining(" and ")))
         .append("\n\n`")
-        .append(provider.example(scheme))
+        .append(provider.example(schemes.get(0)))
         .append("`\n\n");
-    for (String other : schemes) {
-      assertEquals(provider.parameters(scheme), provider.parameters(other), other);
-    }
-    if (provider.parameters(scheme).isEmpty()) {
+    if (parameters.isEmpty()) {
       text.append("No further parameters.\n");
     } else {
-      table(provider.parameters(scheme), text);
+      table(parameters, text);
     }
   }
 

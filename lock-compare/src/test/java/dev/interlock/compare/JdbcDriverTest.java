@@ -12,32 +12,35 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class JdbcDriverTest {
+  private static final String TABLES =
+      "SELECT table_name FROM information_schema.tables WHERE table_name LIKE 'interlock%'";
+
   enum Kind {
-    POSTGRESQL("postgresql", () -> Testbed.postgresql().start()),
-    MARIADB("mariadb", () -> Testbed.mariadb().start());
+    POSTGRESQL,
+    MARIADB;
 
-    private final String scheme;
-    private final Supplier<DatabaseServer> server;
+    DatabaseServer start() {
+      return this == POSTGRESQL ? Testbed.postgresql().start() : Testbed.mariadb().start();
+    }
 
-    Kind(String scheme, Supplier<DatabaseServer> server) {
-      this.scheme = scheme;
-      this.server = server;
+    String scheme() {
+      return name().toLowerCase(Locale.ROOT);
     }
   }
 
   @ParameterizedTest
   @EnumSource
   void onlyOneHasTheRowAndNothingIsLeft(Kind kind) throws Exception {
-    BareDriver driver = BareDriver.of(kind.scheme).orElseThrow();
-    try (DatabaseServer server = kind.server.get()) {
+    BareDriver driver = BareDriver.of(kind.scheme()).orElseThrow();
+    try (DatabaseServer server = kind.start()) {
       try (BareDriver.Session session = driver.open(server.uri(), 4);
           Connection client =
               DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
@@ -67,9 +70,6 @@ class JdbcDriverTest {
       throw new IllegalStateException(e);
     }
   }
-
-  private static final String TABLES =
-      "SELECT table_name FROM information_schema.tables WHERE table_name LIKE 'interlock%'";
 
   private static List<String> tables(Statement statement) throws SQLException {
     try (ResultSet row = statement.executeQuery(TABLES)) {
