@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -110,9 +111,7 @@ final class JdbcBackend implements LockBackend {
         return new Attempt.Granted(Grant.forTtl(claim, taken.token(), ttl));
       }
       if (row != null && !row.isFree()) {
-        if (!claim.share().agreesWith(row.use())) {
-          throw claim.share().disagreement(claim.name(), row.use());
-        }
+        ensureAgreement(claim, row);
         boolean marked =
             row.awaited() || !listener.isWatching(claim.name()) || table.markAwaited(session, row);
         if (marked) {
@@ -130,21 +129,12 @@ final class JdbcBackend implements LockBackend {
       Snapshot snapshot = table.read(session, claim.name());
       LockRow row = snapshot.row();
       long now = snapshot.now();
-      boolean free = row == null || row.isFree();
-      if (!free && row.isExclusive()) {
-        throw claim.share().disagreement(claim.name(), row.use());
-      }
-      SharedHolds state = free ? null : row.shared(dialect.turnMicros());
-      if (state == null || state.isFree()) {
-        state = SharedHolds.none(claim.share(), dialect.turnMicros(), now);
-      } else if (!claim.share().agreesWith(row.use())) {
-        throw claim.share().disagreement(claim.name(), row.use());
-      }
+      SharedHolds state = stateFor(claim, row, now);
       long last = row == null ? 0 : row.fence();
       long token = Math.max(last + 1, Dialect.token(now));
-      byte[] before = state.content();
+      String before = state.content();
       SharedHolds.Refusal refusal = state.acquire(claim, token, now + ttlMicros);
-      if (refusal != null && java.util.Arrays.equals(before, state.content())) {
+      if (refusal != null && before.equals(state.content())) {
         return busy(refusal, now);
       }
       long fence = refusal == null ? token : last;
@@ -161,6 +151,26 @@ final class JdbcBackend implements LockBackend {
             : busy(refusal, now);
       }
       requests.pause(deadline);
+    }
+  }
+
+  /** Returns who holds and awaits the name that the claim is for, all as the claim uses it. */
+  private SharedHolds stateFor(Claim claim, @Nullable LockRow row, long now) throws SQLException {
+    if (row != null && row.isShared()) {
+      SharedHolds state = row.shared(dialect.turnMicros());
+      if (!state.isFree()) {
+        ensureAgreement(claim, row);
+        return state;
+      }
+    } else if (row != null && !row.isFree()) {
+      ensureAgreement(claim, row);
+    }
+    return SharedHolds.none(claim.share(), dialect.turnMicros(), now);
+  }
+
+  private static void ensureAgreement(Claim claim, LockRow row) {
+    if (!claim.share().agreesWith(row.use())) {
+      throw claim.share().disagreement(claim.name(), row.use());
     }
   }
 
@@ -184,7 +194,7 @@ final class JdbcBackend implements LockBackend {
                     grant -> SharedHolds.micros(grant.effectiveTtl()),
                     TreeMap::new,
                     Collectors.mapping(Grant::claim, Collectors.toList())));
-    Map<Claim, Renewal> outcomes = new java.util.HashMap<>();
+    Map<Claim, Renewal> outcomes = new HashMap<>();
     for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
       renewAlone(some.getValue(), some.getKey(), deadline, outcomes);
     }
@@ -245,8 +255,11 @@ final class JdbcBackend implements LockBackend {
         session -> {
           while (true) {
             LockRow row = table.read(session, claim.name()).row();
-            SharedHolds state = shared(row);
-            Long end = state == null ? null : state.renew(claim.id(), row.now() + ttl);
+            if (row == null || !row.isShared()) {
+              return false;
+            }
+            SharedHolds state = row.shared(dialect.turnMicros());
+            Long end = state.renew(claim.id(), row.now() + ttl);
             if (end == null) {
               return false;
             }
@@ -256,13 +269,6 @@ final class JdbcBackend implements LockBackend {
             requests.pause(deadline);
           }
         });
-  }
-
-  /** What several hold together; null if that is not so. */
-  private @Nullable SharedHolds shared(@Nullable LockRow row) throws SQLException {
-    return row == null || row.isFree() || row.isExclusive()
-        ? null
-        : row.shared(dialect.turnMicros());
   }
 
   @Override
@@ -291,8 +297,11 @@ final class JdbcBackend implements LockBackend {
       throws SQLException, InterruptedException {
     while (true) {
       LockRow row = table.read(session, claim.name()).row();
-      SharedHolds state = shared(row);
-      Long end = state == null ? null : state.release(claim.id());
+      if (row == null || !row.isShared()) {
+        return false;
+      }
+      SharedHolds state = row.shared(dialect.turnMicros());
+      Long end = state.release(claim.id());
       if (end == null) {
         return false;
       }

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
-import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -41,7 +40,7 @@ record LockRow(
     String holder,
     LockKind kind,
     int capacity,
-    byte[] holds,
+    String holds,
     long grantedAt,
     long expiresAt,
     boolean revoked,
@@ -83,7 +82,7 @@ record LockRow(
         new String(row.getBytes(6), UTF_8),
         kind(row.getString(7)),
         row.getInt(8),
-        row.getBytes(9),
+        new String(row.getBytes(9), UTF_8),
         row.getLong(10),
         row.getLong(11),
         row.getInt(12) != 0,
@@ -111,6 +110,11 @@ record LockRow(
 
   boolean isExclusive() {
     return kind == LockKind.EXCLUSIVE;
+  }
+
+  /** {@return whether it is held or waited for by those who hold it together with others} */
+  boolean isShared() {
+    return !isFree() && !isExclusive();
   }
 
   /** {@return how the name is in use, for messages} */
@@ -145,10 +149,5 @@ record LockRow(
 
   Duration remaining() {
     return Duration.of(Math.max(0, expiresAt - now), ChronoUnit.MICROS);
-  }
-
-  /** {@return whether the claim has the name alone} */
-  boolean isOf(Claim other) {
-    return claim.equals(other.id());
   }
 }

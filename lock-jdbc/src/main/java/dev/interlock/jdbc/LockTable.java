@@ -395,7 +395,7 @@ class LockTable {
     values.put("holder", new byte[0]);
     values.put("kind", free ? "exclusive" : LockRow.word(state.kind()));
     values.put("capacity", free ? 1 : state.capacity());
-    values.put("holds", state.content());
+    values.put("holds", state.content().getBytes(UTF_8));
     values.put("grantedAt", 0L);
     values.put("expiresAt", state.expiresAt());
     values.put("revoked", state.isRevoked() ? 1 : 0);

@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.LockConfigurationException;
 import java.sql.Connection;
+import java.sql.Driver;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
@@ -48,10 +49,12 @@ final class OwnPool {
     }
   }
 
-  private static java.sql.Driver driver(JdbcDatabase database) {
+  private static Driver driver(JdbcDatabase database) {
     try {
-      return (java.sql.Driver)
-          Class.forName(database.driver(), true, loader()).getDeclaredConstructor().newInstance();
+      return Class.forName(database.driver(), true, loader())
+          .asSubclass(Driver.class)
+          .getDeclaredConstructor()
+          .newInstance();
     } catch (ReflectiveOperationException e) {
       throw new LockConfigurationException(
           "the driver of "

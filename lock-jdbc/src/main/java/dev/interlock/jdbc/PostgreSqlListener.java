@@ -181,8 +181,9 @@ final class PostgreSqlListener implements ReleaseListener {
   private void await(long millis) {
     lock.lock();
     try {
-      if (!closed) {
-        boolean unused = changed.await(millis, TimeUnit.MILLISECONDS);
+      long left = TimeUnit.MILLISECONDS.toNanos(millis);
+      while (!closed && left > 0) {
+        left = changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
       // Nobody interrupts this thread; a shorter pause does no harm.

@@ -140,7 +140,7 @@ final class Requests {
   private Borrowed borrow(Deadline deadline, Attempts attempts)
       throws InterruptedException, BrokenException {
     if (deadline.hasPassed()) {
-      throw unsent("no time was left for the request", null, attempts);
+      throw unsent("no time was left for the request", attempts);
     }
     Connection connection;
     try {
@@ -160,7 +160,7 @@ final class Requests {
     Borrowed borrowed = new Borrowed(connection);
     if (deadline.hasPassed()) {
       borrowed.close();
-      throw unsent("no connection in time", null, attempts);
+      throw unsent("no connection in time", attempts);
     }
     try {
       borrowed.prepare(deadline);
@@ -171,10 +171,10 @@ final class Requests {
     return borrowed;
   }
 
-  private LockException unsent(String problem, SQLException cause, Attempts attempts) {
+  private LockException unsent(String problem, Attempts attempts) {
     return attempts.inDoubt
-        ? failures.passing(problem, cause)
-        : failures.passingUnsent(problem, cause);
+        ? failures.passing(problem, null)
+        : failures.passingUnsent(problem, null);
   }
 
   /** A connection whose settings are put back when it is returned. */

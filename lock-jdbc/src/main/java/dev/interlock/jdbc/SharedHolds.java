@@ -4,7 +4,6 @@ import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -94,9 +93,9 @@ final class SharedHolds {
    * @throws IllegalArgumentException if it is anything else
    */
   static SharedHolds read(
-      LockKind kind, int capacity, boolean revoked, byte[] content, long turnMicros, long now) {
+      LockKind kind, int capacity, boolean revoked, String content, long turnMicros, long now) {
     SharedHolds state = new SharedHolds(kind, capacity, turnMicros, now);
-    for (String line : new String(content, StandardCharsets.UTF_8).split("\n", -1)) {
+    for (String line : content.split("\n", -1)) {
       if (!line.isEmpty()) {
         state.readLine(line.split("\t", -1));
       }
@@ -130,7 +129,7 @@ final class SharedHolds {
   }
 
   /** {@return the content of the row: a line for each hold, in the order of grants, and party} */
-  byte[] content() {
+  String content() {
     StringBuilder text = new StringBuilder();
     for (Hold hold : holds) {
       text.append("hold\t").append(hold.claim).append('\t').append(hold.weight).append('\t');
@@ -141,7 +140,7 @@ final class SharedHolds {
       text.append("wait\t").append(party.weight).append('\t').append(party.since).append('\t');
       text.append(party.until).append('\n');
     }
-    return text.toString().getBytes(StandardCharsets.UTF_8);
+    return text.toString();
   }
 
   LockKind kind() {

@@ -110,7 +110,7 @@ class AccessTest {
     }
     // Not even the right to create a table, which is there.
     assertSays(
-        "is missing; create it",
+        postgres ? "is missing; create it" : "does not permit the user",
         refusal(
             LockConfigurationException.class, uri(database, "app", "secret") + "?table=not_there"));
 

@@ -12,6 +12,7 @@ import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +71,8 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
                 + ", CASE WHEN expires_at > "
                 + dialect.now()
                 + " THEN 'held' ELSE 'free' END FROM interlock_lock")) {
-      byte[] name = BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase());
+      byte[] name =
+          BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase(Locale.ROOT));
       Kind kind = "held".equals(row.get(1)) ? Kind.HOLDER : Kind.FENCE;
       entries.add(new Entry(kind, "row " + new String(name, UTF_8), true));
     }

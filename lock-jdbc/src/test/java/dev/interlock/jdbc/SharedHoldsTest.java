@@ -11,7 +11,6 @@ import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -24,7 +23,7 @@ class SharedHoldsTest {
 
   private long now = TimeUnit.DAYS.toMicros(20_000);
   private long token = 100;
-  private byte[] content = {};
+  private String content = "";
   private boolean revoked;
 
   private SharedHolds state(Share share) {
@@ -208,7 +207,7 @@ class SharedHoldsTest {
 
   @Test
   void foreignContentIsRefused() {
-    content = "lock\tx\n".getBytes(StandardCharsets.UTF_8);
+    content = "lock\tx\n";
     assertThrows(IllegalArgumentException.class, () -> state(Share.READ));
   }
 }
