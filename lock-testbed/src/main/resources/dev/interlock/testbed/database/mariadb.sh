@@ -9,12 +9,12 @@ for share in "$prefix/share/mysql" "$prefix/share/mariadb" "$prefix/share"; do
   [ ! -e "$share/mysql_system_tables.sql" ] || break
 done
 
+# A server that starts deletes what looks temporary, also that of another one in the same directory.
+mkdir -p tmp
 set -- "$program" --defaults-file=settings.cnf --basedir="$prefix" --lc-messages-dir="$share" \
   --datadir="$PWD/data" --tmpdir="$PWD/tmp"
 [ "$(id -u)" != 0 ] || set -- "$@" --user=root
 
-# Servers that start at the same time may give temporary tables the same names.
-mkdir -p tmp
 if [ ! -e data/complete ]; then
   rm -rf data
   mkdir data
