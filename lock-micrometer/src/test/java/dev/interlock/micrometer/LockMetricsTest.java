@@ -40,6 +40,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Meters agree exactly with what was done. */
 @Timeout(120)
@@ -417,8 +419,9 @@ class LockMetricsTest {
     assertFalse(recorded.registry.getMeters().isEmpty());
   }
 
-  @Test
-  void aRegistryThatRefusesAMeterIsLeftAsItWas() {
+  @ParameterizedTest
+  @ValueSource(strings = {"interlock.waiting", "interlock.lost"})
+  void aRegistryThatRefusesAMeterIsLeftAsItWas(String refused) {
     MeterRegistry registry = new SimpleMeterRegistry();
     registry
         .config()
@@ -426,7 +429,7 @@ class LockMetricsTest {
             new MeterFilter() {
               @Override
               public Meter.Id map(Meter.Id id) {
-                if (id.getName().equals("interlock.waiting")) {
+                if (id.getName().equals(refused)) {
                   throw new IllegalArgumentException("the program has a meter of this name");
                 }
                 return id;
