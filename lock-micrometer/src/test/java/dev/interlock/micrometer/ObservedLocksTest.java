@@ -166,7 +166,8 @@ class ObservedLocksTest {
         released.callWhileHeld(
             () -> {
               released.close();
-              return Observation.createNotStarted("work", registry).observe(() -> 1);
+              Observation.createNotStarted("work", registry).observe(() -> {});
+              return 1;
             });
     assertEquals(1, done);
     assertEnded("interlock.acquire", "acquired");
@@ -196,7 +197,7 @@ class ObservedLocksTest {
   }
 
   private Observation.Context current() {
-    return (Observation.Context) registry.getCurrentObservation().getContext();
+    return registry.getCurrentObservation().getContext();
   }
 
   @Test
