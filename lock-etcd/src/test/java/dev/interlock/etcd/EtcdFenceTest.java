@@ -188,7 +188,7 @@ class EtcdFenceTest {
   }
 
   @Test
-  void aUserNeedsTheRightOnThePageAndIsToldWithoutIt() throws Exception {
+  void aUserNeedsTheRightOnThePage() throws Exception {
     try (EtcdCluster guarded = Testbed.etcd().password("secret").start();
         Client guest =
             Client.builder()

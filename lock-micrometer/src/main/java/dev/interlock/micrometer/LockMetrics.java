@@ -112,7 +112,8 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
           throw new IllegalStateException(
               "the registry has the meters of another lock client with "
                   + tags
-                  + "; give each client a name: new LockMetrics(client, \"orders\")");
+                  + "; give each client a name: new LockMetrics(client, \"orders\"). If the other"
+                  + " client is closed, close its LockMetrics as well");
         }
         kinds().forEach(binding::addGauges);
       }
