@@ -61,7 +61,7 @@ public final class StaleTokenException extends LockException {
     return claimed == null ? OptionalLong.empty() : OptionalLong.of(claimed);
   }
 
-  /** {@return whether a later holder has claimed a higher token: this one will never do again} */
+  /** {@return whether a later holder has claimed a higher token: this one stays refused} */
   public boolean isSuperseded() {
     return claimed != null && claimed > token;
   }

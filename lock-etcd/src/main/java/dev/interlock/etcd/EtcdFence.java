@@ -105,7 +105,10 @@ public final class EtcdFence {
     ByteSequence own = value(token);
     TimeSource time = TimeSource.system();
     Requests requests =
-        new Requests(Clients.ofProgram(etcd), new Failures("the jetcd client's endpoints"), time);
+        new Requests(
+            Clients.ofProgram(etcd),
+            new Failures("the jetcd client's endpoints", "keys that begin with " + PREFIX),
+            time);
     TxnResponse answer =
         requests.askAgain(
             Deadline.in(time, LockOptions.defaults().requestTimeout()),

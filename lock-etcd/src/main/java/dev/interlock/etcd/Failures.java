@@ -46,9 +46,16 @@ final class Failures {
               + "|insufficient_security|no_application_protocol|unrecognized_name)");
 
   private final String endpoint;
+  private final String keys;
 
   Failures(String endpoint) {
+    this(endpoint, "the keys below the namespace");
+  }
+
+  /** For other keys than those of locks. */
+  Failures(String endpoint, String keys) {
     this.endpoint = endpoint;
+    this.keys = keys;
   }
 
   String endpoint() {
@@ -108,8 +115,7 @@ final class Failures {
     return switch (code) {
       case PERMISSION_DENIED ->
           misconfigured(
-              "does not permit the user to read and write the keys below the namespace: " + message,
-              failure);
+              "does not permit the user to read and write " + keys + ": " + message, failure);
       case UNAUTHENTICATED -> temporary("does not accept the login: " + message, failure);
       case DEADLINE_EXCEEDED -> temporary("no answer in time", failure);
       case UNAVAILABLE -> unavailable(message, failure);

@@ -9,16 +9,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.StaleTokenException;
 import dev.interlock.tck.specimen.ForwardingLease;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.etcd.EtcdServer;
 import io.etcd.jetcd.Client;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
@@ -62,7 +66,7 @@ class EtcdFenceTest {
   }
 
   /** A machine that stands still for the default request time-out fails no test. */
-  private void claim(String name, long token) throws InterruptedException {
+  private static void claim(EtcdFence fence, String name, long token) throws InterruptedException {
     for (int tries = 1; ; tries++) {
       try {
         fence.claim(name, token);
@@ -73,6 +77,10 @@ class EtcdFenceTest {
         }
       }
     }
+  }
+
+  private void claim(String name, long token) throws InterruptedException {
+    claim(fence, name, token);
   }
 
   private int claimAndRead(long token) throws Exception {
@@ -177,6 +185,39 @@ class EtcdFenceTest {
       assertThrows(IllegalArgumentException.class, () -> unreachable.isCurrent("", 1));
       assertThrows(LockUnavailableException.class, () -> unreachable.claim(NAME, 7));
     }
+  }
+
+  @Test
+  void aUserNeedsTheRightOnThePage() throws Exception {
+    try (EtcdCluster guarded = Testbed.etcd().password("secret").start();
+        Client guest =
+            Client.builder()
+                .endpoints("http://127.0.0.1:" + guarded.leader().port())
+                .user(LockKeys.bytes("guest"))
+                .password(LockKeys.bytes("guest"))
+                .build()) {
+      EtcdServer server = guarded.leader();
+      server.call("/v3/auth/user/add", "{\"name\":\"guest\",\"password\":\"guest\"}");
+      EtcdFence own = EtcdFence.using(guest);
+      LockConfigurationException refusal =
+          assertThrows(LockConfigurationException.class, () -> own.claim(NAME, 7));
+      assertTrue(refusal.getMessage().contains("interlock-fence/"), refusal::getMessage);
+      server.call("/v3/auth/role/add", "{\"name\":\"fencer\"}");
+      server.call(
+          "/v3/auth/role/grant",
+          "{\"name\":\"fencer\",\"perm\":{\"permType\":\"READWRITE\",\"key\":\""
+              + base64("interlock-fence/")
+              + "\",\"range_end\":\""
+              + base64("interlock-fence0")
+              + "\"}}");
+      server.call("/v3/auth/user/grant", "{\"user\":\"guest\",\"role\":\"fencer\"}");
+      claim(own, NAME, 7);
+      assertThrows(StaleTokenException.class, () -> claim(own, NAME, 6));
+    }
+  }
+
+  private static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
   }
 
   @Test

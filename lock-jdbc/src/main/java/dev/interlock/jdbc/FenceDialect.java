@@ -65,12 +65,13 @@ enum FenceDialect {
     @Override
     @Nullable Long claim(Connection connection, String table, String key, long token)
         throws SQLException {
-      while (true) {
+      for (int tries = 1; ; tries++) {
         try {
           return super.claim(connection, table, key, token);
         } catch (SQLException e) {
-          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same.
-          if (!DUPLICATE_KEY.equals(e.getSQLState())) {
+          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same,
+          // and sees the row, unless its snapshot is older.
+          if (!DUPLICATE_KEY.equals(e.getSQLState()) || tries == TRIES) {
             throw e;
           }
         }
@@ -79,6 +80,7 @@ enum FenceDialect {
   };
 
   private static final String DUPLICATE_KEY = "23505";
+  private static final int TRIES = 5;
 
   private final String ddl;
   private final String claim;

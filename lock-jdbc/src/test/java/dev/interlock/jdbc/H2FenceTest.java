@@ -1,9 +1,14 @@
 package dev.interlock.jdbc;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class H2FenceTest extends FenceCases {
 
@@ -29,5 +34,25 @@ class H2FenceTest extends FenceCases {
   @Override
   String documentedAs() {
     return "H2";
+  }
+
+  /** MERGE does not see the row that its insert collides with, however often it is repeated. */
+  @Test
+  @Timeout(60)
+  void aFenceThatIsNewerThanTheSnapshotFailsTheClaim() throws SQLException {
+    JdbcFence fence = JdbcFence.create();
+    try (Connection early = connect();
+        Connection late = connect()) {
+      early.setAutoCommit(false);
+      early.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      number(early, "SELECT COUNT(*) FROM interlock_fence");
+      fence.claim(late, "stock/42", 7);
+      SQLException refusal =
+          assertThrows(SQLException.class, () -> fence.claim(early, "stock/42", 8));
+      assertEquals("23505", refusal.getSQLState());
+      early.rollback();
+      fence.claim(early, "stock/42", 8);
+      early.rollback();
+    }
   }
 }

@@ -35,6 +35,9 @@ final class EventMeters {
   private final Map<Key, Meters> meters = new HashMap<>();
 
   @GuardedBy("this")
+  private final List<Meter> all = new ArrayList<>();
+
+  @GuardedBy("this")
   private @Nullable Subscription subscription;
 
   @GuardedBy("this")
@@ -59,8 +62,7 @@ final class EventMeters {
     if (subscription != null) {
       subscription.close();
     }
-    meters.values().forEach(Meters::remove);
-    meters.clear();
+    all.forEach(registry::remove);
   }
 
   private void record(LockEvent event) {
@@ -71,6 +73,11 @@ final class EventMeters {
         metersOf(new Key(event.kind(), group)).record(event);
       }
     }
+  }
+
+  private synchronized <M extends Meter> M added(M meter) {
+    all.add(meter);
+    return meter;
   }
 
   @GuardedBy("this")
@@ -90,7 +97,6 @@ final class EventMeters {
   /** Those of one kind of lock and one group. */
   private final class Meters {
     private final Tags common;
-    private final List<Meter> all = new ArrayList<>();
     private final Timer acquired;
     private final Timer handedOff;
     private final Map<LockEvent.GaveUp.Reason, Timer> gaveUp =
@@ -147,15 +153,6 @@ final class EventMeters {
               .description(meter.description())
               .tags(with)
               .register(registry));
-    }
-
-    private <M extends Meter> M added(M meter) {
-      all.add(meter);
-      return meter;
-    }
-
-    void remove() {
-      all.forEach(registry::remove);
     }
 
     void record(LockEvent event) {

@@ -105,24 +105,24 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
    */
   @Override
   public synchronized void bindTo(MeterRegistry registry) {
-    Binding binding;
-    synchronized (LockMetrics.class) {
-      if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
-        throw new IllegalStateException(
-            "the registry has the meters of another lock client with "
-                + tags
-                + "; give each client a name: new LockMetrics(client, \"orders\")");
-      }
-      binding = new Binding(registry);
-    }
-    bindings.add(binding);
+    Binding binding = new Binding(registry);
     try {
+      synchronized (LockMetrics.class) {
+        if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
+          throw new IllegalStateException(
+              "the registry has the meters of another lock client with "
+                  + tags
+                  + "; give each client a name: new LockMetrics(client, \"orders\"). If the other"
+                  + " client is closed, close its LockMetrics as well");
+        }
+        kinds().forEach(binding::addGauges);
+      }
       binding.events.follow(client);
     } catch (RuntimeException e) {
-      bindings.remove(binding);
       binding.end();
       throw e;
     }
+    bindings.add(binding);
   }
 
   /**
@@ -144,11 +144,10 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
 
     Binding(MeterRegistry registry) {
       this.registry = registry;
-      kinds().forEach(this::addGauges);
       this.events = new EventMeters(registry, tags, groups);
     }
 
-    private void addGauges(LockKind kind) {
+    void addGauges(LockKind kind) {
       add(LockMeter.HELD, kind, client -> held(client, kind).count());
       addSeconds(
           LockMeter.HELD_LONGEST, kind, client -> longest(held(client, kind).map(LeaseInfo::held)));

@@ -13,7 +13,10 @@ public enum LockObservation implements ObservationDocumentation {
   /** From the call that acquires to the lease, or to the failure. */
   ACQUIRE("interlock.lock.acquire", "interlock.acquire"),
 
-  /** From the lease to the end of its release, or to its loss. */
+  /**
+   * From the lease to the end of its release, or to its loss; if work in {@link
+   * dev.interlock.Lease#callWhileHeld} still runs then, to the end of the work.
+   */
   HOLD("interlock.lock.hold", "interlock.hold");
 
   /** Keys with few values. */

@@ -15,11 +15,13 @@ import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.ManualClock;
 import dev.interlock.testing.TestStore;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -30,14 +32,16 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Meters agree exactly with what was done. */
 @Timeout(120)
@@ -52,10 +56,8 @@ class LockMetricsTest {
   @AutoClose private final Recorded recorded = new Recorded(client);
   private final BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
 
-  private void await(BooleanSupplier condition) {
-    while (!condition.getAsBoolean()) {
-      Thread.onSpinWait();
-    }
+  private static void await(Callable<Boolean> condition) throws Exception {
+    Eventually.holds("what was done is measured", condition);
   }
 
   private void awaitEvent(Class<? extends LockEvent> kind) throws InterruptedException {
@@ -249,9 +251,12 @@ class LockMetricsTest {
     advance(2);
     Lease witness = client.lock("b").acquire();
     witness.onEvent(events::add);
-    while (dropped.get() != null) {
-      System.gc();
-    }
+    Eventually.holds(
+        "the lease is unreachable",
+        () -> {
+          System.gc();
+          return dropped.get() == null;
+        });
     // When a lease is renewed, one that was due before has been looked at.
     clock.advance(TTL.dividedBy(3));
     awaitEvent(LockEvent.Renewed.class);
@@ -412,5 +417,27 @@ class LockMetricsTest {
     assertThrows(IllegalStateException.class, () -> metrics.bindTo(registry));
     assertEquals(List.of(), registry.getMeters());
     assertFalse(recorded.registry.getMeters().isEmpty());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"interlock.waiting", "interlock.lost"})
+  void aRegistryThatRefusesAMeterIsLeftAsItWas(String refused) {
+    MeterRegistry registry = new SimpleMeterRegistry();
+    registry
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public Meter.Id map(Meter.Id id) {
+                if (id.getName().equals(refused)) {
+                  throw new IllegalArgumentException("the program has a meter of this name");
+                }
+                return id;
+              }
+            });
+    LockMetrics metrics = new LockMetrics(client);
+    assertThrows(IllegalArgumentException.class, () -> metrics.bindTo(registry));
+    assertEquals(List.of(), registry.getMeters());
+    assertThrows(IllegalArgumentException.class, () -> metrics.bindTo(registry));
   }
 }

@@ -13,6 +13,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.MultiLease;
 import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.ManualClock;
 import dev.interlock.testing.TestStore;
 import io.micrometer.common.KeyValue;
@@ -157,6 +158,48 @@ class ObservedLocksTest {
     assertTrue(ended.isEmpty());
   }
 
+  /** The registry of this test refuses to close a scope, or to add an event, after the end. */
+  @Test
+  void aHoldThatEndsDuringItsWorkIsObservedUntilTheWorkEnds() throws Exception {
+    Lease released = locks.lock("a").acquire();
+    int done =
+        released.callWhileHeld(
+            () -> {
+              released.close();
+              Observation.createNotStarted("work", registry).observe(() -> {});
+              return 1;
+            });
+    assertEquals(1, done);
+    assertEnded("interlock.acquire", "acquired");
+    assertEquals("work", ended.take().getName());
+    assertEnded("interlock.hold", "released");
+
+    Lease taken = locks.lock("b").acquire();
+    BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
+    taken.onEvent(events::add);
+    assertThrows(
+        LeaseLostException.class,
+        () ->
+            taken.callWhileHeld(
+                () -> {
+                  store.takeAway("b");
+                  assertThrows(LeaseLostException.class, taken::renew);
+                  LeaseLostException loss = taken.lost().get();
+                  Observation.Context hold = current();
+                  Eventually.holds("the loss is observed", () -> happened.containsKey(hold));
+                  throw loss;
+                }));
+    assertEnded("interlock.acquire", "acquired");
+    Observation.Context hold = ended.take();
+    assertEquals("lost", keys(hold).get("outcome"));
+    assertEquals(List.of("interlock.lost"), happened.get(hold));
+    assertTrue(ended.isEmpty());
+  }
+
+  private Observation.Context current() {
+    return registry.getCurrentObservation().getContext();
+  }
+
   @Test
   void aLeaseAtRiskIsAnEventOfTheHold() throws Exception {
     Lease lease = locks.lock("a").acquire();
@@ -186,9 +229,7 @@ class ObservedLocksTest {
 
     CompletableFuture<Lease> late =
         locks.lock("a", o -> o.waitTimeout(Duration.ofSeconds(1))).acquireAsync();
-    while (client.waiting().isEmpty()) {
-      Thread.onSpinWait();
-    }
+    Eventually.holds("it waits", () -> !client.waiting().isEmpty());
     clock.advance(Duration.ofSeconds(1));
     Observation.Context timedOut = ended.take();
     assertEquals("timed_out", keys(timedOut).get("outcome"));
@@ -301,9 +342,7 @@ class ObservedLocksTest {
       metrics.bindTo(meters);
       locks.lock("a").acquire().close();
       var released = meters.get("interlock.hold").tag("outcome", "released").timer();
-      while (released.count() == 0) {
-        Thread.onSpinWait();
-      }
+      Eventually.holds("the release is measured", () -> released.count() > 0);
       assertEquals(1, released.count());
       assertEquals(1, meters.get("interlock.lock.hold").timer().count());
       String scraped = meters.scrape();

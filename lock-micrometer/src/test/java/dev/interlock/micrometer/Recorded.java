@@ -3,6 +3,7 @@ package dev.interlock.micrometer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.interlock.LockClient;
+import dev.interlock.testbed.Eventually;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -48,9 +49,9 @@ final class Recorded implements AutoCloseable {
   void settle() throws Exception {
     client.lock(LAST).acquire().close();
     lasts++;
-    while (count(LAST, "interlock.hold", "outcome", "released") < lasts) {
-      Thread.onSpinWait();
-    }
+    Eventually.holds(
+        "the last event is measured",
+        () -> count(LAST, "interlock.hold", "outcome", "released") >= lasts);
   }
 
   long timed(String timer, String... tags) {

@@ -24,8 +24,8 @@ class RedisMetricsTest {
 
   private static final LockOptions OPTIONS =
       LockOptions.builder()
-          .ttl(Duration.ofSeconds(3))
-          .requestTimeout(Duration.ofMillis(500))
+          .ttl(Duration.ofSeconds(6))
+          .requestTimeout(Duration.ofSeconds(5))
           .build();
 
   @AutoClose private final RedisServer redis = Testbed.redis().start();
@@ -91,7 +91,7 @@ class RedisMetricsTest {
     assertEquals(1, recorded.counted("interlock.lost", "reason", "taken"));
     assertEquals(1, recorded.counted("interlock.lost", "reason", "expired"));
     assertEquals(2, recorded.timed("interlock.hold", "outcome", "lost"));
-    assertEquals(1, recorded.counted("interlock.at.risk"));
+    assertTrue(recorded.counted("interlock.at.risk") >= 1);
     assertTrue(recorded.counted("interlock.renewals", "outcome", "failed") >= 1);
     assertEquals(0, recorded.gauge("interlock.held", "exclusive"));
   }

@@ -80,8 +80,8 @@ public final class RedisFence {
 
   // On one line with the program's script, whose line numbers in errors stay right.
   private static final String CHECK =
-      "local claimed = redis.call('GET', KEYS[1])"
-          + " if claimed ~= ARGV[1] then return {0, claimed} end"
+      "do local claimed = redis.call('GET', KEYS[1])"
+          + " if claimed ~= ARGV[1] then return {0, claimed} end end"
           + " redis.call('PEXPIRE', KEYS[1], ARGV[2])"
           + " table.remove(KEYS, 1) table.remove(ARGV, 1) table.remove(ARGV, 1)"
           + " return {1, (function() ";
@@ -164,9 +164,10 @@ public final class RedisFence {
    */
   public void claim(String name, long token) {
     String own = text(name, token);
-    Object claimed = CLAIM.run(jedis, List.of(keys.apply(name)), List.of(own, millis()));
+    String fence = keys.apply(name);
+    Object claimed = CLAIM.run(jedis, List.of(fence), List.of(own, millis()));
     if (!own.equals(claimed)) {
-      throw new StaleTokenException(name, token, Long.valueOf(String.valueOf(claimed)));
+      throw new StaleTokenException(name, token, claimed(fence, claimed));
     }
   }
 

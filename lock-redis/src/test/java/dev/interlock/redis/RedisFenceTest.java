@@ -197,7 +197,9 @@ class RedisFenceTest {
     assertNull(fence.eval(NAME, 7, "", List.of(), List.of()));
     for (String failing :
         List.of(
-            "return redis.call('INCR', KEYS[1], 'x')", "return redis.error_reply('ERR mine')")) {
+            "return redis.call('INCR', KEYS[1], 'x')",
+            "return redis.error_reply('ERR mine')",
+            "return claimed")) {
       assertThrows(
           JedisDataException.class, () -> fence.eval(NAME, 7, failing, List.of(KEY), List.of()));
     }
@@ -227,6 +229,12 @@ class RedisFenceTest {
     assertThrows(
         IllegalArgumentException.class, () -> wrong.eval(NAME, 7, "", List.of(), List.of()));
     assertEquals("one", jedis.get(KEY));
+    String number = "9".repeat(20);
+    jedis.set(KEY, number);
+    IllegalArgumentException tooLong =
+        assertThrows(IllegalArgumentException.class, () -> wrong.claim(NAME, 1_000_000));
+    assertTrue(tooLong.getMessage().contains("is no fence"), tooLong::getMessage);
+    assertEquals(number, jedis.get(KEY));
   }
 
   @Test
