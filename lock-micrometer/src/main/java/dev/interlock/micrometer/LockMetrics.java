@@ -127,8 +127,8 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
 
   /**
    * Stops following the client, and removes the meters from their registries. Does not close the
-   * client. Close that first, so that the leases that it ends are counted. Doing so again has no
-   * effect.
+   * client. Leases that the client ends when it is closed are counted only if its metrics are
+   * closed some time later. Doing so again has no effect.
    */
   @Override
   public synchronized void close() {
