@@ -102,6 +102,12 @@ final class Verdicts {
               "REL-02", SILENT_RELEASE,
               "JUC-04",
                   "the losses are reported, by the exceptions that Spring's registries throw"),
+          "ShedLockJdbc",
+          Map.of("EXCL-02", "the table of ShedLock's documents has names of at most 64 characters"),
+          "ShedLockInterlock",
+          Map.of(
+              "LEASE-08",
+              "the client extends with up to 64 threads, however many leases there are"),
           "Curator",
           Map.of(
               "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
@@ -123,11 +129,23 @@ final class Verdicts {
   private static final Map<String, String> REDISSON_SETS =
       sets("RedissonMultiLock, which is not adapted");
 
+  private static final String WITHOUT_PROVIDER =
+      "the kit opens the client by its URI, without the provider";
+  private static final String EXCLUSIVE_PROVIDER = "the provider has exclusive locks only";
+  private static final Map<String, String> SHEDLOCK =
+      Map.of(
+          "API-04", WITHOUT_PROVIDER,
+          "API-05", WITHOUT_PROVIDER,
+          "RW-01", EXCLUSIVE_PROVIDER,
+          "SEM-01", EXCLUSIVE_PROVIDER);
+
   private static final Map<String, Map<String, String>> NOT_ADAPTED =
       Map.of(
           "RLock", REDISSON_SETS,
           "RFencedLock", REDISSON_SETS,
           "RedLock", REDISSON_SETS,
+          "ShedLockJdbc", SHEDLOCK,
+          "ShedLockInterlock", SHEDLOCK,
           "SpringInterlock",
               Map.of(
                   "API-04", BY_URI,
