@@ -645,15 +645,15 @@ final class Reproductions {
         SimpleLock first = shedLock(one, name, Duration.ofSeconds(1)).orElseThrow();
         TimeUnit.SECONDS.sleep(3);
         out.println(
-            "lock() of another provider, 2 s after the first lock has ended: "
+            "lock() of a second provider, 2 s after the first lock has ended: "
                 + shedLock(other, name, Duration.ofSeconds(60)).isPresent());
         if (extend) {
           out.println(
-              "extend() of the first lock: "
+              "extend() of the first lock, while the second is held: "
                   + first.extend(Duration.ofSeconds(60), Duration.ZERO).isPresent());
         } else {
           first.unlock();
-          out.println("unlock() of the first lock returned");
+          out.println("unlock() of the first lock, while the second is held, returned");
           out.println(
               "lock() of a third provider: "
                   + shedLock(shedLocks(server.uri()), name, Duration.ofSeconds(60)).isPresent());

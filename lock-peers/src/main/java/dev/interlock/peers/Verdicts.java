@@ -51,6 +51,8 @@ final class Verdicts {
   private static final String SILENT_RELEASE =
       "unlock() returns and the client repeats the release in the background, of which Spring's"
           + " interface does not tell";
+  private static final String SILENT_UNLOCK =
+      "unlock() does not say whether the lock was still held";
   private static final String BY_URI = "the kit opens the client by its URI, without the registry";
   private static final String EXCLUSIVE = "the registry has exclusive locks only";
   private static final String OWN_TIMEOUT =
@@ -103,11 +105,20 @@ final class Verdicts {
               "JUC-04",
                   "the losses are reported, by the exceptions that Spring's registries throw"),
           "ShedLockJdbc",
-          Map.of("EXCL-02", "the table of ShedLock's documents has names of at most 64 characters"),
+          Map.of(
+              "EXCL-02",
+              "the table of ShedLock's documents has names of at most 64 characters",
+              "REL-01",
+              SILENT_UNLOCK),
           "ShedLockInterlock",
           Map.of(
+              "LEASE-03",
+              "the client knows the validity, but ShedLock's interface has no query of it, so"
+                  + " the adapter takes a lock that is kept alive for held",
               "LEASE-08",
-              "the client extends with up to 64 threads, however many leases there are"),
+              "the client extends with up to 64 threads, however many leases there are",
+              "REL-01",
+              SILENT_UNLOCK),
           "Curator",
           Map.of(
               "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
