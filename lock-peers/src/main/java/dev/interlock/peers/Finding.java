@@ -227,7 +227,7 @@ record Finding(
                 + " not affected. `withLockedByValue` separates the processes of one host, but not"
                 + " the runs within one process.",
             "If a task takes longer than `lockAtMostFor`, more than one process may hold the lock."
-                + " The check of the host's name was added for such tasks.",
+                + " Since release 7 `unlock()` checks the host's name.",
             List.of(SHEDLOCK_README, SHEDLOCK + "/pull/2959"),
             "shedlockUnlockOfASuccessor"),
         new Finding(
@@ -245,7 +245,8 @@ record Finding(
             List.of("ShedLockJdbc"),
             List.of("REL-04"),
             "Each name that was ever locked keeps a row. The names of scheduled tasks are few, but"
-                + " with names made from ids the table grows for ever.",
+                + " with names made from ids the table grows for ever. The heap that the kit mentions"
+                + " is close to its limit, and no part of this finding.",
             "Rows must not be deleted by hand, since ShedLock remembers in memory that they"
                 + " exist.",
             List.of(SHEDLOCK_README),

@@ -62,7 +62,7 @@ final class Page {
 
         *Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
 
-        *Interlock's LockProvider* is [Interlock behind ShedLock's interface](adapters.md#shedlock), on the same database as ShedLock's own provider. That interface can try, extend and unlock, but not wait: ShedLock skips a task whose lock is held. So the adapter makes one attempt for each wait. If that fails, waiting is not offered, and most of the kit's tests end there. The kit's TTL becomes `lockAtMostFor`, of at least 30 s where ShedLock's `KeepAliveLockProvider` renews it.
+        *Interlock's LockProvider* is [Interlock behind ShedLock's interface](adapters.md#shedlock), on the same database as ShedLock's own provider. That interface has no wait: ShedLock skips a task whose lock is held. So the adapter turns each wait into one attempt; if it fails, waiting counts as not offered, and many of the kit's tests end there. What remains is mostly about attempts, expiry and releases. The kit's TTL becomes `lockAtMostFor`; where it is to be renewed, ShedLock's `KeepAliveLockProvider` does so, with 30 s, the shortest time that it accepts.
 
         To repeat all of it, which takes about half an hour:
 
