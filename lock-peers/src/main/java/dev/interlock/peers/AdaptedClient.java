@@ -56,7 +56,9 @@ final class AdaptedClient implements LockClient {
     if (cause instanceof Error error) {
       throw error;
     }
-    if (cause instanceof LockException || cause instanceof TestAbortedException) {
+    boolean ofInterlock =
+        cause instanceof LockException && !(cause instanceof LockUnavailableException);
+    if (ofInterlock || cause instanceof TestAbortedException) {
       return (RuntimeException) cause;
     }
     if (closed) {

@@ -33,6 +33,9 @@ record Finding(
   private static final String ETCD_LOCK =
       "https://etcd.io/docs/current/dev-guide/api_concurrency_reference_v3";
 
+  private static final String SHEDLOCK = "https://github.com/lukas-krecan/ShedLock";
+  private static final String SHEDLOCK_README = SHEDLOCK + "/blob/master/README.md";
+
   private static final List<String> REDISSON = List.of("RLock", "RFencedLock", "RedLock");
   private static final List<String> SPRING = List.of("SpringRedis", "SpringJdbc");
 
@@ -214,6 +217,40 @@ record Finding(
                 + " threads that end.",
             List.of(SPRING_API + "support/locks/RenewableLockRegistry.html"),
             "springRedisThreadThatHasEnded"),
+        new Finding(
+            "A lock that has ended frees or extends its successor's lock on the same host",
+            List.of("ShedLockJdbc"),
+            List.of("EXCL-03", "LEASE-04"),
+            "`unlock()` and `extend()` look for the lock's name and the host's name. A task that"
+                + " takes longer than `lockAtMostFor` frees the lock of the task that runs now, if"
+                + " both run on one host, and a third task starts. Hosts with different names are"
+                + " not affected. `withLockedByValue` separates the processes of one host, but not"
+                + " the runs within one process.",
+            "If a task takes longer than `lockAtMostFor`, more than one process may hold the lock."
+                + " Since release 7 `unlock()` checks the host's name.",
+            List.of(SHEDLOCK_README, SHEDLOCK + "/pull/2959"),
+            "shedlockUnlockOfASuccessor"),
+        new Finding(
+            "lock() returns a lock that has already ended",
+            List.of("ShedLockJdbc"),
+            List.of("EXCL-04"),
+            "If the answer takes longer than `lockAtMostFor`, two tasks run at the same time. Most"
+                + " programs set minutes or hours, so it takes a long stall.",
+            "`lockAtMostFor` must be much longer than the task normally takes; nothing is said"
+                + " about slow answers.",
+            List.of(SHEDLOCK_README),
+            "shedlockLateGrant"),
+        new Finding(
+            "The rows of names are never deleted",
+            List.of("ShedLockJdbc"),
+            List.of("REL-04"),
+            "Each name that was ever locked keeps a row. The names of scheduled tasks are few, but"
+                + " with names made from ids the table grows for ever. The heap that the kit mentions"
+                + " is close to its limit, and no part of this finding.",
+            "Rows must not be deleted by hand, since ShedLock remembers in memory that they"
+                + " exist.",
+            List.of(SHEDLOCK_README),
+            "shedlockRows"),
         new Finding(
             "acquire(time) takes far longer than its time when the server does not answer",
             List.of("Curator"),

@@ -62,6 +62,8 @@ final class Page {
 
         *Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
 
+        *Interlock's LockProvider* is [Interlock behind ShedLock's interface](adapters.md#shedlock), on the same database as ShedLock's own provider. That interface has no wait: ShedLock skips a task whose lock is held. So the adapter turns each wait into one attempt; if it fails, waiting counts as not offered, and many of the kit's tests end there. What remains is mostly about attempts, expiry and releases. The kit's TTL becomes `lockAtMostFor`; where it is to be renewed, ShedLock's `KeepAliveLockProvider` does so, with 30 s, the shortest time that it accepts.
+
         To repeat all of it, which takes about half an hour:
 
         ```console
@@ -153,7 +155,8 @@ final class Page {
   private static String host(String link) {
     String[] parts = link.replaceFirst("https://", "").split("/");
     String last = parts[parts.length - 1].replaceFirst("\\.(html|md)$", "");
-    return last.matches("\\d+") ? "issue " + last : parts[0] + " " + last;
+    String kind = link.contains("/pull/") ? "pull request " : "issue ";
+    return last.matches("\\d+") ? kind + last : parts[0] + " " + last;
   }
 
   /** {@return the shortest of the messages of a rule's tests} */

@@ -14,6 +14,8 @@ final class Peers {
         new SpringRedisHarness(),
         new SpringJdbcHarness(),
         new SpringInterlockHarness(),
+        new ShedLockHarness.ShedLockJdbcHarness(),
+        new ShedLockHarness.ShedLockInterlockHarness(),
         new CuratorHarness(),
         new JetcdHarness());
   }

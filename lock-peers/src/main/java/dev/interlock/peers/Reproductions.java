@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -24,6 +25,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -38,6 +43,7 @@ import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
@@ -456,7 +462,7 @@ final class Reproductions {
   }
 
   private static JdbcLockRegistry jdbcRegistry(String uri, Duration ttl) {
-    DriverManagerDataSource source = new DriverManagerDataSource(SpringJdbcHarness.jdbcUrl(uri));
+    DriverManagerDataSource source = new DriverManagerDataSource(PostgresStore.jdbcUrl(uri));
     DefaultLockRepository repository = new DefaultLockRepository(source);
     repository.setTransactionManager(new JdbcTransactionManager(source));
     repository.afterPropertiesSet();
@@ -615,6 +621,75 @@ final class Reproductions {
       out.println(
           "tryLock of another registry: "
               + jdbcRegistry(server.uri(), Duration.ofSeconds(2)).obtain("job").tryLock());
+    }
+  }
+
+  private static Optional<SimpleLock> shedLock(
+      LockProvider provider, String name, Duration lockAtMostFor) {
+    return provider.lock(
+        new LockConfiguration(ClockProvider.now(), name, lockAtMostFor, Duration.ZERO));
+  }
+
+  private static LockProvider shedLocks(String uri) {
+    return ShedLockHarness.ShedLockJdbcHarness.provider(
+        new DriverManagerDataSource(PostgresStore.jdbcUrl(uri)));
+  }
+
+  /** A lock that has ended takes its successor's lock away. */
+  static void shedlockUnlockOfASuccessor(PrintWriter out) throws Exception {
+    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start()) {
+      for (boolean extend : new boolean[] {false, true}) {
+        String name = extend ? "other job" : "job";
+        LockProvider one = shedLocks(server.uri());
+        LockProvider other = shedLocks(server.uri());
+        SimpleLock first = shedLock(one, name, Duration.ofSeconds(1)).orElseThrow();
+        TimeUnit.SECONDS.sleep(3);
+        out.println(
+            "lock() of a second provider, 2 s after the first lock has ended: "
+                + shedLock(other, name, Duration.ofSeconds(60)).isPresent());
+        if (extend) {
+          out.println(
+              "extend() of the first lock, while the second is held: "
+                  + first.extend(Duration.ofSeconds(60), Duration.ZERO).isPresent());
+        } else {
+          first.unlock();
+          out.println("unlock() of the first lock, while the second is held, returned");
+          out.println(
+              "lock() of a third provider: "
+                  + shedLock(shedLocks(server.uri()), name, Duration.ofSeconds(60)).isPresent());
+        }
+      }
+    }
+  }
+
+  /** A lock that has ended before the answer arrives is reported as acquired. */
+  static void shedlockLateGrant(PrintWriter out) throws Exception {
+    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start();
+        Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
+      LockProvider slow = shedLocks(network.uri());
+      shedLock(slow, "warm-up", Duration.ofSeconds(60)).orElseThrow().unlock();
+      try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1))) {
+        out.println(
+            "lock() with lockAtMostFor of 500 ms, answers take 1 s: "
+                + shedLock(slow, "job", Duration.ofMillis(500)).isPresent());
+        out.println(
+            "lock() of another provider at that moment: "
+                + shedLock(shedLocks(server.uri()), "job", Duration.ofSeconds(60)).isPresent());
+      }
+    }
+  }
+
+  /** The names that were locked and unlocked keep their rows. */
+  static void shedlockRows(PrintWriter out) throws Exception {
+    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start()) {
+      LockProvider provider = shedLocks(server.uri());
+      for (int i = 0; i < 100; i++) {
+        shedLock(provider, "job " + i, Duration.ofSeconds(60)).orElseThrow().unlock();
+      }
+      out.println(
+          "rows after 100 names were locked and unlocked: "
+              + new JdbcTemplate(new DriverManagerDataSource(PostgresStore.jdbcUrl(server.uri())))
+                  .queryForObject("SELECT count(*) FROM shedlock", Long.class));
     }
   }
 

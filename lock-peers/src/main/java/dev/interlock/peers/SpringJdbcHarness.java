@@ -1,23 +1,13 @@
 package dev.interlock.peers;
 
-import com.zaxxer.hikari.HikariConfig;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.tck.Server;
-import dev.interlock.tck.StoreView;
-import dev.interlock.testbed.Testbed;
-import dev.interlock.testbed.database.PostgresServer;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import org.springframework.core.io.ClassPathResource;
@@ -38,8 +28,8 @@ final class SpringJdbcHarness extends PeerHarness {
   String setUp() {
     return "Spring Integration "
         + Versions.of("spring-integration-jdbc")
-        + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where leases"
-        + " are to be renewed";
+        + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where"
+        + " leases are to be renewed";
   }
 
   @Override
@@ -54,8 +44,13 @@ final class SpringJdbcHarness extends PeerHarness {
 
   @Override
   public Server start() throws Exception {
-    Store store =
-        new Store(Testbed.postgresql().config("max_connections = 600", "fsync = off").start());
+    PostgresStore store =
+        PostgresStore.start(
+            new PostgresStore.Table(
+                "SELECT LOCK_KEY, true AS HELD FROM INT_LOCK",
+                false,
+                "DELETE FROM INT_LOCK WHERE LOCK_KEY = ?",
+                name -> UUID.nameUUIDFromBytes(name.getBytes(UTF_8)).toString()));
     try (Connection connection = store.connect()) {
       ScriptUtils.executeSqlScript(
           connection,
@@ -64,27 +59,9 @@ final class SpringJdbcHarness extends PeerHarness {
     return store;
   }
 
-  /**
-   * {@return the URL for JDBC}
-   *
-   * @param uri the store's URI, or an address
-   */
-  static String jdbcUrl(String uri) {
-    String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
-    return "jdbc:postgresql://%s/%s?user=%s&password=%s"
-        .formatted(address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
-  }
-
   @Override
   Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
-    HikariConfig config = new HikariConfig();
-    config.setJdbcUrl(
-        jdbcUrl(addresses.get(0))
-            + "&connectTimeout=2&socketTimeout="
-            + requestTimeout.toSeconds());
-    config.setConnectionTimeout(requestTimeout.toMillis());
-    config.setMinimumIdle(0);
-    HikariDataSource pool = new HikariDataSource(config);
+    HikariDataSource pool = PostgresStore.pool(addresses.get(0), requestTimeout);
     DefaultLockRepository repository = new DefaultLockRepository(pool);
     repository.setTransactionManager(new JdbcTransactionManager(pool));
     repository.afterPropertiesSet();
@@ -108,55 +85,5 @@ final class SpringJdbcHarness extends PeerHarness {
           repository.close();
           pool.close();
         });
-  }
-
-  /** A PostgreSQL server. */
-  private record Store(PostgresServer server) implements Server, StoreView {
-
-    private Connection connect() throws SQLException {
-      return DriverManager.getConnection(jdbcUrl(uri()));
-    }
-
-    @Override
-    public String uri() {
-      return server.uri().replaceFirst("//[^@]*@", "//");
-    }
-
-    @Override
-    public Optional<StoreView> view() {
-      return Optional.of(this);
-    }
-
-    private static String key(String name) {
-      return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)).toString();
-    }
-
-    @Override
-    public boolean delete(String name) throws SQLException {
-      try (Connection connection = connect();
-          PreparedStatement delete =
-              connection.prepareStatement("DELETE FROM INT_LOCK WHERE LOCK_KEY = ?")) {
-        delete.setString(1, key(name));
-        return delete.executeUpdate() > 0;
-      }
-    }
-
-    @Override
-    public List<Entry> entries() throws SQLException {
-      List<Entry> entries = new ArrayList<>();
-      try (Connection connection = connect();
-          Statement query = connection.createStatement();
-          ResultSet rows = query.executeQuery("SELECT LOCK_KEY FROM INT_LOCK")) {
-        while (rows.next()) {
-          entries.add(new Entry(Kind.HOLDER, "row " + rows.getString(1), false));
-        }
-      }
-      return entries;
-    }
-
-    @Override
-    public void close() {
-      server.close();
-    }
   }
 }

@@ -51,6 +51,8 @@ final class Verdicts {
   private static final String SILENT_RELEASE =
       "unlock() returns and the client repeats the release in the background, of which Spring's"
           + " interface does not tell";
+  private static final String SILENT_UNLOCK =
+      "unlock() does not say whether the lock was still held";
   private static final String BY_URI = "the kit opens the client by its URI, without the registry";
   private static final String EXCLUSIVE = "the registry has exclusive locks only";
   private static final String OWN_TIMEOUT =
@@ -102,6 +104,21 @@ final class Verdicts {
               "REL-02", SILENT_RELEASE,
               "JUC-04",
                   "the losses are reported, by the exceptions that Spring's registries throw"),
+          "ShedLockJdbc",
+          Map.of(
+              "EXCL-02",
+              "the table of ShedLock's documents has names of at most 64 characters",
+              "REL-01",
+              SILENT_UNLOCK),
+          "ShedLockInterlock",
+          Map.of(
+              "LEASE-03",
+              "the client knows the validity, but ShedLock's interface has no query of it, so"
+                  + " the adapter takes a lock that is kept alive for held",
+              "LEASE-08",
+              "the client extends with up to 64 threads, however many leases there are",
+              "REL-01",
+              SILENT_UNLOCK),
           "Curator",
           Map.of(
               "LEASE-09", "the adapter's thread keeps the mutex; a view is not offered",
@@ -123,11 +140,23 @@ final class Verdicts {
   private static final Map<String, String> REDISSON_SETS =
       sets("RedissonMultiLock, which is not adapted");
 
+  private static final String WITHOUT_PROVIDER =
+      "the kit opens the client by its URI, without the provider";
+  private static final String EXCLUSIVE_PROVIDER = "the provider has exclusive locks only";
+  private static final Map<String, String> SHEDLOCK =
+      Map.of(
+          "API-04", WITHOUT_PROVIDER,
+          "API-05", WITHOUT_PROVIDER,
+          "RW-01", EXCLUSIVE_PROVIDER,
+          "SEM-01", EXCLUSIVE_PROVIDER);
+
   private static final Map<String, Map<String, String>> NOT_ADAPTED =
       Map.of(
           "RLock", REDISSON_SETS,
           "RFencedLock", REDISSON_SETS,
           "RedLock", REDISSON_SETS,
+          "ShedLockJdbc", SHEDLOCK,
+          "ShedLockInterlock", SHEDLOCK,
           "SpringInterlock",
               Map.of(
                   "API-04", BY_URI,

@@ -1,0 +1,110 @@
+package dev.interlock.peers;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.database.PostgresServer;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+
+/** A PostgreSQL server, of which a library uses one table. */
+record PostgresStore(PostgresServer server, Table table) implements Server, StoreView {
+
+  /**
+   * The table of a library's locks.
+   *
+   * @param query asks for the key of each row, and whether somebody holds its lock
+   * @param expires whether rows that nobody holds are removed at some time
+   * @param delete deletes the row of a key
+   * @param key makes a key of a lock's name
+   */
+  record Table(String query, boolean expires, String delete, UnaryOperator<String> key) {}
+
+  static PostgresStore start(Table table) {
+    return new PostgresStore(
+        Testbed.postgresql().config("max_connections = 600", "fsync = off").start(), table);
+  }
+
+  /**
+   * {@return the URL for JDBC}
+   *
+   * @param uri the store's URI, or an address
+   */
+  static String jdbcUrl(String uri) {
+    String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
+    return "jdbc:postgresql://%s/%s?user=%s&password=%s"
+        .formatted(address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
+  }
+
+  /** Opens a pool of connections to an address. */
+  static HikariDataSource pool(String address, Duration requestTimeout) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(
+        jdbcUrl(address) + "&connectTimeout=2&socketTimeout=" + requestTimeout.toSeconds());
+    config.setConnectionTimeout(requestTimeout.toMillis());
+    config.setMinimumIdle(0);
+    return new HikariDataSource(config);
+  }
+
+  Connection connect() throws SQLException {
+    return DriverManager.getConnection(jdbcUrl(uri()));
+  }
+
+  /** Executes statements, such as those that create the table. */
+  PostgresStore execute(String statements) throws SQLException {
+    try (Connection connection = connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute(statements);
+    }
+    return this;
+  }
+
+  @Override
+  public String uri() {
+    return server.uri().replaceFirst("//[^@]*@", "//");
+  }
+
+  @Override
+  public Optional<StoreView> view() {
+    return Optional.of(this);
+  }
+
+  @Override
+  public boolean delete(String name) throws SQLException {
+    try (Connection connection = connect();
+        PreparedStatement delete = connection.prepareStatement(table.delete())) {
+      delete.setString(1, table.key().apply(name));
+      return delete.executeUpdate() > 0;
+    }
+  }
+
+  @Override
+  public List<Entry> entries() throws SQLException {
+    List<Entry> entries = new ArrayList<>();
+    try (Connection connection = connect();
+        Statement query = connection.createStatement();
+        ResultSet rows = query.executeQuery(table.query())) {
+      while (rows.next()) {
+        Kind kind = rows.getBoolean(2) ? Kind.HOLDER : Kind.FENCE;
+        entries.add(new Entry(kind, "row " + rows.getString(1), table.expires()));
+      }
+    }
+    return entries;
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+}
