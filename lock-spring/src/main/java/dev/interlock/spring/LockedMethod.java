@@ -31,6 +31,7 @@ import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.Nullness;
 import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.util.ClassUtils;
 
@@ -212,6 +213,9 @@ final class LockedMethod {
       if (GO_ON_AFTER_RETURN.contains(at.getName())) {
         return true;
       }
+    }
+    if (ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
+      return true;
     }
     return ClassUtils.getAllInterfacesForClassAsSet(type).stream()
         .anyMatch(implemented -> GO_ON_AFTER_RETURN.contains(implemented.getName()));

@@ -9,6 +9,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spring.Locked.Mode;
 import dev.interlock.spring.Locked.WhenBusy;
+import io.reactivex.rxjava3.core.Completable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,8 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.ProxyType;
+import org.springframework.context.annotation.Proxyable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
@@ -106,8 +109,16 @@ class LockedBeanCheckTest {
     }
   }
 
+  static class RxJava {
+    @Locked("a")
+    public Completable method() {
+      return Completable.complete();
+    }
+  }
+
   @Test
   void methodsWhoseWorkGoesOnAfterTheyHaveReturned() {
+    assertRefused("may go on after it has returned", RxJava.class);
     assertRefused("may go on after it has returned", Future.class);
     assertRefused("may go on after it has returned", Reactive.class);
   }
@@ -270,6 +281,9 @@ class LockedBeanCheckTest {
     public void notInTheInterface() {}
   }
 
+  @Proxyable(ProxyType.TARGET_CLASS)
+  static class ShippingByClass extends ShippingByHand {}
+
   static class LockedShipping implements Shipping {
     private final List<String> seen = new java.util.ArrayList<>();
 
@@ -282,7 +296,8 @@ class LockedBeanCheckTest {
 
   @Test
   void aMethodThatTheProxyOfItsInterfacesLacks() {
-    assertRefused("implements only its interfaces", ShippingByHand.class);
+    assertRefused("@Proxyable(ProxyType.TARGET_CLASS)", ShippingByHand.class);
+    start(ShippingByClass.class);
   }
 
   @Test
