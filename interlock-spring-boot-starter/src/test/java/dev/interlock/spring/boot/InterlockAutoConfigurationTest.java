@@ -352,7 +352,7 @@ class InterlockAutoConfigurationTest {
       new LockConfiguration(Instant.now(), "report", Duration.ofMinutes(1), Duration.ZERO);
 
   @Test
-  void theirLocksAreThoseOfTheClient() {
+  void adaptersUseTheClient() {
     try (ConfigurableApplicationContext context =
         start(Application.class, "interlock.uri=memory:adapters")) {
       LockClient client = context.getBean(LockClient.class);
@@ -379,7 +379,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void thoseOfTheApplicationReplaceThem() {
+  void adaptersOfTheApplicationComeFirst() {
     try (ConfigurableApplicationContext context =
         start(OwnAdapters.class, "interlock.uri=memory:adapters")) {
       assertInstanceOf(DefaultLockRegistry.class, context.getBean(LockRegistry.class));
@@ -388,7 +388,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void withoutASingleClientThereAreNone() {
+  void adaptersNeedASingleClient() {
     for (Class<?>[] clients :
         List.of(
             new Class<?>[] {Application.class},
@@ -435,6 +435,23 @@ class InterlockAutoConfigurationTest {
     context.close();
     LeaseLostException loss = lease.lost().get(1, TimeUnit.MINUTES);
     assertEquals(LossReason.CLOSED, loss.reason());
+  }
+
+  static class Borrowed {
+    static final LockClient CLIENT = LockClient.open("memory:borrowed");
+
+    @Bean(destroyMethod = "")
+    LockClient borrowed() {
+      return CLIENT;
+    }
+  }
+
+  @Test
+  void aClientThatSpringMustNotDestroyStaysOpen() {
+    try (LockClient borrowed = Borrowed.CLIENT) {
+      start(Borrowed.class).close();
+      assertFalse(borrowed.inspect("x").isHeld());
+    }
   }
 
   @EnableScheduling
