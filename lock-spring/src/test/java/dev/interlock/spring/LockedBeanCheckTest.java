@@ -25,8 +25,11 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.event.TransactionalEventListener;
 
 /** What keeps an application from starting, and what it says. */
 class LockedBeanCheckTest {
@@ -344,6 +347,33 @@ class LockedBeanCheckTest {
   void aTransactionAroundTheLock() {
     assertRefused("its transaction would begin", TransactionFirst.class, InTransaction.class);
     start(TransactionFirst.class, BesideTransaction.class);
+  }
+
+  static class AfterCommit {
+    @TransactionalEventListener
+    @Locked("a")
+    public void method(String event) {}
+  }
+
+  static class AfterCommitAllowed {
+    @TransactionalEventListener
+    @Locked(value = "a", insideTransaction = true)
+    public void method(String event) {}
+  }
+
+  @EnableAsync
+  static class AfterCommitElsewhere {
+    @Async
+    @TransactionalEventListener
+    @Locked("a")
+    public void method(String event) {}
+  }
+
+  @Test
+  void aListenerWhoseRefusalWouldOnlyBeLogged() {
+    assertRefused("set insideTransaction = true", TransactionFirst.class, AfterCommit.class);
+    start(TransactionFirst.class, AfterCommitAllowed.class);
+    start(TransactionFirst.class, AfterCommitElsewhere.class);
   }
 
   @Lazy

@@ -337,6 +337,7 @@ class LockedTest {
   }
 
   @Test
+  @SuppressWarnings("JavaUtilDate") // programs still have it
   void aNameThatSaysNothingIsRefusedBeforeTheStoreIsAsked() {
     store.goDown();
     IllegalArgumentException ofNull =
