@@ -348,8 +348,11 @@ class InterlockAutoConfigurationTest {
 
   // --- Spring Integration and ShedLock
 
-  private static final LockConfiguration REPORT =
-      new LockConfiguration(Instant.now(), "report", Duration.ofMinutes(1), Duration.ZERO);
+  private static Optional<SimpleLock> lockReport(ConfigurableApplicationContext context) {
+    return context
+        .getBean(LockProvider.class)
+        .lock(new LockConfiguration(Instant.now(), "report", Duration.ofMinutes(1), Duration.ZERO));
+  }
 
   @Test
   void adaptersUseTheClient() {
@@ -358,9 +361,12 @@ class InterlockAutoConfigurationTest {
       LockClient client = context.getBean(LockClient.class);
       Lock lock = context.getBean(LockRegistry.class).obtain("42");
       lock.lock();
-      assertTrue(client.inspect("42").isHeld());
-      lock.unlock();
-      SimpleLock report = context.getBean(LockProvider.class).lock(REPORT).orElseThrow();
+      try {
+        assertTrue(client.inspect("42").isHeld());
+      } finally {
+        lock.unlock();
+      }
+      SimpleLock report = lockReport(context).orElseThrow();
       assertTrue(client.inspect("report").isHeld());
       report.unlock();
     }
@@ -383,7 +389,7 @@ class InterlockAutoConfigurationTest {
     try (ConfigurableApplicationContext context =
         start(OwnAdapters.class, "interlock.uri=memory:adapters")) {
       assertInstanceOf(DefaultLockRegistry.class, context.getBean(LockRegistry.class));
-      assertTrue(context.getBean(LockProvider.class).lock(REPORT).isEmpty());
+      assertTrue(lockReport(context).isEmpty());
     }
   }
 
