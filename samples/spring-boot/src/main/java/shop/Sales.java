@@ -1,5 +1,6 @@
 package shop;
 
+import dev.interlock.Lease;
 import dev.interlock.spring.CurrentLease;
 import dev.interlock.spring.Locked;
 import org.springframework.stereotype.Service;
@@ -16,12 +17,12 @@ class Sales {
 
   @Locked(value = "stock-#{#item}", waitFor = "30s")
   boolean sell(String item) {
-    long token = CurrentLease.get().fencingToken();
-    long amount = stock.claimAndRead(item, token);
+    Lease lease = CurrentLease.get();
+    long amount = stock.claimAndRead(item, lease);
     if (amount == 0) {
       return false;
     }
-    stock.write(item, amount - 1, token);
+    stock.write(item, amount - 1, lease);
     return true;
   }
 }

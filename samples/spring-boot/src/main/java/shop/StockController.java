@@ -2,6 +2,7 @@ package shop;
 
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.StaleTokenException;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.ExceptionHandler;
@@ -41,8 +42,12 @@ class StockController {
         : ResponseEntity.status(HttpStatus.CONFLICT).body("sold out\n");
   }
 
-  /** Another instance was busy with the item for too long, or the store of the locks is away. */
-  @ExceptionHandler({LockTimeoutException.class, LockUnavailableException.class})
+  /** The lock was busy for too long or its store is away, or another has sold meanwhile. */
+  @ExceptionHandler({
+    LockTimeoutException.class,
+    LockUnavailableException.class,
+    StaleTokenException.class
+  })
   @ResponseStatus(HttpStatus.SERVICE_UNAVAILABLE)
   void tryAgainLater() {}
 }

@@ -181,8 +181,11 @@ class ArchitectureTest {
                         resideInAnyPackage(
                             SPRING,
                             SPRING_BOOT,
+                            SPRING_INTEGRATION,
+                            SHEDLOCK,
                             MICROMETER,
                             "io.micrometer..",
+                            "net.javacrumbs.shedlock.core",
                             "org.jspecify.annotations..",
                             "org.springframework.."))));
   }

@@ -28,11 +28,11 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * <ul>
  *   <li>{@code lockAtMostFor}, from 1 ms to 365 days: the lock ends then, even if the task is still
  *       running. The store keeps it for that long without renewal, so a shorter pause or outage
- *       does not cost the lock. If the process dies, the lock is free a second and a five-hundredth
- *       later, because the TTL exceeds the time by that much, or when the store's shortest TTL
- *       ends. On ZooKeeper a lock lasts as long as the client's session, which is kept alive until
- *       then: a pause of the session's time-out costs the lock, and that of a dead process is free
- *       after it. Redlock refuses a time beyond its {@code maxTtl}.
+ *       does not cost the lock. If the process dies, the lock is free 1 s and 0.2 % of the time
+ *       later, because the TTL exceeds it by that much, or when the store's shortest TTL ends. On
+ *       ZooKeeper a lock lasts as long as the client's session, which is kept alive until then: a
+ *       pause of the session's time-out costs the lock, and that of a dead process is free after
+ *       it. Redlock refuses a time beyond its {@code maxTtl}.
  *   <li>{@code lockAtLeastFor}: an earlier unlock returns at once, and the lock stays taken in the
  *       background. {@link LockClient#close(Duration)} waits for that, {@link LockClient#close()}
  *       frees the lock. If the process dies meanwhile, the lock stays taken as above.

@@ -77,22 +77,26 @@ public final class CurrentLease {
    * @throws IllegalStateException if the call would wait for a lease of its own thread
    */
   static @Nullable Lease covering(LockClient client, List<String> wanted, Mode mode) {
+    Hold conflicting = null;
     for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
       if (hold.client == client && !Collections.disjoint(hold.names, wanted)) {
         if (hold.covers(wanted, mode)) {
           return hold.lease;
         }
-        throw new IllegalStateException(
-            "this thread holds "
-                + hold.names
-                + " as "
-                + hold.mode
-                + ", and would wait for itself to get "
-                + wanted
-                + " as "
-                + mode
-                + "; let the outer method lock all that the inner one needs");
+        conflicting = hold;
       }
+    }
+    if (conflicting != null) {
+      throw new IllegalStateException(
+          "this thread holds "
+              + conflicting.names
+              + " as "
+              + conflicting.mode
+              + ", and would wait for itself to get "
+              + wanted
+              + " as "
+              + mode
+              + "; let the outer method lock all that the inner one needs");
     }
     return null;
   }

@@ -106,7 +106,7 @@ public @interface Locked {
    * parameters by name ({@code #id}; the class has to be compiled with {@code -parameters}) and by
    * position ({@code #a0}), beans ({@code @names}), and the object itself as the root, so that
    * {@code #{region}} is its property. An expression must give a simple value: text, a number, an
-   * enum, a date, a UUID.
+   * enum, a date of {@code java.time}, a UUID.
    *
    * <p>Several names are acquired together, all or nothing, in an order that avoids deadlocks:
    * {@link LockClient#lockAll}.

@@ -117,7 +117,7 @@ final class LockedBeanCheck
     if (AopUtils.isJdkDynamicProxy(proxy) && !isInInterface(proxy, method)) {
       throw locked.refuse(
           "the bean's proxy implements only its interfaces, of which none has this method; declare"
-              + " it in one, or have the class itself proxied (proxyTargetClass = true)");
+              + " it in one, or have the class itself proxied: @Proxyable(ProxyType.TARGET_CLASS)");
     }
     checkOrder(locked, proxy, method, type);
     synchronized (withoutClient) {

@@ -31,7 +31,11 @@ import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.Nullness;
 import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.expression.EvaluationContext;
+import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ClassUtils;
 
 /** What a {@link Locked} says, read and checked. */
@@ -199,6 +203,11 @@ final class LockedMethod {
               + " may go on after it has returned, and so without the lock; use"
               + " DistributedLock.acquireAsync() in it, and release the lease when the work ends");
     }
+    if (!insideTransaction && isCalledInsideTransaction()) {
+      throw refuse(
+          "a @TransactionalEventListener is called before its transaction has left the thread, even"
+              + " after the commit; set insideTransaction = true, or make the method @Async");
+    }
     if (whenBusy == WhenBusy.SKIP && !canReturnNothing(returned)) {
       throw refuse(
           "whenBusy = SKIP needs a method that can return nothing: void, Optional, or a result"
@@ -213,8 +222,19 @@ final class LockedMethod {
         return true;
       }
     }
+    if (ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
+      return true;
+    }
     return ClassUtils.getAllInterfacesForClassAsSet(type).stream()
         .anyMatch(implemented -> GO_ON_AFTER_RETURN.contains(implemented.getName()));
+  }
+
+  /** Spring only logs what such a listener throws, so a refusal of the call would go unnoticed. */
+  private boolean isCalledInsideTransaction() {
+    return MergedAnnotations.from(method, MergedAnnotations.SearchStrategy.TYPE_HIERARCHY)
+            .isPresent("org.springframework.transaction.event.TransactionalEventListener")
+        && !AnnotatedElementUtils.hasAnnotation(method, Async.class)
+        && !AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class);
   }
 
   private boolean canReturnNothing(Class<?> returned) {

@@ -2,6 +2,7 @@ package dev.interlock.spring;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Date;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -149,7 +150,16 @@ final class NameExpression {
               + part.getExpressionString()
               + " gives a "
               + value.getClass().getName()
-              + "; it must give text, a number, an enum, a date or a UUID");
+              + "; it must give text, a number, an enum, a date of java.time or a UUID");
+    }
+    if (value instanceof Date) {
+      throw new IllegalArgumentException(
+          "the expression "
+              + part.getExpressionString()
+              + " gives a "
+              + value.getClass().getName()
+              + ", whose text depends on the machine's time zone; use a class of java.time, or its"
+              + " property time");
     }
     return value;
   }

@@ -9,6 +9,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spring.Locked.Mode;
 import dev.interlock.spring.Locked.WhenBusy;
+import io.reactivex.rxjava3.core.Completable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -18,12 +19,17 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.ProxyType;
+import org.springframework.context.annotation.Proxyable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.event.TransactionalEventListener;
 
 /** What keeps an application from starting, and what it says. */
 class LockedBeanCheckTest {
@@ -106,8 +112,16 @@ class LockedBeanCheckTest {
     }
   }
 
+  static class RxJava {
+    @Locked("a")
+    public Completable method() {
+      return Completable.complete();
+    }
+  }
+
   @Test
   void methodsWhoseWorkGoesOnAfterTheyHaveReturned() {
+    assertRefused("may go on after it has returned", RxJava.class);
     assertRefused("may go on after it has returned", Future.class);
     assertRefused("may go on after it has returned", Reactive.class);
   }
@@ -270,6 +284,9 @@ class LockedBeanCheckTest {
     public void notInTheInterface() {}
   }
 
+  @Proxyable(ProxyType.TARGET_CLASS)
+  static class ShippingByClass extends ShippingByHand {}
+
   static class LockedShipping implements Shipping {
     private final List<String> seen = new java.util.ArrayList<>();
 
@@ -282,7 +299,8 @@ class LockedBeanCheckTest {
 
   @Test
   void aMethodThatTheProxyOfItsInterfacesLacks() {
-    assertRefused("implements only its interfaces", ShippingByHand.class);
+    assertRefused("@Proxyable(ProxyType.TARGET_CLASS)", ShippingByHand.class);
+    start(ShippingByClass.class);
   }
 
   @Test
@@ -329,6 +347,33 @@ class LockedBeanCheckTest {
   void aTransactionAroundTheLock() {
     assertRefused("its transaction would begin", TransactionFirst.class, InTransaction.class);
     start(TransactionFirst.class, BesideTransaction.class);
+  }
+
+  static class AfterCommit {
+    @TransactionalEventListener
+    @Locked("a")
+    public void method(String event) {}
+  }
+
+  static class AfterCommitAllowed {
+    @TransactionalEventListener
+    @Locked(value = "a", insideTransaction = true)
+    public void method(String event) {}
+  }
+
+  @EnableAsync
+  static class AfterCommitElsewhere {
+    @Async
+    @TransactionalEventListener
+    @Locked("a")
+    public void method(String event) {}
+  }
+
+  @Test
+  void aListenerWhoseRefusalWouldOnlyBeLogged() {
+    assertRefused("set insideTransaction = true", TransactionFirst.class, AfterCommit.class);
+    start(TransactionFirst.class, AfterCommitAllowed.class);
+    start(TransactionFirst.class, AfterCommitElsewhere.class);
   }
 
   @Lazy

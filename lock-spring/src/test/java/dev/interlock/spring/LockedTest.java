@@ -22,6 +22,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.TestStore;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -225,6 +226,16 @@ class LockedTest {
       return CurrentLease.get();
     }
 
+    @Locked("same")
+    public <T> T one(Callable<T> work) throws Exception {
+      return work.call();
+    }
+
+    @Locked({"same", "other"})
+    public <T> T all(Callable<T> work) throws Exception {
+      return work.call();
+    }
+
     public boolean unlockedFromInside() {
       return CurrentLease.find().isPresent() || callsItself();
     }
@@ -326,6 +337,7 @@ class LockedTest {
   }
 
   @Test
+  @SuppressWarnings("JavaUtilDate") // programs still have it
   void aNameThatSaysNothingIsRefusedBeforeTheStoreIsAsked() {
     store.goDown();
     IllegalArgumentException ofNull =
@@ -334,6 +346,9 @@ class LockedTest {
     IllegalArgumentException ofObject =
         assertThrows(IllegalArgumentException.class, () -> orders.text(List.of("a")));
     assertTrue(ofObject.getMessage().contains("Orders.text(Object)"), ofObject.getMessage());
+    IllegalArgumentException ofDate =
+        assertThrows(IllegalArgumentException.class, () -> orders.text(new Date(0)));
+    assertTrue(ofDate.getMessage().contains("time zone"), ofDate.getMessage());
   }
 
   @Test
@@ -491,6 +506,13 @@ class LockedTest {
     assertTrue(warehouse.joins());
     assertFalse(other.inspect("same").isHeld());
     assertTrue(warehouse.readsWhileItWrites());
+  }
+
+  @Test
+  void aCallJoinsTheLockOfAnyCallAroundIt() throws Exception {
+    Callable<Boolean> held = () -> CurrentLease.get().isHeld();
+    assertTrue(orders.write(() -> orders.read(() -> orders.write(held))));
+    assertTrue(orders.all(() -> orders.one(() -> orders.all(held))));
   }
 
   @Test

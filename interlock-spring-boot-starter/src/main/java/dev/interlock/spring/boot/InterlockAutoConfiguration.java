@@ -4,9 +4,10 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.spring.EnableLocked;
+import java.util.Map;
 import java.util.Objects;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -55,13 +56,21 @@ public final class InterlockAutoConfiguration {
   /**
    * {@return what closes the clients when the application ends}
    *
-   * @param beans where the clients are; those of a parent context are left to that
+   * @param beans where the clients are; those of a parent context are left to that, and those with
+   *     {@code destroyMethod = ""} stay open
    * @param properties what the application sets
    */
   @Bean
   @ConditionalOnBean(value = LockClient.class, search = SearchStrategy.CURRENT)
-  LockClientShutdown lockClientShutdown(ListableBeanFactory beans, InterlockProperties properties) {
-    return new LockClientShutdown(
-        beans.getBeansOfType(LockClient.class).values(), properties.shutdownTimeout());
+  LockClientShutdown lockClientShutdown(
+      ConfigurableListableBeanFactory beans, InterlockProperties properties) {
+    Map<String, LockClient> clients = beans.getBeansOfType(LockClient.class);
+    clients.keySet().removeIf(name -> staysOpen(beans, name));
+    return new LockClientShutdown(clients.values(), properties.shutdownTimeout());
+  }
+
+  private static boolean staysOpen(ConfigurableListableBeanFactory beans, String name) {
+    return beans.containsBeanDefinition(name)
+        && "".equals(beans.getMergedBeanDefinition(name).getDestroyMethodName());
   }
 }

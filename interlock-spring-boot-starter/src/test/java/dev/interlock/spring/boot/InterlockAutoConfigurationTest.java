@@ -24,14 +24,20 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.WebApplicationType;
@@ -47,6 +53,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.integration.support.locks.DefaultLockRegistry;
+import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -338,6 +346,67 @@ class InterlockAutoConfigurationTest {
     }
   }
 
+  // --- Spring Integration and ShedLock
+
+  private static Optional<SimpleLock> lockReport(ConfigurableApplicationContext context) {
+    return context
+        .getBean(LockProvider.class)
+        .lock(new LockConfiguration(Instant.now(), "report", Duration.ofMinutes(1), Duration.ZERO));
+  }
+
+  @Test
+  void adaptersUseTheClient() {
+    try (ConfigurableApplicationContext context =
+        start(Application.class, "interlock.uri=memory:adapters")) {
+      LockClient client = context.getBean(LockClient.class);
+      Lock lock = context.getBean(LockRegistry.class).obtain("42");
+      lock.lock();
+      try {
+        assertTrue(client.inspect("42").isHeld());
+      } finally {
+        lock.unlock();
+      }
+      SimpleLock report = lockReport(context).orElseThrow();
+      assertTrue(client.inspect("report").isHeld());
+      report.unlock();
+    }
+  }
+
+  static class OwnAdapters {
+    @Bean
+    LockRegistry<Lock> registry() {
+      return new DefaultLockRegistry();
+    }
+
+    @Bean
+    LockProvider provider() {
+      return configuration -> Optional.empty();
+    }
+  }
+
+  @Test
+  void adaptersOfTheApplicationComeFirst() {
+    try (ConfigurableApplicationContext context =
+        start(OwnAdapters.class, "interlock.uri=memory:adapters")) {
+      assertInstanceOf(DefaultLockRegistry.class, context.getBean(LockRegistry.class));
+      assertTrue(lockReport(context).isEmpty());
+    }
+  }
+
+  @Test
+  void adaptersNeedASingleClient() {
+    for (Class<?>[] clients :
+        List.of(
+            new Class<?>[] {Application.class},
+            new Class<?>[] {Application.class, OwnClient.class, SecondClient.class})) {
+      try (ConfigurableApplicationContext context =
+          new SpringApplicationBuilder(clients).web(WebApplicationType.NONE).run()) {
+        assertEquals(0, context.getBeanNamesForType(LockRegistry.class).length);
+        assertEquals(0, context.getBeanNamesForType(LockProvider.class).length);
+      }
+    }
+  }
+
   // --- shutdown
   // ------------------------------------------------------------------------------------
 
@@ -372,6 +441,23 @@ class InterlockAutoConfigurationTest {
     context.close();
     LeaseLostException loss = lease.lost().get(1, TimeUnit.MINUTES);
     assertEquals(LossReason.CLOSED, loss.reason());
+  }
+
+  static class Borrowed {
+    static final LockClient CLIENT = LockClient.open("memory:borrowed");
+
+    @Bean(destroyMethod = "")
+    LockClient borrowed() {
+      return CLIENT;
+    }
+  }
+
+  @Test
+  void aClientThatSpringMustNotDestroyStaysOpen() {
+    try (LockClient borrowed = Borrowed.CLIENT) {
+      start(Borrowed.class).close();
+      assertFalse(borrowed.inspect("x").isHeld());
+    }
   }
 
   @EnableScheduling

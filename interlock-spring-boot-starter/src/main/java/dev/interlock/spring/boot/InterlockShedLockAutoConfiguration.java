@@ -1,0 +1,34 @@
+package dev.interlock.spring.boot;
+
+import dev.interlock.LockClient;
+import dev.interlock.shedlock.InterlockLockProvider;
+import net.javacrumbs.shedlock.core.LockProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * Makes a provider for ShedLock, where {@code lock-shedlock} is on the class path, unless the
+ * application has one of its own. Needs a single or primary {@link LockClient}.
+ */
+@AutoConfiguration(after = InterlockAutoConfiguration.class)
+@ConditionalOnClass({InterlockLockProvider.class, LockProvider.class})
+@ConditionalOnSingleCandidate(LockClient.class)
+public final class InterlockShedLockAutoConfiguration {
+
+  /** For Spring. */
+  public InterlockShedLockAutoConfiguration() {}
+
+  /**
+   * {@return a provider whose locks have the names that ShedLock gives them}
+   *
+   * @param client acquires the locks
+   */
+  @Bean
+  @ConditionalOnMissingBean(LockProvider.class)
+  InterlockLockProvider interlockLockProvider(LockClient client) {
+    return new InterlockLockProvider(client);
+  }
+}
