@@ -70,9 +70,10 @@ final class BackendOpener {
     Dialect dialect = Dialect.of(database);
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
     Requests requests = new Requests(pool, dialect, failures, context.time());
+    Schema schema = new Schema(dialect, settings);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
-      new Schema(dialect, settings).ensure(requests, failures, deadline);
+      schema.ensure(requests, failures, deadline);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw failures.passing("the thread was interrupted while it connected", e);
@@ -84,6 +85,7 @@ final class BackendOpener {
     return new JdbcBackend(
         dialect,
         endpoint,
+        schema,
         table,
         requests,
         failures,
