@@ -139,9 +139,9 @@ final class JdbcBackend implements LockBackend {
       throws SQLException, InterruptedException {
     while (true) {
       Taken taken = table.take(session, claim, ttlMicros);
-      LockRow row = taken.snapshot().row();
+      LockRow row = taken.row();
       if (taken.token() > 0) {
-        if (row == null) {
+        if (taken.inserted()) {
           newRows.incrementAndGet();
         }
         return new Attempt.Granted(Grant.forTtl(claim, taken.token(), ttl));
