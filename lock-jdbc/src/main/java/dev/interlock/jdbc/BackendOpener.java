@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
@@ -97,6 +98,9 @@ final class BackendOpener {
       JdbcDatabase database, DataSource source, JdbcSettings settings, String endpoint) {
     if (database != JdbcDatabase.POSTGRESQL) {
       return ReleaseListener.NONE;
+    }
+    if (source instanceof HikariDataSource pool && pool.getMaximumPoolSize() == 1) {
+      return ReleaseListener.NONE; // it would keep the only connection from all requests
     }
     try {
       Class.forName("org.postgresql.PGConnection", false, BackendOpener.class.getClassLoader());
