@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
@@ -70,9 +71,10 @@ final class BackendOpener {
     Dialect dialect = Dialect.of(database);
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
     Requests requests = new Requests(pool, dialect, failures, context.time());
+    Schema schema = new Schema(dialect, settings);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
-      new Schema(dialect, settings).ensure(requests, failures, deadline);
+      schema.ensure(requests, failures, deadline);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw failures.passing("the thread was interrupted while it connected", e);
@@ -84,6 +86,7 @@ final class BackendOpener {
     return new JdbcBackend(
         dialect,
         endpoint,
+        schema,
         table,
         requests,
         failures,
@@ -95,6 +98,9 @@ final class BackendOpener {
       JdbcDatabase database, DataSource source, JdbcSettings settings, String endpoint) {
     if (database != JdbcDatabase.POSTGRESQL) {
       return ReleaseListener.NONE;
+    }
+    if (source instanceof HikariDataSource pool && pool.getMaximumPoolSize() == 1) {
+      return ReleaseListener.NONE; // it would keep the only connection from all requests
     }
     try {
       Class.forName("org.postgresql.PGConnection", false, BackendOpener.class.getClassLoader());

@@ -20,12 +20,14 @@ enum FenceDialect {
         name VARCHAR(255) PRIMARY KEY,
         token BIGINT NOT NULL,
         claimed_at TIMESTAMP WITH TIME ZONE NOT NULL
-      )""",
+      )\
+      """,
       """
       INSERT INTO %s AS fence (name, token, claimed_at) VALUES (?, ?, CURRENT_TIMESTAMP)
       ON CONFLICT (name) DO UPDATE
       SET token = GREATEST(fence.token, EXCLUDED.token), claimed_at = EXCLUDED.claimed_at
-      RETURNING token""") {
+      RETURNING token\
+      """) {
     @Override
     @Nullable Long claim(Connection connection, String table, String key, long token)
         throws SQLException {
@@ -42,11 +44,13 @@ enum FenceDialect {
         name VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY,
         token BIGINT NOT NULL,
         claimed_at DATETIME NOT NULL
-      ) ENGINE = InnoDB""",
+      ) ENGINE = InnoDB\
+      """,
       """
       INSERT INTO %s (name, token, claimed_at) VALUES (?, ?, UTC_TIMESTAMP())
       ON DUPLICATE KEY UPDATE
-      token = GREATEST(token, VALUES(token)), claimed_at = VALUES(claimed_at)"""),
+      token = GREATEST(token, VALUES(token)), claimed_at = VALUES(claimed_at)\
+      """),
 
   H2(
       """
@@ -54,14 +58,16 @@ enum FenceDialect {
         name VARCHAR(255) PRIMARY KEY,
         token BIGINT NOT NULL,
         claimed_at TIMESTAMP WITH TIME ZONE NOT NULL
-      )""",
+      )\
+      """,
       """
       MERGE INTO %s AS fence
       USING (VALUES (CAST(? AS VARCHAR), CAST(? AS BIGINT))) AS claim (name, token)
       ON fence.name = claim.name
       WHEN MATCHED THEN UPDATE
       SET token = GREATEST(fence.token, claim.token), claimed_at = CURRENT_TIMESTAMP
-      WHEN NOT MATCHED THEN INSERT VALUES (claim.name, claim.token, CURRENT_TIMESTAMP)""") {
+      WHEN NOT MATCHED THEN INSERT VALUES (claim.name, claim.token, CURRENT_TIMESTAMP)\
+      """) {
     @Override
     @Nullable Long claim(Connection connection, String table, String key, long token)
         throws SQLException {

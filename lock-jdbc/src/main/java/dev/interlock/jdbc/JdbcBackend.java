@@ -9,6 +9,7 @@ import dev.interlock.LossReason;
 import dev.interlock.jdbc.LockTable.Snapshot;
 import dev.interlock.jdbc.LockTable.Taken;
 import dev.interlock.jdbc.Requests.Attempts;
+import dev.interlock.jdbc.Requests.Request;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -50,6 +51,7 @@ final class JdbcBackend implements LockBackend {
 
   private final Dialect dialect;
   private final String endpoint;
+  private final Schema schema;
   private final LockTable table;
   private final Requests requests;
   private final Failures failures;
@@ -61,6 +63,7 @@ final class JdbcBackend implements LockBackend {
   JdbcBackend(
       Dialect dialect,
       String endpoint,
+      Schema schema,
       LockTable table,
       Requests requests,
       Failures failures,
@@ -68,6 +71,7 @@ final class JdbcBackend implements LockBackend {
       Runnable closing) {
     this.dialect = dialect;
     this.endpoint = endpoint;
+    this.schema = schema;
     this.table = table;
     this.requests = requests;
     this.failures = failures;
@@ -92,10 +96,42 @@ final class JdbcBackend implements LockBackend {
     return requests.repeatable(
         deadline,
         new Attempts(),
-        session ->
-            claim.share().isExclusive()
-                ? takeAlone(session, claim, ttl, ttlMicros, deadline)
-                : takeShare(session, claim, ttl, ttlMicros, deadline));
+        session -> {
+          try {
+            return take(session, claim, ttl, ttlMicros, deadline);
+          } catch (SQLException e) {
+            if (!Failures.isMissingTable(e)) {
+              throw e;
+            }
+            schema.create(session, failures, e);
+            return take(session, claim, ttl, ttlMicros, deadline);
+          }
+        });
+  }
+
+  private Attempt take(
+      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+      throws SQLException, InterruptedException {
+    return claim.share().isExclusive()
+        ? takeAlone(session, claim, ttl, ttlMicros, deadline)
+        : takeShare(session, claim, ttl, ttlMicros, deadline);
+  }
+
+  /**
+   * Answers in place of a table that does not exist any more, as after a restart without data. Then
+   * nothing is held. Only a new lock needs the table.
+   */
+  private static <T> Request<T> ifMissing(T answer, Request<T> request) {
+    return session -> {
+      try {
+        return request.run(session);
+      } catch (SQLException e) {
+        if (!Failures.isMissingTable(e)) {
+          throw e;
+        }
+        return answer;
+      }
+    };
   }
 
   private Attempt takeAlone(
@@ -103,9 +139,9 @@ final class JdbcBackend implements LockBackend {
       throws SQLException, InterruptedException {
     while (true) {
       Taken taken = table.take(session, claim, ttlMicros);
-      LockRow row = taken.snapshot().row();
+      LockRow row = taken.row();
       if (taken.token() > 0) {
-        if (row == null) {
+        if (taken.inserted()) {
           newRows.incrementAndGet();
         }
         return new Attempt.Granted(Grant.forTtl(claim, taken.token(), ttl));
@@ -234,12 +270,14 @@ final class JdbcBackend implements LockBackend {
           requests.repeatable(
               deadline,
               new Attempts(),
-              session -> {
-                int renewed = table.renew(session, claims, ttlMicros);
-                return renewed == claims.size()
-                    ? claims.stream().map(Claim::id).collect(Collectors.toSet())
-                    : new HashSet<>(table.holding(session, claims));
-              });
+              ifMissing(
+                  Set.of(),
+                  session -> {
+                    int renewed = table.renew(session, claims, ttlMicros);
+                    return renewed == claims.size()
+                        ? claims.stream().map(Claim::id).collect(Collectors.toSet())
+                        : new HashSet<>(table.holding(session, claims));
+                  }));
       claims.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
     } catch (LockException e) {
       claims.forEach(claim -> outcomes.put(claim, new Renewal.Failed(e)));
@@ -252,23 +290,25 @@ final class JdbcBackend implements LockBackend {
     return requests.repeatable(
         deadline,
         new Attempts(),
-        session -> {
-          while (true) {
-            LockRow row = table.read(session, claim.name()).row();
-            if (row == null || !row.isShared()) {
-              return false;
-            }
-            SharedHolds state = row.shared(dialect.turnMicros());
-            Long end = state.renew(claim.id(), row.now() + ttl);
-            if (end == null) {
-              return false;
-            }
-            if (table.replace(session, row, state, row.fence(), end, false)) {
-              return true;
-            }
-            requests.pause(deadline);
-          }
-        });
+        ifMissing(
+            false,
+            session -> {
+              while (true) {
+                LockRow row = table.read(session, claim.name()).row();
+                if (row == null || !row.isShared()) {
+                  return false;
+                }
+                SharedHolds state = row.shared(dialect.turnMicros());
+                Long end = state.renew(claim.id(), row.now() + ttl);
+                if (end == null) {
+                  return false;
+                }
+                if (table.replace(session, row, state, row.fence(), end, false)) {
+                  return true;
+                }
+                requests.pause(deadline);
+              }
+            }));
   }
 
   @Override
@@ -278,14 +318,16 @@ final class JdbcBackend implements LockBackend {
         requests.repeatable(
             deadline,
             attempts,
-            session -> {
-              boolean done =
-                  claim.share().isExclusive()
-                      ? table.release(session, claim)
-                      : releaseShare(session, claim, deadline);
-              purge(session);
-              return done;
-            });
+            ifMissing(
+                false,
+                session -> {
+                  boolean done =
+                      claim.share().isExclusive()
+                          ? table.release(session, claim)
+                          : releaseShare(session, claim, deadline);
+                  purge(session);
+                  return done;
+                }));
     if (!released && attempts.isInDoubt()) {
       throw failures.passing(
           "the connection broke; the lock is gone, released by this request or lost before", null);
@@ -330,10 +372,12 @@ final class JdbcBackend implements LockBackend {
     return requests.repeatable(
         deadline,
         new Attempts(),
-        session -> {
-          LockRow row = table.read(session, name).row();
-          return row == null ? LockState.free(name) : row.state();
-        });
+        ifMissing(
+            LockState.free(name),
+            session -> {
+              LockRow row = table.read(session, name).row();
+              return row == null ? LockState.free(name) : row.state();
+            }));
   }
 
   @Override
@@ -365,18 +409,20 @@ final class JdbcBackend implements LockBackend {
       throws InterruptedException {
     return requests.single(
         deadline,
-        session -> {
-          while (true) {
-            LockRow row = table.read(session, name).row();
-            if (row == null || !row.state().isHeld()) {
-              return false;
-            }
-            if (change.make(session, row)) {
-              return true;
-            }
-            requests.pause(deadline);
-          }
-        });
+        ifMissing(
+            false,
+            session -> {
+              while (true) {
+                LockRow row = table.read(session, name).row();
+                if (row == null || !row.state().isHeld()) {
+                  return false;
+                }
+                if (change.make(session, row)) {
+                  return true;
+                }
+                requests.pause(deadline);
+              }
+            }));
   }
 
   @Override
@@ -387,21 +433,23 @@ final class JdbcBackend implements LockBackend {
     return requests.repeatable(
         deadline,
         new Attempts(),
-        session -> {
-          List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
-          List<LockState> held = new ArrayList<>();
-          for (LockRow row : rows) {
-            LockState state = row.state();
-            if (state.isHeld() && row.name().startsWith(prefix)) {
-              held.add(state);
-            }
-          }
-          String next =
-              rows.size() < limit
-                  ? null
-                  : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name()));
-          return new LockPage(held, next);
-        });
+        ifMissing(
+            new LockPage(List.of(), null),
+            session -> {
+              List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
+              List<LockState> held = new ArrayList<>();
+              for (LockRow row : rows) {
+                LockState state = row.state();
+                if (state.isHeld() && row.name().startsWith(prefix)) {
+                  held.add(state);
+                }
+              }
+              String next =
+                  rows.size() < limit
+                      ? null
+                      : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name()));
+              return new LockPage(held, next);
+            }));
   }
 
   /** Half a character at the end of a prefix has no bytes. */

@@ -200,32 +200,33 @@ class LockTable {
   record Snapshot(long now, @Nullable LockRow row) {}
 
   /**
-   * How an attempt to acquire an exclusive lock ended. Without a token and with a row that is free
-   * somebody else was faster, or the row is not yet there, and the attempt has to be repeated.
+   * How an attempt to acquire an exclusive lock ended. Without a token and without a row that is
+   * held another client was faster, and the attempt has to be repeated.
    *
    * @param token the fencing token if the lock was granted, or else 0
-   * @param snapshot what was there if it was not granted, or before it was
+   * @param inserted whether the name had no row before
+   * @param row the row if the lock was not granted
    */
-  record Taken(long token, Snapshot snapshot) {}
+  record Taken(long token, boolean inserted, @Nullable LockRow row) {}
 
   /** Grants an exclusive lock if the name is free or the claim has it already. */
   Taken take(Session session, Claim claim, long ttl) throws SQLException {
     Map<String, Object> values = values(claim, ttl);
     OptionalLong token = session.updateReturningFence(take, values);
     if (token.isPresent()) {
-      return new Taken(token.getAsLong(), new Snapshot(0, null));
+      return new Taken(token.getAsLong(), false, null);
     }
-    Snapshot snapshot = read(session, claim.name());
-    if (snapshot.row() != null) {
-      return new Taken(0, snapshot);
+    LockRow row = read(session, claim.name()).row();
+    if (row != null) {
+      return new Taken(0, false, row);
     }
     try {
-      return new Taken(session.updateReturningFence(insert, values).orElseThrow(), snapshot);
+      return new Taken(session.updateReturningFence(insert, values).orElseThrow(), true, null);
     } catch (SQLException e) {
       if (!Failures.isDuplicateKey(e)) {
         throw e;
       }
-      return new Taken(0, snapshot);
+      return new Taken(0, false, null);
     }
   }
 

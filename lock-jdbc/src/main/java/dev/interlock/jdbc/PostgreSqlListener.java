@@ -35,6 +35,7 @@ final class PostgreSqlListener implements ReleaseListener {
   private static final int IDLE_POKES = 2;
   private static final long FIRST_PAUSE_MILLIS = 50;
   private static final long LONGEST_PAUSE_MILLIS = 5_000;
+  private static final long PAUSE_AFTER_REFUSAL_MILLIS = 10_000;
 
   private final DataSource source;
   private final String channel;
@@ -51,6 +52,8 @@ final class PostgreSqlListener implements ReleaseListener {
   private boolean running;
   private boolean listening;
   private boolean closed;
+
+  /** Only the thread that listens uses it. */
   private boolean refused;
 
   /**
@@ -74,7 +77,7 @@ final class PostgreSqlListener implements ReleaseListener {
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
       if (listening) {
         wakeUp.signal();
-      } else if (!running && !closed && !refused) {
+      } else if (!running && !closed) {
         running = true;
         Thread thread = new Thread(this::run, "interlock-postgresql-listener");
         thread.setDaemon(true);
@@ -112,49 +115,46 @@ final class PostgreSqlListener implements ReleaseListener {
   /** Connects until nobody waits any longer. */
   private void run() {
     long pause = FIRST_PAUSE_MILLIS;
-    try {
-      while (isNeeded()) {
-        try (Connection made = source.getConnection()) {
-          listen(made);
-          return;
-        } catch (SQLException e) {
-          if (Failures.isRefusedForGood(e)) {
-            refuse(e);
-            return;
-          }
+    while (isNeeded()) {
+      try (Borrowed borrowed = new Borrowed(source.getConnection())) {
+        borrowed.prepare(ANSWER_MILLIS);
+        listen(borrowed.connection);
+        pause = FIRST_PAUSE_MILLIS;
+      } catch (SQLException e) {
+        boolean heard = lost();
+        if (Failures.isRefusedForGood(e)) {
+          refuse(e);
+          pause = PAUSE_AFTER_REFUSAL_MILLIS;
+        } else {
           log.debug("lost the connection that listens to releases; connecting again", e);
-          pause = lost() ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, pause * 2);
+          pause = heard ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, pause * 2);
         }
         await(pause);
+      } catch (RuntimeException | Error e) {
+        log.error("waiters only poll for now, because of a bug", e);
+        boolean unused = lost();
+        await(PAUSE_AFTER_REFUSAL_MILLIS);
       }
-    } catch (RuntimeException e) {
-      log.error("waiters only poll from now on, because of a bug", e);
-      refuse(null);
-    } finally {
-      ended();
     }
   }
 
+  /** Answers no only once: the next waiter then starts another thread. */
   private boolean isNeeded() {
     lock.lock();
     try {
-      return !closed && !waiters.isEmpty();
+      running = !closed && !waiters.isEmpty();
+      return running;
     } finally {
       lock.unlock();
     }
   }
 
-  private void refuse(@Nullable SQLException problem) {
-    lock.lock();
-    try {
+  private void refuse(SQLException problem) {
+    if (!refused) {
       refused = true;
-    } finally {
-      lock.unlock();
-    }
-    if (problem != null) {
       log.warn(
           "postgresql at {} or its driver does not let us listen to releases ({}); waiters poll"
-              + " instead",
+              + " until it does",
           endpoint,
           problem.getMessage());
     }
@@ -192,34 +192,12 @@ final class PostgreSqlListener implements ReleaseListener {
     }
   }
 
-  /** A waiter may have come since the loop decided to end. */
-  private void ended() {
-    boolean again;
-    lock.lock();
-    try {
-      running = false;
-      listening = false;
-      connection = null;
-      again = !closed && !refused && !waiters.isEmpty();
-      running = again;
-    } finally {
-      lock.unlock();
-    }
-    if (again) {
-      run();
-    }
-  }
-
   private void listen(Connection made) throws SQLException {
     PGConnection notified = made.unwrap(PGConnection.class);
-    made.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
-    made.setAutoCommit(true);
     execute(made, "LISTEN " + channel);
+    refused = false;
     lock.lock();
     try {
-      if (closed) {
-        return;
-      }
       connection = made;
       listening = true;
       signalAll();
@@ -227,16 +205,11 @@ final class PostgreSqlListener implements ReleaseListener {
       lock.unlock();
     }
     int idle = 0;
-    while (true) {
+    while (goesOn(idle)) {
       PGNotification[] some = notified.getNotifications(POKE_MILLIS);
       lock.lock();
       try {
         idle = waiters.isEmpty() ? idle + 1 : 0;
-        if (closed || idle > IDLE_POKES) {
-          listening = false;
-          connection = null;
-          break;
-        }
         for (PGNotification one : some == null ? new PGNotification[0] : some) {
           waiters.getOrDefault(one.getParameter(), Set.of()).forEach(WakeUp::signal);
         }
@@ -249,6 +222,17 @@ final class PostgreSqlListener implements ReleaseListener {
       }
     }
     execute(made, "UNLISTEN *");
+  }
+
+  private boolean goesOn(int idle) {
+    lock.lock();
+    try {
+      listening = !closed && (idle <= IDLE_POKES || !waiters.isEmpty());
+      connection = listening ? connection : null;
+      return listening;
+    } finally {
+      lock.unlock();
+    }
   }
 
   private static void execute(Connection connection, String sql) throws SQLException {

@@ -135,7 +135,8 @@ final class PostgreSqlTable extends LockTable {
         rows -> {
           rows.next();
           long token = rows.getLong(LockRow.COLUMNS.size() + 2);
-          return new Taken(token, new Snapshot(rows.getLong(1), LockRow.read(rows)));
+          LockRow row = LockRow.read(rows);
+          return new Taken(token, row == null, row);
         });
   }
 

@@ -163,7 +163,7 @@ final class Requests {
       throw unsent("no connection in time", attempts);
     }
     try {
-      borrowed.prepare(deadline);
+      borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
     } catch (SQLException e) {
       borrowed.close();
       throw new BrokenException(e);
@@ -175,53 +175,5 @@ final class Requests {
     return attempts.inDoubt
         ? failures.passing(problem, null)
         : failures.passingUnsent(problem, null);
-  }
-
-  /** A connection whose settings are put back when it is returned. */
-  private static final class Borrowed implements AutoCloseable {
-    final Connection connection;
-    private boolean commits;
-    private boolean writes;
-    private int timeoutMillis = -1;
-
-    Borrowed(Connection connection) {
-      this.connection = connection;
-    }
-
-    /** Every statement is a transaction of its own, and must be answered in time. */
-    void prepare(Deadline deadline) throws SQLException {
-      int before = connection.getNetworkTimeout();
-      connection.setNetworkTimeout(
-          Runnable::run, (int) Math.min(86_400_000, Math.max(1, deadline.remaining().toMillis())));
-      timeoutMillis = before;
-      if (connection.isReadOnly()) {
-        connection.setReadOnly(false);
-        writes = true;
-      }
-      if (!connection.getAutoCommit()) {
-        connection.setAutoCommit(true);
-        commits = true;
-      }
-    }
-
-    @Override
-    public void close() {
-      try (connection) {
-        if (connection.isClosed()) {
-          return;
-        }
-        if (commits) {
-          connection.setAutoCommit(false);
-        }
-        if (writes) {
-          connection.setReadOnly(true);
-        }
-        if (timeoutMillis >= 0) {
-          connection.setNetworkTimeout(Runnable::run, timeoutMillis);
-        }
-      } catch (SQLException e) {
-        // Broken; the pool finds out, too.
-      }
-    }
   }
 }

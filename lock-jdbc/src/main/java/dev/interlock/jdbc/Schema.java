@@ -84,8 +84,13 @@ final class Schema {
         });
   }
 
-  private void create(Session session, Failures failures, SQLException missing)
-      throws SQLException {
+  /**
+   * Creates the table. Other clients may do so at the same time.
+   *
+   * @param missing how the database said that there is none
+   * @throws LockException if it may not be created, or something else is there
+   */
+  void create(Session session, Failures failures, SQLException missing) throws SQLException {
     String remedy =
         "the table "
             + settings.table()
@@ -95,9 +100,8 @@ final class Schema {
       throw failures.wrong(remedy, missing);
     }
     try {
-      for (String statement : statements()) {
-        session.define(statement);
-      }
+      // Together they are one transaction where the database can undo definitions.
+      session.define(String.join(";\n", statements()));
     } catch (SQLException e) {
       // Another client may have been faster; databases report that in many ways.
       try {

@@ -63,10 +63,10 @@ final class Session {
     }
   }
 
-  /** Executes a definition, which has no parameters. */
-  void define(String definition) throws SQLException {
+  /** Executes definitions, which have no parameters. */
+  void define(String definitions) throws SQLException {
     try (Statement statement = connection.createStatement()) {
-      boolean unused = statement.execute(definition);
+      boolean unused = statement.execute(definitions);
     }
   }
 

@@ -278,18 +278,6 @@ final class SharedHolds {
     return hold.expiresAt;
   }
 
-  /** Ends everything. */
-  void clear() {
-    holds.clear();
-    parties.clear();
-    revoked = false;
-  }
-
-  /** Lets no hold be renewed, and nobody in, before the last hold has ended. */
-  void revoke() {
-    revoked = true;
-  }
-
   /** {@return whether those who have waited longest find room now} */
   boolean hasRoomForFirst() {
     Party first = null;

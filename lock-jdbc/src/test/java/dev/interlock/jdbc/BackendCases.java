@@ -430,6 +430,65 @@ abstract class BackendCases {
   }
 
   @Test
+  void aTableThatDisappearsIsCreatedAgain() throws Exception {
+    Claim alone = claim("job");
+    Claim reader = claim("book", Share.READ);
+    long token = take(backend, alone).token();
+    take(backend, reader);
+    execute("DROP TABLE " + table);
+    assertFalse(backend.inspect("job", soon()).isHeld());
+    assertTrue(backend.list("", null, 10, soon()).locks().isEmpty());
+    assertFalse(backend.forceRelease("job", soon()));
+    assertFalse(backend.revoke("job", soon()));
+    for (Renewal renewal :
+        backend.renewAll(List.of(Grant.forTtl(alone, 1), Grant.forTtl(reader, 1)), soon())) {
+      assertInstanceOf(Renewal.Gone.class, renewal);
+    }
+    assertFalse(backend.release(alone, soon()));
+    assertFalse(backend.release(reader, soon()));
+    assertThrows(SQLException.class, () -> number("SELECT count(*) FROM " + table));
+
+    int clients = 8;
+    CyclicBarrier start = new CyclicBarrier(clients);
+    List<Future<Attempt>> attempts = new ArrayList<>();
+    for (int i = 0; i < clients; i++) {
+      Claim claim = claim("job");
+      attempts.add(
+          threads.submit(
+              () -> {
+                start.await();
+                return backend.tryAcquire(claim, soon());
+              }));
+    }
+    List<Long> tokens = new ArrayList<>();
+    for (Future<Attempt> attempt : attempts) {
+      if (attempt.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+          instanceof Attempt.Granted granted) {
+        tokens.add(granted.grant().token());
+      }
+    }
+    assertEquals(1, tokens.size());
+    assertTrue(tokens.get(0) > token);
+    take(backend, claim("book", Share.WRITE));
+  }
+
+  @Test
+  void aTableThatDisappearsStaysAwayIfItMayNotBeCreated() throws Exception {
+    String uri = uri() + (uri().contains("?") ? "&" : "?") + "createSchema=false&table=" + table;
+    try (LockBackend opened = Backends.open(uri)) {
+      execute("DROP TABLE " + table);
+      LockException refusal =
+          assertThrows(
+              LockConfigurationException.class, () -> opened.tryAcquire(claim("job"), soon()));
+      assertTrue(
+          String.valueOf(refusal.getMessage()).contains("is missing; create it"),
+          refusal::toString);
+      assertFalse(opened.release(claim("job"), soon()));
+      assertThrows(SQLException.class, () -> number("SELECT count(*) FROM " + table));
+    }
+  }
+
+  @Test
   void contentOfAnotherVersionIsRefused() throws Exception {
     take(backend, claim("job", Share.READ));
     execute("UPDATE " + table + " SET kind = 'future'");

@@ -1,21 +1,33 @@
 package dev.interlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** Waiters that do not poll for as long as a test lasts. */
 class PostgreSqlListenerTest {
@@ -47,7 +59,7 @@ class PostgreSqlListenerTest {
   }
 
   private interface Condition {
-    boolean holds() throws IOException;
+    boolean holds() throws IOException, SQLException;
   }
 
   private static void await(Condition condition) throws Exception {
@@ -160,6 +172,88 @@ class PostgreSqlListenerTest {
                   + hex("busy")
                   + "', 'hex')"));
       held.close();
+    }
+  }
+
+  @Test
+  void aRefusalIsNotForEver() throws Exception {
+    AtomicBoolean refused = new AtomicBoolean();
+    PGSimpleDataSource source =
+        new PGSimpleDataSource() {
+          @Override
+          public Connection getConnection() throws SQLException {
+            if (refused.compareAndSet(false, true)) {
+              throw new SQLException("the role is not permitted to log in", "28000");
+            }
+            return super.getConnection();
+          }
+        };
+    source.setUrl(server.jdbcUrl());
+    source.setUser(server.user());
+    source.setPassword(server.password());
+    source.setApplicationName("interlock");
+    try (PostgreSqlListener listener = new PostgreSqlListener(source, "interlock_lock", "here")) {
+      var unused = listener.watch("job", new WakeUp(Backends.TIME));
+      await(() -> listening() == 1);
+      assertTrue(refused.get());
+    }
+  }
+
+  @Test
+  void theOnlyConnectionOfAPoolIsLeftToRequests() throws Exception {
+    HikariDataSource pool = new HikariDataSource();
+    pool.setJdbcUrl(server.jdbcUrl());
+    pool.setUsername(server.user());
+    pool.setPassword(server.password());
+    pool.setMaximumPoolSize(1);
+    LockOptions polling = OPTIONS.toBuilder().pollInterval(Duration.ofMillis(100)).build();
+    try (pool;
+        LockClient one = open();
+        LockClient two = JdbcLocks.using(pool, polling)) {
+      Lease other = two.lock("other").acquire();
+      Lease held = one.lock("only").acquire();
+      CompletableFuture<Lease> waiting = two.lock("only").acquireAsync();
+      for (int i = 0; i < 3; i++) {
+        assertTrue(two.lock("only").tryAcquire().isEmpty());
+      }
+      assertEquals(ReleaseOutcome.RELEASED, other.release());
+      held.close();
+      soon(waiting).close();
+    }
+  }
+
+  /** As a pool does that changes nothing about a connection when it is returned. */
+  private static DataSource always(Connection connection) {
+    return new PGSimpleDataSource() {
+      @Override
+      public Connection getConnection() {
+        return (Connection)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (proxy, method, arguments) ->
+                    method.getName().equals("close") ? null : method.invoke(connection, arguments));
+      }
+    };
+  }
+
+  @Test
+  void theConnectionIsReturnedAsItWas() throws Exception {
+    try (Connection connection =
+            DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
+        PostgreSqlListener listener =
+            new PostgreSqlListener(always(connection), "interlock_lock", "here")) {
+      connection.setAutoCommit(false);
+      connection.setNetworkTimeout(Runnable::run, 77_000);
+      CountDownLatch listens = new CountDownLatch(1);
+      var watch = listener.watch("job", new WakeUp(Backends.TIME, listens::countDown));
+      assertTrue(listens.await(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      watch.close();
+      await(() -> !connection.getAutoCommit() && connection.getNetworkTimeout() == 77_000);
+      try (var channels =
+          connection.createStatement().executeQuery("SELECT pg_listening_channels()")) {
+        assertFalse(channels.next());
+      }
     }
   }
 }
