@@ -72,8 +72,9 @@ public record Contender(
   }
 
   /**
-   * {@return all backends on the class path for which a {@link ServerSource} has servers, and those
-   * of providers that it has none for, with the example URI}
+   * {@return all backends on the class path for which a {@link ServerSource} has servers, and
+   * others with their example URI} Of a package for which it has servers the other backends take
+   * part only if they are wanted.
    *
    * @param clusters whether larger deployments take part as well
    * @param wanted names of contenders, backends or schemes; empty for all
@@ -83,13 +84,13 @@ public record Contender(
     List<Contender> usual = new ArrayList<>();
     List<Contender> all = new ArrayList<>();
     Set<String> served = new HashSet<>();
-    Set<String> offered =
-        offers().stream().map(ServerSource.Offer::scheme).collect(Collectors.toSet());
+    Set<String> offeredPackages = new HashSet<>();
     for (LockProvider provider : LockProviders.find().usable()) {
       for (ServerSource.Offer offer : offers()) {
         if (provider.schemes().contains(offer.scheme())) {
           String backend = provider.describe(offer.scheme()).name();
           served.add(backend);
+          offeredPackages.add(provider.getClass().getPackageName());
           Contender contender =
               new Contender(
                   offer.name(),
@@ -114,8 +115,10 @@ public record Contender(
           String durability = example.contains("://") ? NOT_OURS : NONE;
           Contender contender =
               new Contender(info.name(), scheme, info.name(), example, null, null, durability);
-          all.add(0, contender);
-          if (provider.schemes().stream().noneMatch(offered::contains)) {
+          if (offeredPackages.contains(provider.getClass().getPackageName())) {
+            all.add(contender);
+          } else {
+            all.add(0, contender);
             usual.add(0, contender);
           }
         }
