@@ -33,6 +33,15 @@ final class Borrowed implements AutoCloseable {
     }
   }
 
+  /** Ends the connection, so that the next one may lead to another server: the new primary. */
+  void abort() {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException e) {
+      // Broken already.
+    }
+  }
+
   @Override
   public void close() {
     try (connection) {

@@ -82,6 +82,11 @@ final class Failures {
                 || hasCause(one, java.net.SocketTimeoutException.class));
   }
 
+  /** {@return whether the server takes no writes, such as a replica} */
+  static boolean isReadOnly(SQLException e) {
+    return has(e, Failures::isRefusedWrite);
+  }
+
   /** {@return whether it is useless to ask for notifications again} */
   static boolean isRefusedForGood(SQLException e) {
     return !isTimeout(e)
@@ -153,7 +158,7 @@ final class Failures {
     if (isMissingTable(e)) {
       return wrong("the table " + table + " is missing: " + message(e), e);
     }
-    if (has(e, Failures::isReadOnly)) {
+    if (isReadOnly(e)) {
       return passing("is read-only, such as a replica; connect to the primary", e);
     }
     if (isTimeout(e)) {
@@ -193,7 +198,7 @@ final class Failures {
         || code == 90096;
   }
 
-  private static boolean isReadOnly(SQLException e) {
+  private static boolean isRefusedWrite(SQLException e) {
     return state(e).equals("25006")
         || e.getErrorCode() == 1290
         || e.getErrorCode() == 1792

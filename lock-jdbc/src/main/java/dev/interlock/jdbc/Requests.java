@@ -108,6 +108,9 @@ final class Requests {
             attempts.inDoubt = true;
             throw new BrokenException(e);
           }
+          if (Failures.isReadOnly(e)) {
+            borrowed.abort();
+          }
           throw attempts.inDoubt ? failures.afterDoubt(e) : failures.explain(e);
         }
       }

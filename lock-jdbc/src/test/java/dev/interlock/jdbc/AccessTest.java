@@ -160,4 +160,22 @@ class AccessTest {
       assertThrows(LockException.class, () -> client.lock("job").tryAcquire());
     }
   }
+
+  /** The server of an open connection has become a replica, and the address leads to another. */
+  @Test
+  void aConnectionToAReadOnlyServerIsNotUsedAgain() throws Exception {
+    postgresql.execute(
+        "CREATE ROLE reader LOGIN SUPERUSER PASSWORD 'secret'",
+        "ALTER ROLE reader SET default_transaction_read_only = on");
+    try (LockBackend first = Backends.open(postgresql.uri());
+        LockBackend backend = Backends.open(uri(JdbcDatabase.POSTGRESQL, "reader", "secret"))) {
+      take(first, claim("written"));
+      LockException refusal =
+          assertThrows(
+              LockUnavailableException.class, () -> backend.tryAcquire(claim("job"), soon()));
+      assertSays("is read-only", refusal);
+      postgresql.execute("ALTER ROLE reader RESET default_transaction_read_only");
+      take(backend, claim("job"));
+    }
+  }
 }
