@@ -57,7 +57,8 @@ final class BackendOpener {
    * Opens a backend.
    *
    * @param pool where each request borrows a connection
-   * @param single where the connection comes from that listens to releases
+   * @param single where the connection comes from that listens to releases; the same if the pool is
+   *     the program's
    * @param closing what to do when the client is closed
    */
   static LockBackend open(
@@ -70,7 +71,7 @@ final class BackendOpener {
       Runnable closing) {
     Dialect dialect = Dialect.of(database);
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
-    Requests requests = new Requests(pool, dialect, failures, context.time());
+    Requests requests = new Requests(pool, pool != single, dialect, failures, context.time());
     Schema schema = new Schema(dialect, settings);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {

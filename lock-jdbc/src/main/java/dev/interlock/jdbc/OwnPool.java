@@ -38,10 +38,10 @@ final class OwnPool {
             driver(database),
             uri.url(),
             uri.properties(),
-            (int) Math.min(60, wait(uri) / 1_000 + 1));
+            (int) Math.min(60, wait(uri.requestTimeout()) / 1_000 + 1));
     try (Connection first = driver.getConnection()) {
       if (database != JdbcDatabase.H2) {
-        first.setNetworkTimeout(Runnable::run, (int) wait(uri));
+        first.setNetworkTimeout(Runnable::run, (int) wait(uri.requestTimeout()));
       }
       return new OwnPool(driver, new HikariDataSource(config(uri, driver)));
     } catch (SQLException e) {
@@ -77,16 +77,16 @@ final class OwnPool {
     config.setDataSource(driver);
     config.setMaximumPoolSize(uri.maxConnections());
     config.setInitializationFailTimeout(-1);
-    config.setConnectionTimeout(wait(uri));
-    config.setValidationTimeout(wait(uri));
+    // Requests asks again until its deadline, which may come earlier than the request time-out.
+    config.setConnectionTimeout(wait(uri.requestTimeout().dividedBy(4)));
+    config.setValidationTimeout(wait(uri.requestTimeout().dividedBy(4)));
     config.setIdleTimeout(LONGEST_REST.toMillis());
     config.setMinimumIdle(0);
     return config;
   }
 
-  private static long wait(JdbcUri uri) {
-    return Math.max(
-        SHORTEST_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, uri.requestTimeout().toMillis()));
+  private static long wait(Duration time) {
+    return Math.max(SHORTEST_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, time.toMillis()));
   }
 
   /** {@return where to borrow connections} */

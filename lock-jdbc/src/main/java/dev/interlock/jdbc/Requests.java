@@ -6,6 +6,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.util.concurrent.ThreadLocalRandom;
 import javax.sql.DataSource;
 
@@ -24,12 +25,25 @@ final class Requests {
   private static final long LONGEST_PAUSE_NANOS = 20_000_000;
 
   private final DataSource source;
+  private final boolean givesUpEarly;
   private final Dialect dialect;
   private final Failures failures;
   private final TimeSource time;
 
-  Requests(DataSource source, Dialect dialect, Failures failures, TimeSource time) {
+  /**
+   * Asks a database.
+   *
+   * @param source where each request borrows a connection
+   * @param givesUpEarly whether the source gives up earlier than a request, and is asked again then
+   */
+  Requests(
+      DataSource source,
+      boolean givesUpEarly,
+      Dialect dialect,
+      Failures failures,
+      TimeSource time) {
     this.source = source;
+    this.givesUpEarly = givesUpEarly;
     this.dialect = dialect;
     this.failures = failures;
     this.time = time;
@@ -145,21 +159,7 @@ final class Requests {
     if (deadline.hasPassed()) {
       throw unsent("no time was left for the request", attempts);
     }
-    Connection connection;
-    try {
-      connection = source.getConnection();
-    } catch (SQLException e) {
-      if (Failures.isInterrupted(e)) {
-        Thread.interrupted();
-        InterruptedException interrupted = new InterruptedException();
-        interrupted.initCause(e);
-        throw interrupted;
-      }
-      LockException explained = failures.explain(e);
-      throw explained instanceof LockUnavailableException && !attempts.inDoubt
-          ? failures.notSent(e)
-          : explained;
-    }
+    Connection connection = connect(deadline, attempts);
     Borrowed borrowed = new Borrowed(connection);
     if (deadline.hasPassed()) {
       borrowed.close();
@@ -172,6 +172,30 @@ final class Requests {
       throw new BrokenException(e);
     }
     return borrowed;
+  }
+
+  private Connection connect(Deadline deadline, Attempts attempts) throws InterruptedException {
+    while (true) {
+      try {
+        return source.getConnection();
+      } catch (SQLException e) {
+        if (Failures.isInterrupted(e)) {
+          Thread.interrupted();
+          InterruptedException interrupted = new InterruptedException();
+          interrupted.initCause(e);
+          throw interrupted;
+        }
+        LockException explained = failures.explain(e);
+        boolean unavailable = explained instanceof LockUnavailableException;
+        if (givesUpEarly
+            && unavailable
+            && e instanceof SQLTransientConnectionException
+            && !pauseAndGiveUp(deadline)) {
+          continue;
+        }
+        throw unavailable && !attempts.inDoubt ? failures.notSent(e) : explained;
+      }
+    }
   }
 
   private LockException unsent(String problem, Attempts attempts) {

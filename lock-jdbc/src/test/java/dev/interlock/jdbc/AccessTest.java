@@ -17,15 +17,24 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Share;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.DatabaseServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
@@ -161,6 +170,44 @@ class AccessTest {
     }
   }
 
+  /** Those who have more time keep all connections. */
+  @Test
+  void aRequestWithLittleTimeDoesNotWaitForAConnectionAsLongAsOthersMay() throws Exception {
+    String name = "occupied";
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (LockBackend backend =
+            Backends.open(postgresql.uri() + "?maxConnections=1", Duration.ofSeconds(20));
+        Connection other =
+            DriverManager.getConnection(
+                postgresql.jdbcUrl(), postgresql.user(), postgresql.password())) {
+      Claim claim = claim(name);
+      take(backend, claim);
+      other.setAutoCommit(false);
+      try (Statement statement = other.createStatement()) {
+        statement.executeUpdate(
+            "UPDATE interlock_lock SET awaited = awaited WHERE name = '" + name + "'");
+      }
+      Future<Boolean> release = thread.submit(() -> backend.release(claim, soon()));
+      long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+      while (postgresql
+          .query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+          .isEmpty()) {
+        assertTrue(System.nanoTime() - end < 0, "the release does not wait for the row");
+      }
+      long begin = System.nanoTime();
+      Deadline little = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
+      LockUnavailableException refusal =
+          assertThrows(LockUnavailableException.class, () -> backend.inspect("another", little));
+      assertFalse(refusal.isInDoubt());
+      Duration took = Duration.ofNanos(System.nanoTime() - begin);
+      assertTrue(took.compareTo(Duration.ofSeconds(15)) < 0, took::toString);
+      other.rollback();
+      assertTrue(release.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+    } finally {
+      thread.shutdownNow();
+    }
+  }
+
   /** The server of an open connection has become a replica, and the address leads to another. */
   @Test
   void aConnectionToAReadOnlyServerIsNotUsedAgain() throws Exception {
@@ -172,10 +219,10 @@ class AccessTest {
       take(first, claim("written"));
       LockException refusal =
           assertThrows(
-              LockUnavailableException.class, () -> backend.tryAcquire(claim("job"), soon()));
+              LockUnavailableException.class, () -> backend.tryAcquire(claim("demoted"), soon()));
       assertSays("is read-only", refusal);
       postgresql.execute("ALTER ROLE reader RESET default_transaction_read_only");
-      take(backend, claim("job"));
+      take(backend, claim("demoted"));
     }
   }
 }
