@@ -490,8 +490,9 @@ class ObserveTest extends EngineFixture {
     DefaultLockClient client = anotherClient();
     Subscription subscription = client.election("a").observe(told);
     assertEquals(Optional.empty(), next(told));
-    Lease leadership = election.campaign();
+    // before the campaign, or a request that is late would show the leader
     FakeStore.Gate gate = store.gate(Op.INSPECT);
+    Lease leadership = election.campaign();
     advanceUntil("a request", gate::hasArrival);
     client.close();
     gate.open();
