@@ -74,14 +74,15 @@ final class PostgreSqlListener implements ReleaseListener {
     String payload = ReleaseChannel.payload(name);
     lock.lock();
     try {
+      if (!listening && !running && !closed) {
+        Thread thread = new Thread(this::run, "interlock-postgresql-listener");
+        thread.setDaemon(true);
+        thread.start(); // it needs the lock; if there is no thread, nothing has changed
+        running = true;
+      }
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
       if (listening) {
         wakeUp.signal();
-      } else if (!running && !closed) {
-        running = true;
-        Thread thread = new Thread(this::run, "interlock-postgresql-listener");
-        thread.setDaemon(true);
-        thread.start();
       }
     } finally {
       lock.unlock();

@@ -356,7 +356,6 @@ abstract class BackendCases {
               impatient.tryAcquire(
                   late, dev.interlock.spi.Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
       Future<Grant> granted = threads.submit(() -> take(backend, claim("job")));
-      Thread.sleep(50);
       connection.rollback();
       Claim holder = granted.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS).claim();
       assertTrue(backend.inspect("job", soon()).remaining().orElseThrow().toMinutes() >= 3);
