@@ -45,8 +45,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Logins, rights and servers that are not there. */
 class AccessTest {
 
-  @AutoClose private static final DatabaseServer postgresql = Testbed.postgresql().start();
-  @AutoClose private static final DatabaseServer mariadb = Testbed.mariadb().start();
+  @AutoClose
+  private static final DatabaseServer postgresql = Testbed.postgresql().withoutSync().start();
+
+  @AutoClose private static final DatabaseServer mariadb = Testbed.mariadb().withoutSync().start();
 
   private static DatabaseServer server(JdbcDatabase database) {
     return database == JdbcDatabase.POSTGRESQL ? postgresql : mariadb;

@@ -36,7 +36,7 @@ class DeadlockTest {
 
   @Test
   void onPostgreSql() throws Exception {
-    try (DatabaseServer server = Testbed.postgresql().start()) {
+    try (DatabaseServer server = Testbed.postgresql().withoutSync().start()) {
       // A session that has no business with the rows waits for the ones that it has.
       renewsInADeadlock(
           server, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
@@ -45,7 +45,7 @@ class DeadlockTest {
 
   @Test
   void onMariaDb() throws Exception {
-    try (DatabaseServer server = Testbed.mariadb().start()) {
+    try (DatabaseServer server = Testbed.mariadb().withoutSync().start()) {
       renewsInADeadlock(
           server,
           "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");

@@ -9,7 +9,7 @@ import org.mariadb.jdbc.MariaDbDataSource;
 
 class MariaDbBackendTest extends BackendCases {
 
-  @AutoClose private static final MariaDbServer server = Testbed.mariadb().start();
+  @AutoClose private static final MariaDbServer server = Testbed.mariadb().withoutSync().start();
 
   @Override
   String uri() {

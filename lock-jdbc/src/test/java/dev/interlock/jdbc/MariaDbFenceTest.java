@@ -11,18 +11,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class MariaDbFenceTest extends FenceCases {
 
-  @AutoClose private static final MariaDbServer server = Testbed.mariadb().start();
-
-  /** The disk is not what is tested. */
-  @BeforeAll
-  static void commitWithoutWaitingForTheDisk() throws IOException {
-    server.execute("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
-  }
+  @AutoClose private static final MariaDbServer server = Testbed.mariadb().withoutSync().start();
 
   @Override
   Connection connect() throws SQLException {

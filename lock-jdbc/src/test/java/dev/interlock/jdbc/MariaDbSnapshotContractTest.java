@@ -14,6 +14,6 @@ class MariaDbSnapshotContractTest extends LockTck {
     return new JdbcHarness(
         () ->
             new DatabaseUnderTest(
-                Testbed.mariadb().config("innodb_snapshot_isolation = ON").start()));
+                Testbed.mariadb().config("innodb_snapshot_isolation = ON").withoutSync().start()));
   }
 }

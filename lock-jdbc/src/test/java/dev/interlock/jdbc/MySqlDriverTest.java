@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AutoClose;
 /** MySQL's driver and what is written for MySQL, on MariaDB: there is no MySQL to test with. */
 class MySqlDriverTest extends BackendCases {
 
-  @AutoClose private static final MariaDbServer server = Testbed.mariadb().start();
+  @AutoClose private static final MariaDbServer server = Testbed.mariadb().withoutSync().start();
 
   @Override
   String uri() {

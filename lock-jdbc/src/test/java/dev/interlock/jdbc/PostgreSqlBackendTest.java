@@ -8,7 +8,8 @@ import org.postgresql.ds.PGSimpleDataSource;
 
 class PostgreSqlBackendTest extends BackendCases {
 
-  @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
+  @AutoClose
+  private static final PostgresServer server = Testbed.postgresql().withoutSync().start();
 
   @Override
   String uri() {

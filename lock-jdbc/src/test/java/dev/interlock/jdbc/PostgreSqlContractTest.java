@@ -9,6 +9,6 @@ class PostgreSqlContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
-    return new JdbcHarness(() -> new DatabaseUnderTest(Testbed.postgresql().start()));
+    return new JdbcHarness(() -> new DatabaseUnderTest(Testbed.postgresql().withoutSync().start()));
   }
 }

@@ -32,7 +32,8 @@ import org.postgresql.ds.PGSimpleDataSource;
 /** Waiters that do not poll for as long as a test lasts. */
 class PostgreSqlListenerTest {
 
-  @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
+  @AutoClose
+  private static final PostgresServer server = Testbed.postgresql().withoutSync().start();
 
   private static final LockOptions OPTIONS =
       LockOptions.builder()

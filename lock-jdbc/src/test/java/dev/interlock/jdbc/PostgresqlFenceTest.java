@@ -12,18 +12,12 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class PostgresqlFenceTest extends FenceCases {
 
-  @AutoClose private static final PostgresServer server = Testbed.postgresql().start();
-
-  /** The disk is not what is tested. */
-  @BeforeAll
-  static void commitWithoutWaitingForTheDisk() throws IOException {
-    server.execute("ALTER DATABASE interlock SET synchronous_commit = off");
-  }
+  @AutoClose
+  private static final PostgresServer server = Testbed.postgresql().withoutSync().start();
 
   @Override
   Connection connect() throws SQLException {

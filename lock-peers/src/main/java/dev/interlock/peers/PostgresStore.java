@@ -33,7 +33,7 @@ record PostgresStore(PostgresServer server, Table table) implements Server, Stor
 
   static PostgresStore start(Table table) {
     return new PostgresStore(
-        Testbed.postgresql().config("max_connections = 600", "fsync = off").start(), table);
+        Testbed.postgresql().config("max_connections = 600").withoutSync().start(), table);
   }
 
   /**

@@ -26,7 +26,7 @@ import org.xml.sax.InputSource;
 /** Storms over every backend, side by side. */
 class StormsTest {
   private static final List<String> BACKENDS =
-      List.of("memory", "redis", "redlock", "zookeeper", "etcd");
+      List.of("memory", "redis", "redlock", "zookeeper", "etcd", "postgresql", "mariadb");
 
   /** Those with readers, or permits. */
   private static final Set<String> SHARED = Set.of("memory", "zookeeper");

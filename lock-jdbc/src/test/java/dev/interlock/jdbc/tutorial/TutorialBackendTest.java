@@ -36,7 +36,7 @@ class TutorialBackendTest {
 
   @BeforeAll
   static void start() {
-    server = Testbed.postgresql().start();
+    server = Testbed.postgresql().withoutSync().start();
   }
 
   @AfterAll

@@ -32,7 +32,7 @@ class TutorialContractTest extends LockTck {
   static void start() {
     // dozens of clients run at once, each with its own pool
     // no test ends the server, so waiting for the disk is useless
-    server = Testbed.postgresql().config("max_connections = 500", "fsync = off").start();
+    server = Testbed.postgresql().config("max_connections = 500").withoutSync().start();
   }
 
   @AfterAll

@@ -38,6 +38,16 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
     return self();
   }
 
+  /**
+   * Lets the server answer before the disk has what it has committed. All of it survives a kill of
+   * the server, though not of the machine, and a slow disk does not delay those who measure time.
+   */
+  public final B withoutSync() {
+    return config(withoutSyncSettings());
+  }
+
+  abstract String[] withoutSyncSettings();
+
   @Override
   protected final boolean isConfigured() {
     return ahead != null || !extra.isEmpty();

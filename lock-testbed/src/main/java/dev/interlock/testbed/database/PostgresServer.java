@@ -72,6 +72,11 @@ public final class PostgresServer extends DatabaseServer {
     }
 
     @Override
+    String[] withoutSyncSettings() {
+      return new String[] {"fsync = off"};
+    }
+
+    @Override
     BinaryInstallation find() throws UnsuitableWayException {
       return BinaryInstallation.find(
           "postgres", "interlock.postgresql.binary", "usr/lib/postgresql");
