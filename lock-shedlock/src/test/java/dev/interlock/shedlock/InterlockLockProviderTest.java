@@ -151,7 +151,7 @@ class InterlockLockProviderTest {
   void anExtensionBeyondTheFirstTtlIsKeptUntilItsOwnEnd() throws Exception {
     LinkedBlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     client.onEvent(events::add);
-    SimpleLock lock = provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
+    SimpleLock lock = provider.lock(times(Duration.ofSeconds(1), Duration.ZERO)).orElseThrow();
     var unused = lock.extend(Duration.ofSeconds(4), Duration.ZERO).orElseThrow();
     long renewals = 0;
     Optional<Duration> held = Optional.empty();
