@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LockClientTest {
@@ -33,9 +34,29 @@ class LockClientTest {
   @Test
   void anUnknownSchemeListsWhatThereIs() {
     LockConfigurationException e =
-        assertThrows(LockConfigurationException.class, () -> LockClient.open("mysql://u:pw@h/db"));
+        assertThrows(LockConfigurationException.class, () -> LockClient.open("nosuch://u:pw@h/db"));
     assertTrue(e.getMessage().contains("memory:demo"), e.getMessage());
+    assertTrue(e.getMessage().contains("correct the scheme"), e.getMessage());
     assertFalse(e.getMessage().contains("pw"), e.getMessage());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis, lock-redis",
+    "rediss-cluster, lock-redis",
+    "redlocks, lock-redlock",
+    "etcd, lock-etcd",
+    "zookeeper, lock-zookeeper",
+    "postgresql, lock-jdbc",
+    "mariadb, lock-jdbc",
+    "mysql, lock-jdbc",
+    "h2, lock-jdbc"
+  })
+  void aSchemeWhoseModuleIsMissingNamesTheDependency(String scheme, String module) {
+    LockConfigurationException e =
+        assertThrows(LockConfigurationException.class, () -> LockClient.open(scheme + "://h"));
+    String hint = "add the dependency dev.interlock:" + module + ". ";
+    assertTrue(e.getMessage().contains(hint), e.getMessage());
   }
 
   @ParameterizedTest

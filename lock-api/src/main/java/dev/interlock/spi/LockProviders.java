@@ -5,11 +5,11 @@ import dev.interlock.LockConfigurationException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -20,8 +20,24 @@ import java.util.stream.Collectors;
 public final class LockProviders {
 
   // A program knows the scheme, but not which dependency serves it.
-  private static final Pattern KNOWN =
-      Pattern.compile("(redis|redlock|etcd|zookeeper)s?(?:-cluster|-sentinel)?");
+  private static final Map<String, Set<String>> SCHEMES_BY_MODULE =
+      Map.of(
+          "lock-redis",
+          Set.of(
+              "redis",
+              "rediss",
+              "redis-cluster",
+              "rediss-cluster",
+              "redis-sentinel",
+              "rediss-sentinel"),
+          "lock-redlock",
+          Set.of("redlock", "redlocks"),
+          "lock-etcd",
+          Set.of("etcd", "etcds"),
+          "lock-zookeeper",
+          Set.of("zookeeper"),
+          "lock-jdbc",
+          Set.of("postgresql", "mariadb", "mysql", "h2"));
 
   private final List<LockProvider> providers = new ArrayList<>();
   private final TreeSet<String> problems = new TreeSet<>();
@@ -108,9 +124,10 @@ public final class LockProviders {
   }
 
   private static String advice(String scheme) {
-    Matcher known = KNOWN.matcher(scheme);
-    return known.matches()
-        ? "add the dependency dev.interlock:lock-" + known.group(1)
-        : "correct the scheme, or add the backend's jar";
+    return SCHEMES_BY_MODULE.entrySet().stream()
+        .filter(module -> module.getValue().contains(scheme))
+        .findFirst()
+        .map(module -> "add the dependency dev.interlock:" + module.getKey())
+        .orElse("correct the scheme, or add the backend's jar");
   }
 }
