@@ -46,10 +46,11 @@ record Finding(
             "An interrupted acquisition holds the lock for ever",
             REDISSON,
             List.of("WAIT-07", "JUC-03"),
-            "A thread pool that is shut down interrupts its threads. If one of them is just asking"
-                + " for a lock, the server grants it to a thread that has already stopped waiting,"
-                + " and the watchdog renews it as long as the client lives. The lock is blocked"
-                + " until that process ends. `RedissonRedLock` ignores the interrupt, and returns with the lock.",
+            "A thread pool that is shut down interrupts its threads. If one of them is requesting a"
+                + " lock at that moment, the server grants it to a thread that has already stopped"
+                + " waiting, and the watchdog renews it as long as the client lives. The lock is"
+                + " blocked until that process ends. `RedissonRedLock` ignores the interrupt, and"
+                + " returns with the lock.",
             "`RLock` behaves according to the Java Lock specification, which wants"
                 + " `InterruptedException` and no lock. Users have reported it, and a correction"
                 + " was proposed.",
@@ -63,7 +64,7 @@ record Finding(
             "lock() loses an interrupt, and RedissonRedLock's lockInterruptibly() ignores it",
             REDISSON,
             List.of("JUC-03"),
-            "A thread that was told to stop while it waited in `lock()` never learns of it. With"
+            "A thread that is interrupted while it waits in `lock()` never learns of it. With"
                 + " `RedissonRedLock` even a wait that should be interruptible goes on.",
             "`RLock` behaves according to the Java Lock specification.",
             List.of(REDISSON_LOCKS, JDK_LOCK),
@@ -86,8 +87,9 @@ record Finding(
             REDISSON,
             List.of("EXCL-04"),
             "If the answer takes longer than the lease time, two programs believe that they hold"
-                + " the lock. `isHeldByCurrentThread()` would tell, with one more request. Redlock's"
-                + " own description subtracts the time that the acquisition took.",
+                + " the lock. `isHeldByCurrentThread()` would tell, at the cost of one more"
+                + " request. Redlock's own description subtracts the time that the acquisition"
+                + " took.",
             "The lock is released automatically after the lease time; nothing is promised about"
                 + " what is left of it.",
             List.of(
@@ -98,10 +100,10 @@ record Finding(
             "The lock of a thread that has ended is renewed",
             REDISSON,
             List.of("LEASE-09"),
-            "A thread that dies of an exception without `unlock()` blocks everybody else until its"
-                + " process ends. A lease time avoids this, at the price of a lock that may end too"
-                + " early.",
-            "The watchdog prolongs the lock while the Redisson instance is alive, so this is what is"
+            "A thread that ends with an exception and without `unlock()` blocks everybody else"
+                + " until its process ends. A lease time avoids this, at the price of a lock that"
+                + " may end too early.",
+            "The watchdog prolongs the lock while the Redisson instance is alive, so this is as"
                 + " documented.",
             List.of(REDISSON_LOCKS),
             "redissonThreadThatHasEnded"),
@@ -138,11 +140,11 @@ record Finding(
             "unlock() by a thread that does not hold the lock returns normally",
             List.of("RedLock"),
             List.of("JUC-01", "JUC-02"),
-            "A program is not told that it releases what it does not hold, or that it has lost the"
-                + " lock in the meantime. The lock of the rightful holder stays as it is.",
+            "A program does not notice that it releases a lock that it does not hold, or has lost"
+                + " in the meantime. The lock of the rightful holder stays as it is.",
             "Objects that behave according to the Java Lock specification throw"
-                + " `IllegalMonitorStateException`, say the documents of `RLock` and `MultiLock`."
-                + " `RedissonRedLock` is deprecated.",
+                + " `IllegalMonitorStateException`, according to the documentation of `RLock` and"
+                + " `MultiLock`. `RedissonRedLock` is deprecated.",
             List.of(REDISSON_LOCKS),
             "redissonRedLockUnlockByAnother"),
         new Finding(
@@ -158,9 +160,9 @@ record Finding(
             "An interrupted tryLock(time) swallows the interrupt",
             SPRING,
             List.of("WAIT-07", "JUC-03"),
-            "The thread gets `CannotAcquireLockException` instead of `InterruptedException`, and its"
-                + " interrupt status is cleared. Code that treats the exception as contention goes"
-                + " on in a thread that was told to stop.",
+            "The thread gets `CannotAcquireLockException` instead of `InterruptedException`, and"
+                + " its interrupt status is cleared. Code that treats the exception as contention"
+                + " goes on in a thread that was asked to stop.",
             "The registries return `java.util.concurrent.locks.Lock`, whose `tryLock(time, unit)`"
                 + " throws `InterruptedException`.",
             List.of(
@@ -172,10 +174,10 @@ record Finding(
             SPRING,
             List.of("EXCL-04"),
             "If the answer takes longer than the TTL, two programs believe that they hold the lock,"
-                + " and there is no query that would tell. With the default TTLs of 60 s and 10 s it"
-                + " takes a long stall.",
+                + " and there is no query that would tell. With the default TTLs of 60 s and 10 s"
+                + " it takes a long stall.",
             "Locks expire after their TTL; an `unlock()` of an expired one throws, which the"
-                + " documents of `RedisLockRegistry` call a critical error.",
+                + " documentation of `RedisLockRegistry` calls a critical error.",
             List.of(
                 SPRING_API + "redis/util/RedisLockRegistry.html",
                 SPRING_API + "jdbc/lock/JdbcLockRegistry.html"),
@@ -184,26 +186,26 @@ record Finding(
             "A lock that has expired stays locked in its own JVM",
             SPRING,
             List.of("WAIT-05"),
-            "Before a registry asks the store it takes a lock of its own in memory, and that one has"
-                + " no TTL. If a thread ends without `unlock()`, other JVMs acquire the lock after"
-                + " the TTL, but no other thread of this JVM ever does. The kit's own test of"
+            "Before a registry asks the store it takes a lock of its own in memory, and that one"
+                + " has no TTL. If a thread ends without `unlock()`, other JVMs acquire the lock"
+                + " after the TTL, but no other thread of this JVM ever does. The kit's own test of"
                 + " WAIT-05 waits in another client and passes; tests of EXCL-01 and EXCL-05, which"
                 + " acquire again in the same one, show it.",
-            "Locks expire after their TTL, say the documents, without a word about threads of the"
-                + " same registry.",
+            "The documentation says that locks expire after their TTL; it does not mention threads"
+                + " of the same registry.",
             List.of(
                 SPRING_API + "redis/util/RedisLockRegistry.html",
                 SPRING_API + "jdbc/lock/JdbcLockRegistry.html"),
             "springExpiredInItsOwnJvm"),
         new Finding(
-            "A renewal brings a lock back that has expired",
+            "A renewal brings back a lock that has expired",
             List.of("SpringJdbc"),
             List.of("LEASE-04"),
             "Nobody else can have held the lock in between, since the registry renews only the row"
                 + " that it wrote itself. But for some time anybody could have acquired it, and the"
-                + " holder is not told.",
-            "renewLock renews the time to live of a lock that the current thread holds; what it does"
-                + " after the TTL is not mentioned.",
+                + " holder does not learn of that.",
+            "renewLock renews the time to live of a lock that the current thread holds; what it"
+                + " does after the TTL is not mentioned.",
             List.of(SPRING_API + "support/locks/RenewableLockRegistry.html"),
             "springJdbcRenewalOfAnExpiredLock"),
         new Finding(
@@ -245,8 +247,8 @@ record Finding(
             List.of("ShedLockJdbc"),
             List.of("REL-04"),
             "Each name that was ever locked keeps a row. The names of scheduled tasks are few, but"
-                + " with names made from ids the table grows for ever. The heap that the kit mentions"
-                + " is close to its limit, and no part of this finding.",
+                + " with names made from ids the table grows for ever. The heap that the kit"
+                + " mentions is close to its limit, and is not part of this finding.",
             "Rows must not be deleted by hand, since ShedLock remembers in memory that they"
                 + " exist.",
             List.of(SHEDLOCK_README),
@@ -266,8 +268,9 @@ record Finding(
             "A lock is in the way of another one whose name it begins with",
             List.of("Jetcd"),
             List.of("EXCL-02"),
-            "Who holds `job/1` blocks everybody who asks for `job`, but not the other way round."
-                + " etcd looks for other holders below `job/`, and the key of `job/1` is there.",
+            "The holder of `job/1` blocks everybody who asks for `job`, but not the other way"
+                + " round. etcd looks for other holders below `job/`, and the key of `job/1` is"
+                + " there.",
             "The name is the identifier of the lock; that it is used as a prefix is not mentioned.",
             List.of(ETCD_LOCK),
             "jetcdNamesWithASlash"));

@@ -48,17 +48,17 @@ final class Page {
         """
         # Other locks under the kit
 
-        What the locks of other libraries keep of [the contract](contract.md), tested by the same kit as Interlock's backends. This page is generated.
+        Which rules of [the contract](contract.md) the locks of other libraries keep, tested by the same kit as Interlock's backends. This page is generated.
 
         - **kept**: all tests of the rule passed. **kept in part**: those passed that could be run.
-        - **broken**: the library breaks the rule, and [a program](../lock-peers/src/main/java/dev/interlock/peers/Reproductions.java) shows it that uses nothing but the library's own API and a real server.
+        - **broken**: the library breaks the rule, and [a program](../lock-peers/src/main/java/dev/interlock/peers/Reproductions.java) that uses nothing but the library's own API and a real server shows it.
         - **no verdict**: a test failed, but its cause may be the adapter, or something that only Interlock promises; [the reason](#no-verdict) is below.
         - **not offered**: the tests need an operation that the library does not have. That is no fault: the contract is Interlock's, and these libraries never promised it. [The operations](#not-offered) are below.
         - **not tested**: the test could not be run here. **–**: the rule does not apply.
 
-        "Broken" is about the rule, not about the library's promises, which are often less; each finding says what the library's documents promise.
+        "Broken" is about the rule, not about the library's promises, which are often weaker; each finding says what the library's documentation promises.
 
-        The adapters are in `lock-peers`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. All else are the libraries' defaults, but for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
+        The adapters are in `lock-peers`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. Everything else is the library's default, except for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
 
         *Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
 
