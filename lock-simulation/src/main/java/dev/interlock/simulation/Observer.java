@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A listener of an election, and the check of what it sees. */
+/** A listener of an election that checks what is reported to it. */
 final class Observer implements Consumer<Optional<Leader>> {
 
   private static final long MS = 1_000_000;
@@ -21,17 +21,17 @@ final class Observer implements Consumer<Optional<Leader>> {
 
   private Optional<Leader> last = Optional.empty();
 
-  /** The number of its grant; negative before the first call, 0 if nobody leads. */
-  private long told = -1;
+  /** The number of the last leader's grant; 0 if nobody leads, negative before the first call. */
+  private long lastGrant = -1;
 
-  /** No leader with a lower number is told of from now on. */
-  private long least;
+  /** A leader whose grant has a lower number must not be reported any more. */
+  private long lowestGrant;
 
   private boolean calling;
   private boolean closed;
 
   /**
-   * Makes one that does not observe yet.
+   * Creates an observer that does not observe yet.
    *
    * @param behaviour 1 throws, 2 blocks
    */
@@ -43,7 +43,7 @@ final class Observer implements Consumer<Optional<Leader>> {
   }
 
   Observer begin(LockClient client) {
-    least = world.isTokenOfStore() ? world.journal().newestGrant(name) : 0;
+    lowestGrant = world.isTokenOfStore() ? world.journal().newestGrant(name) : 0;
     subscription = client.election(name).observe(this);
     return this;
   }
@@ -57,7 +57,7 @@ final class Observer implements Consumer<Optional<Leader>> {
 
   private void require(boolean condition, String otherwise) {
     if (!condition) {
-      world.fail("ELECT-03", this + " " + otherwise);
+      world.fail("ELECT-03", otherwise + ": " + this);
     }
   }
 
@@ -67,16 +67,18 @@ final class Observer implements Consumer<Optional<Leader>> {
         leader.isEmpty()
             ? 0
             : leader.get().fencingToken().orElse(Grant.LEASES_PER_GRANT) / Grant.LEASES_PER_GRANT;
-    require(!closed, "is called after its end");
-    require(!calling, "is called twice at once");
-    require(told < 0 || !leader.equals(last), "is told of " + leader + " twice");
-    require(now == 0 || now >= least, "is called with " + now + ", after a later leader");
+    require(!closed, "a listener was called after its end");
+    require(!calling, "a listener was called again during a call");
+    require(lastGrant < 0 || !leader.equals(last), "a listener was called twice with " + leader);
+    require(
+        now == 0 || now >= lowestGrant,
+        "a listener was called with " + now + " after a later leader");
     if (now != 0 && world.isTokenOfStore()) {
-      least = now + 1;
+      lowestGrant = now + 1;
     }
     last = leader;
-    told = now;
-    world.journal().note(machine, this + " is told");
+    lastGrant = now;
+    world.journal().note(machine, "call of " + this);
     if (behaviour == 1) {
       throw new IllegalArgumentException("an observer that throws");
     } else if (behaviour == 2) {
@@ -86,20 +88,20 @@ final class Observer implements Consumer<Optional<Leader>> {
     }
   }
 
-  boolean isToldAnything() {
-    return told >= 0;
+  boolean hasBeenCalled() {
+    return lastGrant >= 0;
   }
 
-  /** Whether it was last told of the leader with this token; 0 for none. */
+  /** Whether the last leader reported is the one with this token; 0 for none. */
   boolean knows(String election, long token) {
     return !election.equals(name)
         || (world.isTokenOfStore()
-            ? told == token / Grant.LEASES_PER_GRANT
-            : token == 0 ? told == 0 : told > 0);
+            ? lastGrant == token / Grant.LEASES_PER_GRANT
+            : token == 0 ? lastGrant == 0 : lastGrant > 0);
   }
 
   @Override
   public String toString() {
-    return "an observer of \"" + name + "\" at " + machine.name() + ", which knows " + told;
+    return "observer of \"" + name + "\" at " + machine.name() + ", last called with " + lastGrant;
   }
 }

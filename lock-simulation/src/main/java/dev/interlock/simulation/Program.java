@@ -304,11 +304,11 @@ final class Program implements Runnable {
     observer.begin(client);
     try {
       machine.pause(op.patience());
-      if (!observer.isToldAnything()
+      if (!observer.hasBeenCalled()
           && world.isStoreThere()
           && clients.isOpen(client)
           && Journal.lateness(machine, from, world.now()) > margin() + Journal.bound(machine)) {
-        world.fail("ELECT-03", observer + ", was not told of the state at the beginning");
+        world.fail("ELECT-03", "a listener did not learn the initial state: " + observer);
       }
     } finally {
       observer.close();

@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** One world: builds what a plan describes, runs it, and checks the outcome. */
+/** Builds what a plan describes, runs it, and checks the outcome. */
 final class World {
 
   private static final long MS = 1_000_000;
@@ -44,7 +44,7 @@ final class World {
       long nanos,
       List<String> lines) {}
 
-  /** Opens a client of another backend than the models. */
+  /** Opens a client of a backend other than the models. */
   interface ClientOpener {
     LockClient open(LockOptions options, TimeSource time);
   }
@@ -162,7 +162,7 @@ final class World {
     return servers.isEmpty() || plan.faults().isEmpty();
   }
 
-  /** Fails if a name could not be acquired though all agree on what it is. */
+  /** Fails if a name was refused although all clients agree on its kind. */
   void refused(Op op, LockException e) {
     boolean mayBeRefused =
         plan.disagrees()
@@ -362,11 +362,11 @@ final class World {
 
     void close(LockClient old) {
       long from = now();
-      List<Observer> told = List.copyOf(observers);
+      List<Observer> closing = List.copyOf(observers);
       observers.clear();
       journal.closing(machine);
       old.close();
-      told.forEach(Observer::close);
+      closing.forEach(Observer::close);
       journal.note(machine, "closed");
       long shortage = machine.shortOfThreads(from, now());
       // Without threads a closed client's listeners are called by the one that closes it.
@@ -480,7 +480,7 @@ final class World {
 
   /**
    * Checks that every lock can be acquired, after those that were dropped or left by a dead machine
-   * have expired, and that observers are told of it.
+   * have expired, and that observers learn of it.
    */
   private void checkThatAllAreServed() throws InterruptedException {
     long patience = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
@@ -499,7 +499,7 @@ final class World {
     }
   }
 
-  /** All of a name. */
+  /** What excludes every other holder of a name. */
   private static Acquirable<? extends Lease> whole(LockClient client, String name, Share use) {
     return switch (use.kind()) {
       case EXCLUSIVE -> client.lock(name, options -> options.maxHold(null));
@@ -513,13 +513,13 @@ final class World {
     long until = now() + patience;
     while (true) {
       try {
-        Optional<? extends Lease> had = whole.tryAcquire(Duration.ofNanos(patience));
-        if (had.isEmpty()) {
+        Optional<? extends Lease> acquired = whole.tryAcquire(Duration.ofNanos(patience));
+        if (acquired.isEmpty()) {
           fail("WAIT-05", "\"" + name + "\" was never freed: " + left());
         } else {
-          requireTold(machine, name, had.get().fencingToken(), now() + patience);
-          had.get().close();
-          requireTold(machine, name, 0, now() + patience);
+          requireReported(machine, name, acquired.get().fencingToken(), now() + patience);
+          acquired.get().close();
+          requireReported(machine, name, 0, now() + patience);
         }
         return;
       } catch (LockConfigurationException e) {
@@ -537,13 +537,15 @@ final class World {
   }
 
   /** Waits until all observers know the leader with this token; 0 for none. */
-  private void requireTold(Machine machine, String name, long token, long until)
+  private void requireReported(Machine machine, String name, long token, long until)
       throws InterruptedException {
     for (Host host : hosts) {
       for (Observer observer : List.copyOf(host.observers)) {
         while (!observer.knows(name, token) && !host.machine.isDead()) {
           if (now() - until > 0) {
-            fail("ELECT-03", observer + ", was not told that the leader is " + token);
+            fail(
+                "ELECT-03",
+                "a listener did not learn that the leader's token is " + token + ": " + observer);
             return;
           }
           machine.pause(100 * MS);

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Threads that begin at the same moment, work for a while, and have ended or been interrupted. */
+/** Runs a job on several threads that begin at the same moment, for a limited time. */
 public final class Workers {
   private static final Duration LAST_WAIT = Duration.ofSeconds(20);
   private static final long STACK_BYTES = 256 << 10;
@@ -18,11 +18,11 @@ public final class Workers {
   @FunctionalInterface
   public interface Job {
     /**
-     * Works as long as it goes on.
+     * Works until {@code goesOn} turns false.
      *
      * @param number which of the threads this is, from 0
-     * @param goesOn turns false once
-     * @throws Exception if it cannot go on; all others are then asked to stop
+     * @param goesOn turns false when the time is over or a thread has failed, and stays so
+     * @throws Exception if it cannot go on; the other threads then stop as well
      */
     void work(int number, BooleanSupplier goesOn) throws Exception;
   }
@@ -30,10 +30,10 @@ public final class Workers {
   private Workers() {}
 
   /**
-   * Lets threads work for a while.
+   * Runs a job on several threads, and waits until all have ended.
    *
-   * @param slice for how long; threads that go on for some seconds more are interrupted
-   * @return when they were told to begin, on the clock of {@link System#nanoTime}
+   * @param slice for how long; threads that are still running 20 s later are interrupted
+   * @return the {@link System#nanoTime} at which they began
    * @throws Exception the first failure of any of them
    */
   public static long work(int threads, Duration slice, Job job) throws Exception {

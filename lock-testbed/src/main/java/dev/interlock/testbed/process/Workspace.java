@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * The directory below which all servers of this JVM keep their files, and the process that cleans
  * up after the JVM however it ends.
  *
- * <p>The cleaner is a shell that reads from a pipe of which only this JVM holds the other end. It
- * is told which processes run. When the pipe closes (at the last server's close, at the JVM's exit,
- * or because the JVM was killed) it kills those that are left and removes the directory. The
- * parent's death signal of Linux would not do: it follows the thread that started the process, and
- * it exists on Linux only.
+ * <p>The cleaner is a shell that reads from a pipe of which only this JVM holds the other end, and
+ * which says what processes run. When the pipe closes (at the last server's close, at the JVM's
+ * exit, or because the JVM was killed) it kills those that are left and removes the directory.
+ * Linux's parent-death signal would not do: it follows the thread that started the process, and it
+ * exists on Linux only.
  *
- * <p>Other users may pass through the directory to one within whose name they know, for the sake of
- * a server that does not run as root; only the owner of that one can read it.
+ * <p>Other users can pass through the directory but not list it, so that a server that does not run
+ * as root reaches its own directory within; only the owner of that one can read it.
  *
  * <p>Opened by the first server, closed with the last: afterwards neither process nor directory is
  * left.
@@ -47,7 +47,7 @@ public final class Workspace {
       [ -z "$running" ] || kill -KILL $running 2>/dev/null
       for try in 1 2 3 4 5; do
         rm -rf -- "$1" 2>/dev/null && break
-        sleep 1 # what the killed ones had started may still write
+        sleep 1 # processes that the killed ones had started may still write
       done
       """;
 
@@ -67,7 +67,7 @@ public final class Workspace {
     Runtime.getRuntime().addShutdownHook(atExit);
   }
 
-  /** Opens the workspace or joins those who use it; each call needs one {@link #leave}. */
+  /** Opens the workspace, or joins its other users; each call needs one {@link #leave}. */
   public static Workspace join() {
     synchronized (Workspace.class) {
       if (current == null) {
@@ -112,10 +112,7 @@ public final class Workspace {
     }
   }
 
-  /**
-   * A directory that all servers of the workspace share, made and filled when it is first asked
-   * for.
-   */
+  /** A directory that all servers of the workspace share, created and filled on first use. */
   public Path sharedDirectory(String name, Consumer<Path> fill) {
     synchronized (Workspace.class) {
       Path directory = root.resolve(name);
