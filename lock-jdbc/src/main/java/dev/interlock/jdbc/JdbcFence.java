@@ -84,8 +84,8 @@ public final class JdbcFence {
    * Returns fences in another table. Locks of the same name whose tokens are not comparable, such
    * as those of two backends, need different tables.
    *
-   * @param table its name, as in {@code fence} or {@code app.fence}: letters, digits and
-   *     underscores, beginning with no digit, at most 63; used without quotes
+   * @param table its name, as in {@code fence} or {@code app.fence}: up to 63 letters, digits and
+   *     underscores, not beginning with a digit; used without quotes
    * @return the fences
    * @throws IllegalArgumentException if the name is anything else
    */

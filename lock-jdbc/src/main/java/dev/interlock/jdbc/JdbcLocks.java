@@ -16,17 +16,18 @@ import javax.sql.DataSource;
  * }
  * }</pre>
  *
- * <p>The data source is never closed here, and has to outlive the lock client. Each request borrows
- * a connection, executes one statement or two, each as a transaction of its own, and returns the
+ * <p>The lock client never closes the data source, which has to outlive it. Each request borrows a
+ * connection, executes one or two statements, each as a transaction of its own, and returns the
  * connection with the settings that it had. No connection is kept while a lock is held or waited
- * for. Only on PostgreSQL there is one more while a thread waits, which listens to releases.
+ * for, except on PostgreSQL: there each client has one that listens for releases while a thread
+ * waits.
  *
  * <ul>
  *   <li>Pass the pool itself, not a proxy that hands out the connection of the current transaction:
  *       a lock must not depend on whether that transaction commits.
  *   <li>How long the data source waits for a free connection is its own setting. Make it shorter
- *       than {@link LockOptions#requestTimeout()}, which cannot shorten it. The answers of the
- *       database are waited for no longer than the request time-out.
+ *       than {@link LockOptions#requestTimeout()}, which cannot shorten it, but limits how long the
+ *       database may take to answer.
  *   <li>Leave connections for the locks: two or three are enough for hundreds of leases.
  * </ul>
  */
@@ -40,7 +41,7 @@ public final class JdbcLocks {
    * @param database where the locks are kept: PostgreSQL, MariaDB, MySQL or H2
    * @return a new client
    * @throws LockConfigurationException if the database is another one, refuses the user, lacks the
-   *     table and does not permit to create it, or has something else under its name
+   *     table and does not permit creating it, or has something else under its name
    * @throws dev.interlock.LockUnavailableException if the database does not answer
    */
   public static LockClient using(DataSource database) {
@@ -91,8 +92,8 @@ public final class JdbcLocks {
   }
 
   /**
-   * Returns the statements that create the table, for migration tools. They do nothing if it is
-   * there.
+   * Returns the statements that create the table, for migration tools. They do nothing if it
+   * exists.
    *
    * @param database the database
    * @param settings which table

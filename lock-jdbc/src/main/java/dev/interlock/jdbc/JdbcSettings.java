@@ -63,9 +63,9 @@ public final class JdbcSettings {
 
   /**
    * For how long the last fencing token of a name is remembered after the end of its last lease, at
-   * least, by the server's clock. Default 1 hour. That long, and while the lock is held, tokens
-   * rise wherever that clock is set. Later they rise because they are no lower than the clock, so
-   * that one which was forgotten is never repeated unless the clock is set back by more than this
+   * least, by the server's clock. Default 1 hour. During that time, and while the lock is held,
+   * tokens rise wherever that clock is set. Later they rise because they are no lower than the
+   * clock, so a forgotten token is never repeated unless the clock is set back by more than this
    * time.
    *
    * @return the retention

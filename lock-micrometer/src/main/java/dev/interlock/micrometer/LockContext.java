@@ -46,7 +46,7 @@ public final class LockContext extends Observation.Context {
     return backend;
   }
 
-  /** {@return what the name is used as} */
+  /** {@return the kind of lock} */
   public LockKind kind() {
     return kind;
   }
@@ -58,7 +58,7 @@ public final class LockContext extends Observation.Context {
 
   /**
    * {@return how it ended, as in {@link LockMeter.Tag#OUTCOME}; {@code none} while it has not} An
-   * acquisition that a {@code handed_off} lease ended is {@code acquired}.
+   * acquisition whose lease was handed off within the client is {@code acquired}, too.
    */
   public String outcome() {
     String how = outcome;

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class LockGroups {
 
-  /** The group of names for which there is no other. */
+  /** The group of names that belong to no other. */
   public static final String OTHER = "other";
 
   static final String NONE = "none";
@@ -50,8 +50,8 @@ public final class LockGroups {
    *
    * @param groupOf returns the group of a lock's name. Called for every event, on a thread of the
    *     client; must be thread-safe, and must not block. A name for which it throws, or returns
-   *     null or a blank text, counts under {@value #OTHER}.
-   * @param most how many groups there may be, besides {@value #OTHER}; the first ones that occur
+   *     null or a blank string, counts under {@value #OTHER}.
+   * @param most the highest number of groups, besides {@value #OTHER}; the first to occur are kept
    * @return the groups
    * @throws IllegalArgumentException if the limit is not from 1 to 1000
    */

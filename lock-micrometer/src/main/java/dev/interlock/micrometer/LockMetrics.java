@@ -45,7 +45,7 @@ import java.util.stream.Stream;
  */
 public final class LockMetrics implements MeterBinder, AutoCloseable {
 
-  /** The name of a client that was given none. */
+  /** The name in the metrics of a client for which none is given. */
   public static final String DEFAULT_CLIENT_NAME = "default";
 
   private final LockClient client;
@@ -54,7 +54,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
   private final List<Binding> bindings = new ArrayList<>();
 
   /**
-   * Makes the metrics of a client with the name {@value #DEFAULT_CLIENT_NAME}, without groups.
+   * Creates the metrics of a client with the name {@value #DEFAULT_CLIENT_NAME}, without groups.
    *
    * @param client the client
    */
@@ -63,7 +63,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Makes the metrics of a client, without groups.
+   * Creates the metrics of a client, without groups.
    *
    * @param client the client
    * @param clientName the client's name in the metrics, such as {@code orders}
@@ -74,7 +74,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Makes the metrics of a client.
+   * Creates the metrics of a client.
    *
    * @param client the client
    * @param clientName the client's name in the metrics, such as {@code orders}
@@ -127,8 +127,8 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
 
   /**
    * Stops following the client, and removes the meters from their registries. Does not close the
-   * client. Leases that the client ends when it is closed are counted only if its metrics are
-   * closed some time later. Doing so again has no effect.
+   * client. Leases that the client ends when it is closed are counted only if its metrics stay open
+   * for a moment after that. Closing again has no effect.
    */
   @Override
   public synchronized void close() {

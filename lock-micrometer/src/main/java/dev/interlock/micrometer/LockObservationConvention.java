@@ -20,9 +20,9 @@ public class LockObservationConvention implements ObservationConvention<LockCont
   private final LockObservation observation;
 
   /**
-   * Makes the convention of acquisitions, or that of holds.
+   * Creates the convention of acquisitions or that of holds.
    *
-   * @param observation which it is
+   * @param observation which of the two
    */
   public LockObservationConvention(LockObservation observation) {
     this.observation = requireNonNull(observation, "observation");

@@ -31,8 +31,8 @@ import java.util.function.Consumer;
  * outside of it is not. {@link LockObservation} has the names and keys. A loss is an error of the
  * hold, and so is what the work throws.
  *
- * <p>The locks and leases behave as the client's own. Not observed are {@link
- * DistributedLock#asLock()} and elections. Thread-safe.
+ * <p>The locks and leases behave as the client's own. {@link DistributedLock#asLock()} and
+ * elections are not observed. Thread-safe.
  */
 public final class ObservedLocks {
 
@@ -43,7 +43,7 @@ public final class ObservedLocks {
    * Observes locks of the client.
    *
    * @param client the client
-   * @param registry gets the observations
+   * @param registry where the observations go
    */
   public ObservedLocks(LockClient client, ObservationRegistry registry) {
     this(
@@ -57,7 +57,7 @@ public final class ObservedLocks {
    * Observes locks of the client, with other names or keys.
    *
    * @param client the client
-   * @param registry gets the observations
+   * @param registry where the observations go
    * @param acquire the convention of acquisitions
    * @param hold the convention of holds
    */

@@ -45,10 +45,10 @@ import redis.clients.jedis.util.JedisClusterCRC16;
  * that has a later holder's write has its claim as well. But a confirmed write itself can be lost
  * in a fail-over, or in a restart without an append-only file, and a fence cannot bring it back.
  *
- * <p>If the answer to a write is lost, the write may still arrive: repeat the same one. To exclude
- * that it arrives, release the lock and acquire it again; the next claim keeps it out. Jedis itself
- * repeats requests after a broken connection in a {@link RedisClusterClient}, so let scripts write
- * values, not increments. Claims may be repeated.
+ * <p>If the answer to a write is lost, the write may still arrive: repeat the same one. To rule
+ * that out, release the lock and acquire it again; the next claim keeps the late write out. Jedis
+ * itself repeats requests after a broken connection in a {@link RedisClusterClient}, so let scripts
+ * write values, not increments. Claims may be repeated.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the Jedis client.
@@ -76,7 +76,8 @@ public final class RedisFence {
             end
           end
           redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-          return ARGV[1]""");
+          return ARGV[1]\
+          """);
 
   // On one line with the program's script, whose line numbers in errors stay right.
   private static final String CHECK =

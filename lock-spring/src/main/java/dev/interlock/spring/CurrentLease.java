@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It belongs to the thread that called the method. Another thread does not see it: pass the
- * lease, or its token, to that. Where such calls are nested it is the lease of the innermost; one
- * that has joined the lock of an outer call sees the lease of that call.
+ * <p>It belongs to the thread that called the method. Another thread does not see it: pass it the
+ * lease or its token. Within nested calls it is the lease of the innermost one; a call that has
+ * joined the lock of an outer call sees the lease of that call.
  */
 public final class CurrentLease {
 
@@ -49,7 +49,7 @@ public final class CurrentLease {
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "this thread is in no call of a @Locked method; was the method called by"
+                    "this thread is not inside a call of a @Locked method; was it called by"
                         + " another of the same object, or is this another thread?"));
   }
 

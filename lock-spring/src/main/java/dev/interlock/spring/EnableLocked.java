@@ -9,7 +9,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.core.Ordered;
 
 /**
- * Switches {@link Locked} on, for a configuration class. The Spring Boot starter does so by itself.
+ * Enables {@link Locked} when placed on a configuration class. The Spring Boot starter does so too.
  *
  * <pre>{@code
  * @Configuration

@@ -45,7 +45,7 @@ import org.springframework.core.annotation.AliasFor;
  * throws what {@link dev.interlock.Acquirable} lists, and:
  *
  * <ul>
- *   <li>{@link LockTimeoutException} if another held the lock for all of {@link #waitFor()};
+ *   <li>{@link LockTimeoutException} if another held the lock throughout {@link #waitFor()};
  *   <li>{@link LeaseLostException} if the lease was lost before the method had ended; what the
  *       method threw is suppressed in it;
  *   <li>{@link IllegalStateException} if a transaction is under way that {@link
@@ -72,7 +72,7 @@ public @interface Locked {
     WRITE
   }
 
-  /** What a call does if another holds the lock for all the time that it waits. */
+  /** What a call does if another holds the lock for as long as the call waits. */
   enum WhenBusy {
     /** It throws {@link LockTimeoutException}. */
     THROW,

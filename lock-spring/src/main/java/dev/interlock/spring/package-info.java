@@ -1,7 +1,7 @@
 /**
  * Locks around methods of Spring beans: {@link dev.interlock.spring.Locked} names the lock, {@link
- * dev.interlock.spring.EnableLocked} switches it on, {@link dev.interlock.spring.CurrentLease} is
- * the lease inside the method.
+ * dev.interlock.spring.EnableLocked} enables it, {@link dev.interlock.spring.CurrentLease} is the
+ * lease inside the method.
  */
 @NullMarked
 package dev.interlock.spring;

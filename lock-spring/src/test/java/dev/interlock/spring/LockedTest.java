@@ -530,7 +530,8 @@ class LockedTest {
     assertTrue(orders.callsItself());
     assertFalse(orders.unlockedFromInside());
     IllegalStateException none = assertThrows(IllegalStateException.class, CurrentLease::get);
-    assertTrue(none.getMessage().contains("no call of a @Locked method"), none.getMessage());
+    assertTrue(
+        none.getMessage().contains("not inside a call of a @Locked method"), none.getMessage());
   }
 
   @Test

@@ -15,9 +15,9 @@ import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Publishes the metrics of the lock clients, where {@code lock-micrometer} is on the class path. An
- * only client has the name {@value LockMetrics#DEFAULT_CLIENT_NAME} in them, several have the names
- * of their beans. A bean of type {@link LockGroups} sets the groups of locks.
+ * Publishes the metrics of the lock clients, where {@code lock-micrometer} is on the class path. A
+ * single client is named {@value LockMetrics#DEFAULT_CLIENT_NAME} in them; several are named after
+ * their beans. A bean of type {@link LockGroups} sets the groups of locks.
  */
 @AutoConfiguration(after = InterlockAutoConfiguration.class)
 @ConditionalOnClass({LockMetrics.class, MeterBinder.class})
