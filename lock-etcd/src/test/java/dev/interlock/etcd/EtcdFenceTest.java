@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -297,19 +296,9 @@ class EtcdFenceTest {
 
   private static void inParallel(int number, Callable<Void> work) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(number);
-    CountDownLatch start = new CountDownLatch(number);
-    List<Future<Void>> running = new ArrayList<>();
-    for (int i = 0; i < number; i++) {
-      running.add(
-          threads.submit(
-              () -> {
-                start.countDown();
-                start.await();
-                return work.call();
-              }));
-    }
-    for (Future<Void> each : running) {
-      each.get(60, TimeUnit.SECONDS);
+    List<Callable<Void>> each = Collections.nCopies(number, work);
+    for (Future<Void> done : threads.invokeAll(each, 60, TimeUnit.SECONDS)) {
+      done.get();
     }
     threads.shutdown();
   }
