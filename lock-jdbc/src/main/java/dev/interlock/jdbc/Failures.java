@@ -227,11 +227,8 @@ final class Failures {
   }
 
   /** {@return the failure of a request that was refused when it was repeated} */
-  LockException afterDoubt(SQLException e) {
-    LockException explained = explain(e);
-    return explained instanceof LockConfigurationException
-        ? passing("the connection broke, and then: " + explained.getMessage(), e)
-        : explained;
+  LockUnavailableException afterDoubt(LockConfigurationException e) {
+    return passing("the connection broke, and then: " + e.getMessage(), e);
   }
 
   /** {@return the failure to get a connection: nothing was sent} */

@@ -100,7 +100,7 @@ final class JdbcBackend implements LockBackend {
           try {
             return take(session, claim, ttl, ttlMicros, deadline);
           } catch (SQLException e) {
-            if (!Failures.isMissingTable(e)) {
+            if (!schema.isGone(session, failures, e)) {
               throw e;
             }
             schema.create(session, failures, e);
@@ -121,12 +121,12 @@ final class JdbcBackend implements LockBackend {
    * Answers in place of a table that does not exist any more, as after a restart without data. Then
    * nothing is held. Only a new lock needs the table.
    */
-  private static <T> Request<T> ifMissing(T answer, Request<T> request) {
+  private <T> Request<T> ifMissing(T answer, Request<T> request) {
     return session -> {
       try {
         return request.run(session);
       } catch (SQLException e) {
-        if (!Failures.isMissingTable(e)) {
+        if (!schema.isGone(session, failures, e)) {
           throw e;
         }
         return answer;

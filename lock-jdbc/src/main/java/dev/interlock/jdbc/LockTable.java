@@ -59,7 +59,7 @@ class LockTable {
             "UPDATE "
                 + table
                 + " SET "
-                + granted("", takenToken())
+                + granted("", takenToken(), "0")
                 + " WHERE name = :name"
                 + " AND (expires_at <= "
                 + now
@@ -134,7 +134,7 @@ class LockTable {
   }
 
   /** What a row is set to when an exclusive lock is granted. */
-  String granted(String alias, String token) {
+  String granted(String alias, String token, String awaited) {
     String now = dialect.now();
     return "fence = "
         + token
@@ -146,7 +146,9 @@ class LockTable {
         + now
         + ", expires_at = "
         + now
-        + " + :ttl, revoked = 0, awaited = 0,"
+        + " + :ttl, revoked = 0, awaited = "
+        + awaited
+        + ","
         + " purge_after = "
         + dialect.hourAfter(now + " + :kept");
   }

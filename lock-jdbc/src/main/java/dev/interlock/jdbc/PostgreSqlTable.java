@@ -44,7 +44,11 @@ final class PostgreSqlTable extends LockTable {
                 + " AND NOT (claim = :claim AND revoked = 0))"
                 + bounded()
                 + " ON CONFLICT (name) DO UPDATE SET "
-                + granted("l.", "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")")
+                + granted(
+                    "l.",
+                    "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")",
+                    // If the claim had it, somebody may have begun to wait since.
+                    "CASE WHEN l.claim = :claim THEN l.awaited ELSE 0 END")
                 + " WHERE l.expires_at <= "
                 + now
                 + " OR l.claim = :claim AND l.revoked = 0"
@@ -135,8 +139,11 @@ final class PostgreSqlTable extends LockTable {
         rows -> {
           rows.next();
           long token = rows.getLong(LockRow.COLUMNS.size() + 2);
-          LockRow row = LockRow.read(rows);
-          return new Taken(token, row == null, row);
+          if (token > 0) {
+            // What the row was before does not matter, and may be beyond this version.
+            return new Taken(token, rows.getBytes(2) == null, null);
+          }
+          return new Taken(0, false, LockRow.read(rows));
         });
   }
 

@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
@@ -72,6 +73,9 @@ final class Requests {
         if (pauseAndGiveUp(deadline)) {
           throw broken(e, attempts);
         }
+      } catch (LockConfigurationException e) {
+        // Whatever refuses the copy, even the login: the first may have been executed.
+        throw attempts.inDoubt ? failures.afterDoubt(e) : e;
       }
     }
   }
@@ -125,7 +129,7 @@ final class Requests {
           if (Failures.isReadOnly(e)) {
             borrowed.abort();
           }
-          throw attempts.inDoubt ? failures.afterDoubt(e) : failures.explain(e);
+          throw failures.explain(e);
         }
       }
     }

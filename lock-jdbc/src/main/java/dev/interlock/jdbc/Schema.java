@@ -9,6 +9,24 @@ import java.util.Map;
 /** The table of locks: what creates it, and whether it is there. */
 final class Schema {
 
+  /** The schemas on the search path that have such a table and must not be used. */
+  private static final Sql HIDING =
+      new Sql(
+          """
+          SELECT n.nspname FROM pg_catalog.pg_class AS c
+          JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+          WHERE c.relname = lower(:table) AND NOT has_schema_privilege(n.oid, 'USAGE')
+          AND n.nspname IN (
+            SELECT CASE
+              WHEN path = '"$user"' OR path = '$user' THEN CAST(current_user AS text)
+              WHEN path LIKE '"%' THEN btrim(path, '"')
+              ELSE lower(path) END
+            FROM (
+              SELECT btrim(unnest(string_to_array(current_setting('search_path'), ','))) AS path
+            ) AS paths
+          )\
+          """);
+
   private final Dialect dialect;
   private final JdbcSettings settings;
 
@@ -75,13 +93,37 @@ final class Schema {
           try {
             check(session, failures);
           } catch (SQLException e) {
-            if (!Failures.isMissingTable(e)) {
+            if (!isGone(session, failures, e)) {
               throw e;
             }
             create(session, failures, e);
           }
           return true;
         });
+  }
+
+  /**
+   * {@return whether a statement has failed because there is no table} PostgreSQL says so of one,
+   * too, that is in a schema on the search path whose use it refuses.
+   *
+   * @throws LockException if the table is there, and must not be used
+   */
+  boolean isGone(Session session, Failures failures, SQLException e) throws SQLException {
+    if (!Failures.isMissingTable(e)) {
+      return false;
+    }
+    if (dialect == Dialect.POSTGRESQL && settings.table().indexOf('.') < 0) {
+      String hiding =
+          session.query(
+              HIDING,
+              Map.of("table", settings.table()),
+              rows -> rows.next() ? rows.getString(1) : "");
+      if (!hiding.isEmpty()) {
+        throw failures.wrong(
+            "does not permit the user USAGE on the schema " + hiding + ", which has the table", e);
+      }
+    }
+    return true;
   }
 
   /**

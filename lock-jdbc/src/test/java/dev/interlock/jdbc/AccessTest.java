@@ -3,6 +3,7 @@ package dev.interlock.jdbc;
 import static dev.interlock.jdbc.Backends.claim;
 import static dev.interlock.jdbc.Backends.soon;
 import static dev.interlock.jdbc.Backends.take;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -18,16 +19,22 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.DatabaseServer;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
@@ -35,12 +42,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** Logins, rights and servers that are not there. */
 class AccessTest {
@@ -225,6 +235,108 @@ class AccessTest {
       assertSays("is read-only", refusal);
       postgresql.execute("ALTER ROLE reader RESET default_transaction_read_only");
       take(backend, claim("demoted"));
+    }
+  }
+
+  /**
+   * The answer to a grant is lost, and then the database refuses the user, as when a login is taken
+   * away and its connections are ended.
+   */
+  @Test
+  void aGrantInDoubtIsNoRefusal() throws Exception {
+    AtomicInteger connections = new AtomicInteger();
+    PGSimpleDataSource source =
+        new PGSimpleDataSource() {
+          @Override
+          public Connection getConnection() throws SQLException {
+            return switch (connections.incrementAndGet()) {
+              case 3 -> losingAnswers(super.getConnection());
+              case 4 -> throw new SQLException("role is not permitted to log in", "28000");
+              default -> super.getConnection();
+            };
+          }
+        };
+    source.setUrl(postgresql.jdbcUrl());
+    source.setUser(postgresql.user());
+    source.setPassword(postgresql.password());
+    try (LockBackend backend = Backends.open(source, JdbcSettings.defaults())) {
+      Claim claim = claim("doubt");
+      LockUnavailableException refusal =
+          assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(claim, soon()));
+      assertEquals(4, connections.get());
+      assertTrue(refusal.isInDoubt());
+      assertSays("role is not permitted to log in", refusal);
+      assertTrue(backend.release(claim, soon()), "it had been granted");
+    }
+  }
+
+  /** A connection that breaks after each query. */
+  private static Connection losingAnswers(Connection connection) {
+    return proxy(
+        Connection.class,
+        connection,
+        (method, result) ->
+            result instanceof PreparedStatement statement
+                ? proxy(
+                    PreparedStatement.class,
+                    statement,
+                    (called, answer) -> {
+                      if (called.equals("executeQuery")) {
+                        connection.close();
+                        throw new SQLException("the answer is lost", "08006");
+                      }
+                      return answer;
+                    })
+                : result);
+  }
+
+  private interface Answer {
+    @Nullable Object of(String method, @Nullable Object result) throws SQLException;
+  }
+
+  private static <T> T proxy(Class<T> type, T target, Answer answer) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            AccessTest.class.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              try {
+                return answer.of(method.getName(), method.invoke(target, arguments));
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            }));
+  }
+
+  /** The table is found by the search path, on which PostgreSQL passes over what it refuses. */
+  @Test
+  void aSchemaThatMayNotBeUsedIsNotATableThatIsGone() throws Exception {
+    JdbcSettings settings = JdbcSettings.builder().table("hidden_lock").build();
+    postgresql.execute(
+        "CREATE SCHEMA hidden",
+        "CREATE ROLE hider LOGIN PASSWORD 'secret'",
+        "ALTER ROLE hider SET search_path = hidden, public",
+        "GRANT CREATE ON SCHEMA public TO hider",
+        "GRANT USAGE, CREATE ON SCHEMA hidden TO hider");
+    PGSimpleDataSource source = new PGSimpleDataSource();
+    source.setUrl(postgresql.jdbcUrl());
+    source.setUser("hider");
+    source.setPassword("secret");
+    try (LockBackend backend = Backends.open(source, settings)) {
+      for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
+        Claim claim = claim("job" + share.kind(), share);
+        Grant grant = take(backend, claim);
+        postgresql.execute("REVOKE USAGE ON SCHEMA hidden FROM hider");
+        assertInstanceOf(Renewal.Failed.class, backend.renewAll(List.of(grant), soon()).get(0));
+        Claim other = claim(claim.name(), share);
+        LockException refusal =
+            assertThrows(LockConfigurationException.class, () -> backend.tryAcquire(other, soon()));
+        assertSays("USAGE", refusal);
+        assertThrows(LockConfigurationException.class, () -> backend.inspect(claim.name(), soon()));
+        assertThrows(LockConfigurationException.class, () -> backend.release(claim, soon()));
+        postgresql.execute("GRANT USAGE ON SCHEMA hidden TO hider");
+        assertTrue(backend.release(claim, soon()));
+      }
     }
   }
 }

@@ -495,6 +495,16 @@ abstract class BackendCases {
     assertThrows(LockConfigurationException.class, () -> backend.inspect("job", soon()));
   }
 
+  /** Whatever a later version last used a name as: it is free. Nothing is granted in silence. */
+  @Test
+  void aFreeNameOfAnotherVersionIsGranted() throws Exception {
+    take(backend, claim("job"));
+    execute("UPDATE " + table + " SET kind = 'future', expires_at = 1");
+    Claim claim = claim("job");
+    take(backend, claim);
+    assertTrue(backend.release(claim, soon()));
+  }
+
   /** Hands out one connection, whose settings are the program's. */
   private static class OneConnection implements DataSource {
     private final Connection connection;

@@ -9,6 +9,9 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
@@ -255,6 +258,26 @@ class PostgreSqlListenerTest {
           connection.createStatement().executeQuery("SELECT pg_listening_channels()")) {
         assertFalse(channels.next());
       }
+    }
+  }
+
+  /** The first answer is lost, and before the attempt is repeated somebody begins to wait. */
+  @Test
+  void aGrantThatIsRepeatedForgetsNobodyWhoWaits() throws Exception {
+    try (LockBackend one = Backends.open(server.uri());
+        LockBackend two = Backends.open(server.uri())) {
+      Claim held = Backends.claim("repeated");
+      Backends.take(one, held);
+      WakeUp wakeUp = new WakeUp(Backends.TIME);
+      var watch = two.watch("repeated", wakeUp);
+      assertTrue(wakeUp.await(Backends.soon()), "does not listen");
+      var busy = two.tryAcquire(Backends.claim("repeated"), Backends.soon());
+      awaitMark("repeated");
+      Backends.take(one, held);
+      assertTrue(one.release(held, Backends.soon()));
+      assertTrue(
+          wakeUp.await(Deadline.in(Backends.TIME, Duration.ofSeconds(10))), busy + ", not woken");
+      watch.close();
     }
   }
 }
