@@ -232,7 +232,13 @@ final class JdbcBackend implements LockBackend {
                     Collectors.mapping(Grant::claim, Collectors.toList())));
     Map<Claim, Renewal> outcomes = new HashMap<>();
     for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
-      renewAlone(some.getValue(), some.getKey(), deadline, outcomes);
+      List<Claim> claims = some.getValue();
+      if (dialect == Dialect.POSTGRESQL && claims.size() > 1) {
+        claims = renewUnlocked(claims, some.getKey(), deadline, outcomes);
+      }
+      if (!claims.isEmpty()) {
+        renewAlone(claims, some.getKey(), deadline, outcomes);
+      }
     }
     for (Grant grant : grants) {
       if (!grant.claim().share().isExclusive()) {
@@ -260,6 +266,35 @@ final class JdbcBackend implements LockBackend {
         : new Renewal.Gone(
             LossReason.TAKEN,
             "its row is gone, or says that the lock has ended, was revoked, or is another's");
+  }
+
+  /**
+   * Renews without waiting for rows that somebody else has locked, for as long as that may take.
+   *
+   * @return those that were not renewed: the row is locked, or the lock is gone
+   */
+  private List<Claim> renewUnlocked(
+      List<Claim> claims, long ttlMicros, Deadline deadline, Map<Claim, Renewal> outcomes)
+      throws InterruptedException {
+    try {
+      Set<String> renewed =
+          requests.repeatable(
+              deadline,
+              new Attempts(),
+              ifMissing(Set.of(), session -> table.renewUnlocked(session, claims, ttlMicros)));
+      List<Claim> others = new ArrayList<>();
+      for (Claim claim : claims) {
+        if (renewed.contains(claim.id())) {
+          outcomes.put(claim, new Renewal.Confirmed());
+        } else {
+          others.add(claim);
+        }
+      }
+      return others;
+    } catch (LockException e) {
+      claims.forEach(claim -> outcomes.put(claim, new Renewal.Failed(e)));
+      return List.of();
+    }
   }
 
   private void renewAlone(

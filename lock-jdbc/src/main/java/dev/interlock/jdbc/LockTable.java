@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -259,10 +260,24 @@ class LockTable {
    * @return how many do
    */
   int renew(Session session, List<Claim> claims, long ttl) throws SQLException {
+    Map<String, Object> values = renewing(ttl);
+    return session.update(new Sql(renewal(areOf(claims, values))), values);
+  }
+
+  /**
+   * Extends the claims that still hold their exclusive locks and whose rows nobody else has locked.
+   *
+   * @return the ids of those that it has extended; none if the database would wait for the rows
+   */
+  Set<String> renewUnlocked(Session session, List<Claim> claims, long ttl) throws SQLException {
+    return Set.of();
+  }
+
+  final Map<String, Object> renewing(long ttl) {
     Map<String, Object> values = new HashMap<>();
     values.put("ttl", ttl);
     values.put("kept", ttl + retentionMicros);
-    return session.update(new Sql(renewal(areOf(claims, values))), values);
+    return values;
   }
 
   String renewal(String ofClaims) {
@@ -301,7 +316,7 @@ class LockTable {
   }
 
   /** An id belongs to one name only, so that names and ids need not be compared in pairs. */
-  private String areOf(List<Claim> claims, Map<String, Object> values) {
+  final String areOf(List<Claim> claims, Map<String, Object> values) {
     StringBuilder names = new StringBuilder();
     StringBuilder ids = new StringBuilder();
     // Few lengths, so that servers and drivers meet the same statements again.

@@ -3,7 +3,10 @@ package dev.interlock.jdbc;
 import dev.interlock.spi.Claim;
 import java.sql.SQLException;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What PostgreSQL can do in one statement, where other databases need two. */
 final class PostgreSqlTable extends LockTable {
@@ -104,13 +107,34 @@ final class PostgreSqlTable extends LockTable {
    */
   @Override
   String renewal(String ofClaims) {
+    return renewal(ofClaims, "");
+  }
+
+  @Override
+  Set<String> renewUnlocked(Session session, List<Claim> claims, long ttl) throws SQLException {
+    Map<String, Object> values = renewing(ttl);
+    return session.query(
+        new Sql(renewal(areOf(claims, values), " SKIP LOCKED") + " RETURNING l.claim"),
+        values,
+        rows -> {
+          Set<String> ids = new HashSet<>();
+          while (rows.next()) {
+            ids.add(rows.getString(1));
+          }
+          return ids;
+        });
+  }
+
+  private String renewal(String ofClaims, String unlessLocked) {
     String now = dialect.now();
     return "WITH held AS (SELECT l.name, l.expires_at FROM "
         + table
         + " AS l WHERE "
         + ofClaims
         + bounded()
-        + " ORDER BY l.name FOR UPDATE)"
+        + " ORDER BY l.name FOR UPDATE"
+        + unlessLocked
+        + ")"
         + " UPDATE "
         + table
         + " AS l SET version = l.version + 1, expires_at = "

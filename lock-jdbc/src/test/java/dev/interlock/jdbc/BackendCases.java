@@ -17,6 +17,7 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
@@ -352,9 +353,7 @@ abstract class BackendCases {
       Claim late = claim("job");
       assertThrows(
           LockUnavailableException.class,
-          () ->
-              impatient.tryAcquire(
-                  late, dev.interlock.spi.Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
+          () -> impatient.tryAcquire(late, Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
       Future<Grant> granted = threads.submit(() -> take(backend, claim("job")));
       connection.rollback();
       Claim holder = granted.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS).claim();
@@ -362,6 +361,31 @@ abstract class BackendCases {
       assertFalse(impatient.release(late, soon()));
       assertTrue(backend.release(holder, soon()));
     }
+  }
+
+  @Test
+  void aRowThatIsLockedByOthersDoesNotKeepOthersFromBeingRenewed() throws Exception {
+    assumeTrue(dialect() == Dialect.POSTGRESQL);
+    List<Grant> grants = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      grants.add(take(backend, claim("job/" + i)));
+    }
+    assertTrue(backend.release(grants.get(3).claim(), soon()));
+    try (Connection connection = source().getConnection()) {
+      connection.setAutoCommit(false);
+      try (Statement statement = connection.createStatement()) {
+        assertEquals(1, statement.executeUpdate("DELETE FROM " + table + " WHERE name = 'job/1'"));
+      }
+      List<Renewal> outcomes =
+          backend.renewAll(grants, Deadline.in(Backends.TIME, Duration.ofSeconds(2)));
+      for (int i : new int[] {0, 2, 4}) {
+        assertInstanceOf(Renewal.Confirmed.class, outcomes.get(i), "grant " + i);
+      }
+      assertInstanceOf(Renewal.Failed.class, outcomes.get(1));
+      connection.rollback();
+    }
+    assertInstanceOf(Renewal.Confirmed.class, backend.renewAll(grants, soon()).get(1));
+    assertInstanceOf(Renewal.Gone.class, backend.renewAll(grants, soon()).get(3));
   }
 
   @Test
