@@ -87,6 +87,7 @@ final class Verdicts {
               "EXCL-05", EXPIRED_IN_ITS_OWN_JVM,
               "FENCE-01", EXPIRED_IN_ITS_OWN_JVM,
               "WAIT-06", OWN_TIMEOUT,
+              "FAULT-05", FAILED_REQUEST,
               "REL-04", CACHE + "; in one run a request had no answer within 2 s",
               "JUC-01", "unlock() throws IllegalStateException, which the interface allows",
               "JUC-02", "unlock() throws IllegalStateException, which the interface allows"),
@@ -150,6 +151,9 @@ final class Verdicts {
           "RW-01", EXCLUSIVE_PROVIDER,
           "SEM-01", EXCLUSIVE_PROVIDER);
 
+  private static final Map<String, String> SPRING =
+      Map.of("API-04", BY_URI, "API-05", BY_URI, "RW-01", EXCLUSIVE, "SEM-01", EXCLUSIVE);
+
   private static final Map<String, Map<String, String>> NOT_ADAPTED =
       Map.of(
           "RLock", REDISSON_SETS,
@@ -157,12 +161,9 @@ final class Verdicts {
           "RedLock", REDISSON_SETS,
           "ShedLockJdbc", SHEDLOCK,
           "ShedLockInterlock", SHEDLOCK,
-          "SpringInterlock",
-              Map.of(
-                  "API-04", BY_URI,
-                  "API-05", BY_URI,
-                  "RW-01", EXCLUSIVE,
-                  "SEM-01", EXCLUSIVE),
+          "SpringRedis", SPRING,
+          "SpringJdbc", SPRING,
+          "SpringInterlock", SPRING,
           "Curator", sets("InterProcessMultiLock, which is not adapted"));
 
   private static Map<String, String> sets(String lock) {
