@@ -123,6 +123,8 @@ final class RedisBackend implements LockBackend {
   private Object acquireOnReplicas(Call acquire, Call undo, Deadline deadline)
       throws InterruptedException {
     LockKeys keys = acquire.keys();
+    // Also while the replicas are asked the connection may break, and the talk is repeated.
+    AtomicBoolean granted = new AtomicBoolean();
     Object reply;
     try {
       reply =
@@ -132,7 +134,8 @@ final class RedisBackend implements LockBackend {
               true,
               wire -> {
                 Object answer = wire.run(acquire);
-                if (!(answer instanceof Long)) {
+                granted.set(answer instanceof Long);
+                if (!granted.get()) {
                   return answer;
                 }
                 try {
@@ -141,13 +144,14 @@ final class RedisBackend implements LockBackend {
                   }
                 } catch (JedisDataException refused) {
                   wire.run(undo);
+                  granted.set(false);
                   throw refused;
                 }
                 wire.run(undo);
                 return UNCONFIRMED;
               });
     } catch (JedisException e) {
-      throw explain(e, acquire);
+      throw explain(e, acquire.isInDoubt() || granted.get());
     }
     if (reply == UNCONFIRMED) {
       throw failures.passing(tooFewReplicas(), null);
@@ -404,14 +408,14 @@ final class RedisBackend implements LockBackend {
     try {
       return nodes.run(call, deadline);
     } catch (JedisException e) {
-      throw call.isInDoubt() ? explain(e, call) : failures.explainUnsent(e);
+      throw call.isInDoubt() ? explain(e, true) : failures.explainUnsent(e);
     }
   }
 
   /** A request that was refused when it was repeated may have been carried out before. */
-  private LockException explain(JedisException e, Call call) {
+  private LockException explain(JedisException e, boolean inDoubt) {
     LockException problem = failures.explain(e);
-    return problem instanceof LockConfigurationException && call.isInDoubt()
+    return problem instanceof LockConfigurationException && inDoubt
         ? failures.passing("the connection broke, and then: " + problem.getMessage(), e)
         : problem;
   }

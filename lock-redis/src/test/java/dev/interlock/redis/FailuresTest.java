@@ -263,6 +263,27 @@ class FailuresTest {
     }
   }
 
+  /** The grant was answered; the connection breaks while the server waits for its replicas. */
+  @Test
+  void aGrantWhoseRepetitionIsRefusedIsInDoubtAlsoWhileReplicasAreAskedFor() throws Exception {
+    try (RedisServer guarded = Testbed.redis().user("me", SECRET, "~* &* +@all").start();
+        FaultProxy proxy = FaultProxy.to(guarded.host(), guarded.port());
+        LockBackend backend =
+            Backends.open(
+                "redis://me:" + SECRET + "@127.0.0.1:" + proxy.port() + "?waitReplicas=1",
+                Duration.ofMinutes(1))) {
+      CompletableFuture<LockUnavailableException> attempt =
+          CompletableFuture.supplyAsync(
+              () -> unavailable(() -> backend.tryAcquire(claim("job"), in(Duration.ofMinutes(1)))));
+      Eventually.holds(
+          "asks for replicas",
+          () -> String.valueOf(guarded.call("CLIENT", "LIST")).contains("cmd=wait"));
+      guarded.call("ACL", "SETUSER", "me", "resetpass", ">another");
+      proxy.reset();
+      assertSays(attempt.join(), "refuses the user or the password");
+    }
+  }
+
   @Test
   void onlyARequestOfWhichNoCopyWasSentIsNotInDoubt() throws Exception {
     try (RedisServer mortal = Testbed.redis().start();
