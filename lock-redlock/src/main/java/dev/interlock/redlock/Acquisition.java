@@ -96,10 +96,12 @@ final class Acquisition {
     wakeUp.signal();
   }
 
-  private static boolean mayHoldUnder(@Nullable Vote vote) {
+  /** A node that refuses to vote may have granted an earlier copy, and been restarted since. */
+  private boolean mayHoldUnder(@Nullable Vote vote) {
     return vote instanceof Vote.Granted
         || vote instanceof Vote.TimedOut
-        || vote instanceof Vote.Failed;
+        || vote instanceof Vote.Failed
+        || (vote instanceof Vote.Refused && entry.isRepeated());
   }
 
   /**
@@ -224,7 +226,15 @@ final class Acquisition {
 
     @Override
     public NodePipeline.@Nullable Call call(String run) {
-      return entry.touch(node, run) ? ask(run.getBytes(UTF_8)) : null;
+      boolean sentBefore = entry.mayBeOn(node);
+      if (entry.touch(node, run)) {
+        return ask(run.getBytes(UTF_8));
+      }
+      if (sentBefore) {
+        // The connection broke, and no answer to the earlier copy will come.
+        then.accept(node, new Answer(null, new Vote.TimedOut()));
+      }
+      return null;
     }
 
     @Override

@@ -83,6 +83,11 @@ final class Entry {
     return !withdrawn;
   }
 
+  /** Whether a node was sent something about the claim more than once. */
+  boolean isRepeated() {
+    return repeated;
+  }
+
   /** Prevents that the claim is sent to any more nodes. */
   void withdraw() {
     withdrawn = true;

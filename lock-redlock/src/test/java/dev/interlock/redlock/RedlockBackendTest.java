@@ -38,6 +38,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
@@ -516,6 +517,79 @@ class RedlockBackendTest {
       }
       eventually("the release arrives", () -> tryTake(backend, claim("job")).isPresent());
     }
+  }
+
+  /** The vote is given up before the connection is back, over which it would be asked for again. */
+  @Test
+  void nothingRemainsOfAVoteWhoseAnswerWasLostWhenOthersHoldTheLock() throws Exception {
+    RedisServer third = nodes.get(2);
+    try (FaultProxy proxy = FaultProxy.to(third.host(), third.port());
+        LockBackend apart =
+            Backends.open(redlock.uri().replace(":" + third.port(), ":" + proxy.port()) + QUERY)) {
+      Claim claim = claimOfALockOnTheFirstTwo(apart);
+      try (NetworkFault lost = proxy.loseReplies(claim.id())) {
+        assertInstanceOf(Attempt.Busy.class, apart.tryAcquire(claim, soon()));
+        eventually("it votes", () -> third.call("GET", LOCK) != null);
+      }
+      eventually("nothing remains", () -> third.call("GET", LOCK) == null);
+      assertTrue(System.nanoTime() - claim.issuedAt() < claim.ttl().toNanos(), "until its TTL");
+    }
+  }
+
+  /** It kept the vote, and does not vote again at once. */
+  @Test
+  void nothingRemainsOfAVoteThatARestartedNodeDoesNotRepeatWhenOthersHoldTheLock()
+      throws Exception {
+    RedisServer second = nodes.get(1);
+    RedisServer third = nodes.get(2);
+    try (FaultProxy slow = FaultProxy.to(second.host(), second.port());
+        FaultProxy proxy = FaultProxy.to(third.host(), third.port());
+        LockBackend apart =
+            Backends.open(
+                redlock
+                        .uri()
+                        .replace(":" + second.port(), ":" + slow.port())
+                        .replace(":" + third.port(), ":" + proxy.port())
+                    + "?nodeTimeout=15s")) {
+      Claim claim = claimOfALockOnTheFirstTwo(apart);
+      CompletableFuture<Attempt> attempt;
+      try (NetworkFault undecided = slow.hold(Direction.SERVER_TO_CLIENT)) {
+        try (NetworkFault lost = proxy.loseReplies(claim.id())) {
+          attempt = CompletableFuture.supplyAsync(() -> attempt(apart, claim));
+          eventually("it votes", () -> third.call("GET", LOCK) != null);
+          third.restart();
+        }
+        eventually("it is asked again", () -> asksForVotes(third));
+      }
+      assertInstanceOf(Attempt.Busy.class, attempt.join());
+      eventually("nothing remains", () -> third.call("GET", LOCK) == null);
+      assertTrue(System.nanoTime() - claim.issuedAt() < claim.ttl().toNanos(), "until its TTL");
+    }
+  }
+
+  private static boolean asksForVotes(RedisServer node) throws IOException {
+    String statistics = String.valueOf(node.call("INFO", "commandstats"));
+    return statistics.contains("cmdstat_hmget");
+  }
+
+  private static Attempt attempt(LockBackend backend, Claim claim) {
+    try {
+      return backend.tryAcquire(claim, soon());
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static Claim claimOfALockOnTheFirstTwo(LockBackend backend) throws Exception {
+    Claim known = claim("teach the scripts");
+    take(backend, known);
+    backend.release(known, soon());
+    everywhere("nothing", "interlock:{teach the scripts}", null);
+    Claim other = claim("job");
+    for (RedisServer node : nodes.subList(0, 2)) {
+      node.call("SET", LOCK, other.id() + "|other", "PX", "600000");
+    }
+    return claim("job", Duration.ofMinutes(1));
   }
 
   private static String problem(Renewal renewal) {
