@@ -15,6 +15,7 @@ local no = refused(ARGV[5], ARGV[6], ARGV[7])
 if no then return no end
 --#include now
 local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+if type(ends) == 'table' and not string.find(ends.err, 'WRONGTYPE', 1, true) then return ends end
 if type(ends) ~= 'string' or tonumber(ends) < now then return {'gone'} end
 local token = tonumber(ARGV[3])
 if (at.last or at.floor) >= token then

@@ -17,6 +17,10 @@ if held then
   if at.last and at.last < token then raise(token, retention) end
   return {'renewed'}
 end
-if type(ends) == 'table' then return {'gone', 'taken'} end
+if type(ends) == 'table' then
+  -- A right that is missing says nothing of the hold.
+  if not string.find(ends.err, 'WRONGTYPE', 1, true) then return ends end
+  return {'gone', 'taken'}
+end
 if redis.call('ZSCORE', KEYS[1], 'revoked|' .. ARGV[1]) then return {'gone', 'revoked'} end
 return {'gone', redis.call('TYPE', KEYS[1]).ok == 'none' and 'absent' or 'ended'}

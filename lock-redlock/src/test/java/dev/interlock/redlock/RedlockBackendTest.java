@@ -592,6 +592,22 @@ class RedlockBackendTest {
     return claim("job", Duration.ofMinutes(1));
   }
 
+  @Test
+  void aRightThatIsMissingIsNoLossOfAShare() throws Exception {
+    Grant grant = take(backend, claim("job", Share.READ));
+    for (RedisServer node : nodes) {
+      node.call("ACL", "SETUSER", "default", "-zscore");
+    }
+    try {
+      assertTrue(problem(backend.renew(grant, soon())).contains("does not permit"));
+    } finally {
+      for (RedisServer node : nodes) {
+        node.call("ACL", "SETUSER", "default", "+@all");
+      }
+    }
+    assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
+  }
+
   private static String problem(Renewal renewal) {
     return assertInstanceOf(Renewal.Failed.class, renewal).problem().getMessage();
   }
