@@ -501,7 +501,8 @@ final class ZooKeeperBackend implements QueueingBackend {
   private boolean delete(NodeName name, Deletion first, Deadline deadline)
       throws InterruptedException {
     boolean inDoubt = false;
-    for (Deletion deletion = first; ; deletion = deletion(deletion.path())) {
+    Deletion deletion = first;
+    while (true) {
       try {
         deletion.reply().await(deadline);
         if (name.isWorn()) {
@@ -514,16 +515,25 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (Failures.isNoNode(e)) {
           return inDoubt;
         }
-        if (inDoubt && e.code() == Code.NOAUTH) {
-          // The first request may have been carried out before the permission was taken away.
-          throw failures.temporary("the connection broke, and a repetition is not permitted", e);
-        }
         if (!Failures.isConnectionLoss(e) || deadline.hasPassed()) {
-          throw failures.explain(e);
+          LockException problem = failures.explain(e);
+          throw inDoubt ? afterDoubt(problem) : problem;
         }
         inDoubt = true;
       }
+      try {
+        deletion = deletion(deletion.path());
+      } catch (LockConfigurationException e) {
+        throw afterDoubt(e);
+      }
     }
+  }
+
+  /** Whatever refuses the repeated request: the first may have been carried out. */
+  private LockException afterDoubt(LockException problem) {
+    return problem instanceof LockConfigurationException
+        ? failures.temporary("the connection broke, and then: " + problem.getMessage(), problem)
+        : problem;
   }
 
   // --- reading --------------------------------------------------------------------------------

@@ -1,16 +1,30 @@
 package dev.interlock.zookeeper;
 
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.tck.Proxies;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import javax.security.auth.login.AppConfigurationEntry;
 import javax.security.auth.login.AppConfigurationEntry.LoginModuleControlFlag;
 import javax.security.auth.login.Configuration;
@@ -37,16 +51,23 @@ class SaslTest {
   @BeforeAll
   static void start() throws Exception {
     Path users = directory.resolve("server.jaas");
-    Files.writeString(users, "Server { " + MODULE + " required user_app=\"secret\"; };");
-    server =
-        Testbed.zookeeper()
-            .tick(Backends.TICK)
-            .jvmFlags(
-                "-D" + FIPS + "=false",
-                "-Djava.security.auth.login.config=" + users,
-                "-Dzookeeper.authProvider.1="
-                    + "org.apache.zookeeper.server.auth.SASLAuthenticationProvider")
-            .start();
+    setPassword(users, "secret");
+    server = server(users);
+  }
+
+  private static void setPassword(Path users, String password) throws IOException {
+    Files.writeString(users, "Server { " + MODULE + " required user_app=\"" + password + "\"; };");
+  }
+
+  private static ZooKeeperEnsemble server(Path users) {
+    return Testbed.zookeeper()
+        .tick(Backends.TICK)
+        .jvmFlags(
+            "-D" + FIPS + "=false",
+            "-Djava.security.auth.login.config=" + users,
+            "-Dzookeeper.authProvider.1="
+                + "org.apache.zookeeper.server.auth.SASLAuthenticationProvider")
+        .start();
   }
 
   @Test
@@ -71,8 +92,52 @@ class SaslTest {
     }
   }
 
+  @Test
+  void aReleaseWhoseAnswerWasLostIsNoLossIfTheLoginIsRefusedThen() throws Exception {
+    Path users = directory.resolve("changing.jaas");
+    setPassword(users, "secret");
+    try (ZooKeeperEnsemble changing = server(users);
+        Network network = Proxies.network(changing.uri(), 2181).orElseThrow()) {
+      String uri = network.uri() + "?tickTime=200ms&sessionTimeout=20s&access=anyone";
+      asUser(
+          () -> {
+            try (ZooKeeperBackend backend = Backends.open(uri);
+                ZooKeeperBackend other = Backends.open(Backends.uri(changing))) {
+              Claim claim = Backends.claim("job");
+              Backends.take(backend, claim);
+              CompletableFuture<Boolean> released;
+              try (Disturbance lost = network.everywhere(way -> way.loseReplies("job/"))) {
+                released = CompletableFuture.supplyAsync(() -> release(backend, claim));
+                Eventually.holds("released", () -> !other.inspect("job", Backends.soon()).isHeld());
+                setPassword(users, "another");
+                changing.members().get(0).restart();
+              }
+              ExecutionException unknown =
+                  assertThrows(ExecutionException.class, () -> released.get(1, TimeUnit.MINUTES));
+              assertInstanceOf(LockUnavailableException.class, unknown.getCause());
+              assertTrue(
+                  unknown.getMessage().contains("refuses our authentication"), unknown::getMessage);
+            }
+            return null;
+          });
+    }
+  }
+
+  private static boolean release(ZooKeeperBackend backend, Claim claim) {
+    try {
+      return backend.release(claim, Deadline.in(Backends.TIME, Duration.ofMinutes(1)));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
   /** A client that is opened while the JVM has a user, and keeps it. */
-  private static LockClient asUser(String uri) {
+  private static LockClient asUser(String uri) throws Exception {
+    return asUser(() -> LockClient.open(uri, Backends.OPTIONS));
+  }
+
+  /** Does something while the JVM has a user. */
+  private static <T> T asUser(Callable<T> action) throws Exception {
     Configuration before = configured();
     System.setProperty(FIPS, "false");
     Configuration.setConfiguration(
@@ -90,7 +155,7 @@ class SaslTest {
           }
         });
     try {
-      return LockClient.open(uri, Backends.OPTIONS);
+      return action.call();
     } finally {
       Configuration.setConfiguration(before);
       System.clearProperty(FIPS);
