@@ -201,9 +201,9 @@ public final class Failures {
     return wrong(
         "does not permit the user what locks need: "
             + message
-            + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PTTL, TIME, TYPE, PUBLISH,"
-            + " SUBSCRIBE, INFO, for Redlock also HDEL, HMGET, HSET, and the namespace's keys and"
-            + " channels)",
+            + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, TIME, TYPE,"
+            + " ZADD, ZRANGE, ZREM, ZSCORE, PUBLISH, SUBSCRIBE, INFO, for Redlock also HDEL,"
+            + " HGETALL, HMGET, HSET, and the namespace's keys and channels)",
         e);
   }
 
