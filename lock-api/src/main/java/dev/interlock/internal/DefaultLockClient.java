@@ -337,7 +337,7 @@ final class DefaultLockClient implements LockClient {
     }
     if (lease != null && isClosed()) {
       // The closing client may have released its leases before it knew of this one.
-      lease.giveUp(null);
+      lease.giveUp(request.forStore(requestTimeout()));
       throw closed();
     }
     return lease == null ? timedOut(request) : lease;
@@ -376,7 +376,7 @@ final class DefaultLockClient implements LockClient {
       signalEnd();
     }
     if (lease != null && isClosed()) {
-      lease.giveUp(null);
+      lease.giveUp(request.forStore(requestTimeout()));
       throw closed();
     }
     return lease;

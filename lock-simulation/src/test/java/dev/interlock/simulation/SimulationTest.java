@@ -56,6 +56,13 @@ class SimulationTest {
     requireWell(Plan.ofLocks(seed));
   }
 
+  /** The same, with all kinds of locks. */
+  @ParameterizedTest
+  @ValueSource(longs = 28_616_446_704L) // a late grant to a client that is being closed
+  void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
+    requireWell(seed);
+  }
+
   private static void requireWell(long seed) {
     requireWell(Plan.of(seed));
   }
