@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -55,7 +54,14 @@ public final class ProcessSignals {
    */
   public static void kill(ProcessHandle process) {
     process.destroyForcibly();
-    process.onExit().orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
+    // Not onExit(), which needs a thread of the JVM's common pool.
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (process.isAlive()) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException("process " + process.pid() + " did not end");
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
   }
 
   private static void signal(ProcessHandle process, String name)

@@ -2,6 +2,7 @@ package dev.interlock.testbed.process;
 
 import dev.interlock.tck.process.ProcessSignals;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,12 +69,9 @@ record ProcessTree(ProcessHandle root) {
         processes.stream().map(each -> "" + each.pid()).collect(Collectors.joining(" "));
     // The shell's built-in kill: minimal systems lack the program.
     String kills = "for pid in " + numbers + "; do kill -" + name + " $pid; done";
-    Process shell =
-        new ProcessBuilder("sh", "-c", kills)
-            .redirectErrorStream(true)
-            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    shell.onExit().join();
+    Process shell = new ProcessBuilder("sh", "-c", kills).redirectErrorStream(true).start();
+    // Until it ends. Not onExit(), which needs a thread of the JVM's common pool.
+    shell.getInputStream().transferTo(OutputStream.nullOutputStream());
   }
 
   /** Whether it has gone or is in one of these states of {@code /proc}, where there is that. */
