@@ -58,7 +58,11 @@ class SimulationTest {
 
   /** The same, with all kinds of locks. */
   @ParameterizedTest
-  @ValueSource(longs = 28_616_446_704L) // a late grant to a client that is being closed
+  @ValueSource(
+      longs = {
+        28_616_446_704L, // a late grant to a client that is being closed
+        425_602_189_038L // a reader that continues in the place of an earlier one
+      })
   void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
     requireWell(seed);
   }
