@@ -443,8 +443,6 @@ final class AcquireLoop extends Timer.Event {
     Claim present = claim;
     return held != null
         && present != null
-        // Of those that hold together, one that begins later must not have a lower token.
-        && (request.share().isWhole() || begunAt - request.since() >= 0)
         && present.share().equals(request.share())
         && present.ttl().equals(request.options().ttl())
         && present.autoRenew() == request.options().autoRenew();

@@ -269,9 +269,9 @@ final class JdbcBackend implements LockBackend {
   }
 
   /**
-   * Renews without waiting for rows that somebody else has locked, for as long as that may take.
+   * Renews at once those whose rows nobody else has locked.
    *
-   * @return those that were not renewed: the row is locked, or the lock is gone
+   * @return the others: somebody has locked the row, or the lock is gone
    */
   private List<Claim> renewUnlocked(
       List<Claim> claims, long ttlMicros, Deadline deadline, Map<Claim, Renewal> outcomes)

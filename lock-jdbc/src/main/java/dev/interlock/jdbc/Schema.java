@@ -24,8 +24,7 @@ final class Schema {
             FROM (
               SELECT btrim(unnest(string_to_array(current_setting('search_path'), ','))) AS path
             ) AS paths
-          )\
-          """);
+          )""");
 
   private final Dialect dialect;
   private final JdbcSettings settings;

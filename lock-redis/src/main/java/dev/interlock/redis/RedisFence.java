@@ -76,8 +76,7 @@ public final class RedisFence {
             end
           end
           redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-          return ARGV[1]\
-          """);
+          return ARGV[1]""");
 
   // On one line with the program's script, whose line numbers in errors stay right.
   private static final String CHECK =

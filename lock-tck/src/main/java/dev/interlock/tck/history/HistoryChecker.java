@@ -34,9 +34,10 @@ import org.jspecify.annotations.Nullable;
  *       order in which the store granted them, even if their requests crossed.)
  * </ul>
  *
- * <p>Leases that can be held together have no order. Readers and permits that one client passes on
- * among its threads have tokens of the grant that it got from the store; so their tokens are
- * compared only with those of leases that exclude them, and those of the grants with each other.
+ * <p>Leases that can be held together have no order, and their tokens are compared only with those
+ * of leases that exclude them: a client passes readers' grants and permits on among its threads,
+ * and a thread may continue in the queue place of another one that has given up, so that a token
+ * may be older than the request.
  *
  * <p>Leases with the token 0 have no token, and are only checked for overlaps.
  */
@@ -226,10 +227,7 @@ public final class HistoryChecker {
         });
   }
 
-  /**
-   * Compares leases that exclude all others with every lease, and the grants of the store, which
-   * are the first leases of their turns, with each other.
-   */
+  /** Compares leases that exclude all others with every lease, and leases within a turn. */
   private static void findRegressionOfShares(List<Hold> holds, Shortest shortest) {
     List<Hold> whole = holds.stream().filter(Hold::isWhole).toList();
     findRegressionAgainstRequests(holds, whole, shortest);
@@ -275,9 +273,9 @@ public final class HistoryChecker {
   }
 
   /**
-   * Takes each turn as granted when its first lease was, and compares turns with turns, and leases
-   * within a turn with each other. A turn whose first lease was not recorded says nothing about
-   * when it was granted.
+   * Takes each turn as granted when its first lease was, and compares turns of which one excludes
+   * all others, and leases within a turn with each other. A turn whose first lease was not recorded
+   * says nothing about when it was granted.
    */
   private static void findRegressionOfTurns(List<Hold> holds, Shortest shortest) {
     Map<Long, List<Hold>> turns = new HashMap<>();
@@ -294,7 +292,9 @@ public final class HistoryChecker {
           .min(Comparator.comparingLong(Hold::from))
           .ifPresent(first::add);
     }
-    findRegressionAgainstRequests(first, first, shortest);
+    List<Hold> whole = first.stream().filter(Hold::isWhole).toList();
+    findRegressionAgainstRequests(first, whole, shortest);
+    findRegressionAgainstRequests(whole, first, shortest);
   }
 
   private interface Pair {

@@ -296,7 +296,7 @@ public abstract class ElectionRules extends RuleTest {
         .ifPresent(token -> assertEquals(leadership.fencingToken(), token, "the token shown"));
   }
 
-  /** What an observer was told. */
+  /** The states that an observer was called with. */
   private final class Observed {
     private final Queue<Optional<Leader>> states = new ConcurrentLinkedQueue<>();
     private final AtomicInteger inside = new AtomicInteger();
