@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -58,3 +59,22 @@ time_t time(time_t *now) {
   }
   return precise.tv_sec;
 }
+
+#ifdef __GLIBC__
+/*
+ * A program adds to the time that it was shown, and the C library waits by the right one: a second
+ * would last an hour and a second. (MariaDB, which now and then has only the end of a wait to wake
+ * it, never got through its start.) Deadlines by the monotonic clock count from the start of the
+ * machine, so one that lies years ahead is by the time of day.
+ */
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict shown) {
+  const time_t twenty_years = 20 * 365 * 24 * 3600;
+  struct timespec deadline = *shown;
+  if (deadline.tv_sec < twenty_years) {
+    return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &deadline);
+  }
+  deadline.tv_sec -= (time_t)*ahead;
+  return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &deadline);
+}
+#endif
