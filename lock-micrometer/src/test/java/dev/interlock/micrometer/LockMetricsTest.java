@@ -2,6 +2,7 @@ package dev.interlock.micrometer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -110,7 +111,8 @@ class LockMetricsTest {
 
   @Test
   void everyEndOfAnAcquisitionCountsOnce() throws Exception {
-    Lease theirs = other.lock("a").acquire();
+    // A name each: one that waits behind another of its client has not asked the store itself.
+    MultiLease theirs = other.lockAll(List.of("a", "b", "c")).acquire();
     assertEquals(Optional.empty(), client.lock("a").tryAcquire());
     client.onEvent(events::add);
     CompletableFuture<Lease> cancelled = client.lock("a").acquireAsync();
@@ -123,7 +125,7 @@ class LockMetricsTest {
         new Thread(
             () -> {
               try {
-                interrupted.complete(new AssertionError(client.lock("a").acquire()));
+                interrupted.complete(new AssertionError(client.lock("b").acquire()));
               } catch (InterruptedException e) {
                 interrupted.complete(e);
               }
@@ -134,17 +136,16 @@ class LockMetricsTest {
     assertEquals(InterruptedException.class, interrupted.get().getClass());
 
     CompletableFuture<Lease> timedOut =
-        client.lock("a", options -> options.waitTimeout(Duration.ofSeconds(4))).acquireAsync();
+        client.lock("c", options -> options.waitTimeout(Duration.ofSeconds(4))).acquireAsync();
     awaitEvent(LockEvent.Waiting.class);
     advance(4);
-    assertTrue(
-        assertThrows(ExecutionException.class, timedOut::get).getCause()
-            instanceof LockTimeoutException);
+    Throwable end = assertThrows(ExecutionException.class, timedOut::get).getCause();
+    assertInstanceOf(LockTimeoutException.class, end);
     theirs.close();
 
     store.goDown();
-    assertThrows(LockUnavailableException.class, () -> client.lock("b").tryAcquire());
-    CompletableFuture<Lease> retried = client.lock("c").acquireAsync();
+    assertThrows(LockUnavailableException.class, () -> client.lock("d").tryAcquire());
+    CompletableFuture<Lease> retried = client.lock("e").acquireAsync();
     awaitEvent(LockEvent.AttemptFailed.class);
     assertEquals(1, recorded.gauge("interlock.waiting", "exclusive"), "it waits for the store");
     store.recover();
