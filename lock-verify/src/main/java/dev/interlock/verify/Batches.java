@@ -10,7 +10,8 @@ import java.util.Map;
 
 /**
  * Groups suites that share a JVM. A slow suite has its own; the quick ones of a module share one,
- * because starting a JVM takes longer than most of them.
+ * because starting a JVM takes longer than most of them. Repetitions of a suite do not share one:
+ * what its static fields hold is made once in a JVM, and closed at the suite's end.
  */
 final class Batches {
   private static final Duration SLOW = Duration.ofSeconds(5);
@@ -30,7 +31,7 @@ final class Batches {
         continue;
       }
       List<Suite> batch = shared.get(suite.module());
-      if (batch == null || expected(batch).compareTo(LONGEST) >= 0) {
+      if (batch == null || expected(batch).compareTo(LONGEST) >= 0 || batch.contains(suite)) {
         batch = new ArrayList<>();
         batches.add(batch);
         shared.put(suite.module(), batch);

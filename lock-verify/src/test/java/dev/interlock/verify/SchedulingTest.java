@@ -26,6 +26,15 @@ class SchedulingTest {
   }
 
   @Test
+  void repetitionsOfASuiteDoNotShareAJvm() {
+    Suite quick = suite(A, "x.QuickTest", 1, true);
+    Suite quicker = suite(A, "x.QuickerTest", 1, true);
+    assertEquals(
+        List.of(List.of(quick, quicker), List.of(quick, quicker)),
+        Batches.of(List.of(quick, quicker, quick, quicker)));
+  }
+
+  @Test
   void timesAreReadAsTheyAreWritten(@TempDir Path directory) throws Exception {
     Path file = Files.writeString(directory.resolve("times"), "# a comment\na KitTest 50 alone\n");
     SuiteTimes times = SuiteTimes.read(file);
