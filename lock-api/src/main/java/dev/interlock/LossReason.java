@@ -10,7 +10,10 @@ public enum LossReason {
   SESSION_ENDED,
   /** The {@linkplain LockOptions#maxHold() maximum hold time} was reached. */
   MAX_HOLD,
-  /** Wall time has outrun the monotonic clock by more than the validity left: the machine slept. */
+  /**
+   * The machine slept: wall time has outrun the monotonic clock by more than the validity left, and
+   * by more than 100 ms.
+   */
   SUSPENDED,
   /** The lease became unreachable without being released, and renewal was stopped. */
   ABANDONED,

@@ -71,7 +71,9 @@ final class LeaseState extends Timer.Event {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
-  // A lease that both clocks end soon after such a sleep would not have ended without it.
+  // Less is the adjustment of a clock, or a thread that was paused between reading one and the
+  // other:
+  // the lease ends that much earlier, but the machine has not slept.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
   private final DefaultLockClient engine;
@@ -848,26 +850,19 @@ final class LeaseState extends Timer.Event {
     if (maxHoldEnd - at <= 0 && validUntil - at > 0 && !abandoned) {
       return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
-    if (end() - now > 0) {
-      return lossToSleep(slept);
+    if (slept > SLEEP_THAT_MATTERS && (end() - now > 0 || !abandoned)) {
+      return lossOf(
+          LossReason.SUSPENDED,
+          "the wall clock has advanced "
+              + Duration.ofNanos(slept).toMillis()
+              + " ms more than the monotonic clock; the machine slept");
     }
     if (abandoned) {
       return lossOf(LossReason.ABANDONED, "it was dropped without being released");
     }
-    if (slept > SLEEP_THAT_MATTERS) {
-      return lossToSleep(slept);
-    }
     return lossOf(
         LossReason.EXPIRED,
         renewed ? "no renewal was confirmed in time" : "its TTL passed without renewal");
-  }
-
-  private LeaseLostException lossToSleep(long nanos) {
-    return lossOf(
-        LossReason.SUSPENDED,
-        "the wall clock has advanced "
-            + Duration.ofNanos(nanos).toMillis()
-            + " ms more than the monotonic clock; the machine slept");
   }
 
   /**

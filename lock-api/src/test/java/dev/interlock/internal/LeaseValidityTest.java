@@ -90,6 +90,17 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void aPauseBetweenTheClocksEndsTheLeaseEarlierAndIsNotCalledSleep() throws Exception {
+    Lease lease = acquire(FIXED);
+    time.sleepMachine(Duration.ofMillis(50));
+    time.advance(TTL.minusMillis(60));
+    assertTrue(lease.isHeld());
+    time.advance(Duration.ofMillis(20));
+    assertFalse(lease.isHeld());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+  }
+
+  @Test
   void theLossOfAMachineThatSleptIsToldWithinASecond() throws Exception {
     for (LockOptions options : List.of(RENEWED, FIXED)) {
       Lease lease = acquire(options);
