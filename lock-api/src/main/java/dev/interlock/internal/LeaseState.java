@@ -71,9 +71,8 @@ final class LeaseState extends Timer.Event {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
-  // Less is the adjustment of a clock, or a thread that was paused between reading one and the
-  // other:
-  // the lease ends that much earlier, but the machine has not slept.
+  // Less is the adjustment of a clock, or the pause of a thread between reading one clock and the
+  // other: the lease ends that much earlier, but the machine has not slept.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
   private final DefaultLockClient engine;
