@@ -11,6 +11,9 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.testbed.database.MariaDbServer;
+import dev.interlock.testbed.database.PostgresServer;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.UUID;
 import javax.sql.DataSource;
@@ -88,5 +91,21 @@ final class Backends {
       return granted.grant();
     }
     throw new AssertionError(claim + " was not granted: " + attempt);
+  }
+
+  /**
+   * How many transactions wait for a row. The server shows what it showed before unless nobody has
+   * asked for a tenth of a second.
+   */
+  static int waitingTransactions(MariaDbServer server) throws IOException, InterruptedException {
+    Thread.sleep(150);
+    return server
+        .query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")
+        .size();
+  }
+
+  /** How many sessions wait for a lock; one that has no business with a row waits for none. */
+  static int waitingTransactions(PostgresServer server) throws IOException {
+    return server.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").size();
   }
 }

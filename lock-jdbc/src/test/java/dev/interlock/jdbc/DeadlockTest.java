@@ -10,13 +10,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.DatabaseServer;
+import dev.interlock.testbed.database.MariaDbServer;
+import dev.interlock.testbed.database.PostgresServer;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -36,23 +40,20 @@ class DeadlockTest {
 
   @Test
   void onPostgreSql() throws Exception {
-    try (DatabaseServer server = Testbed.postgresql().withoutSync().start()) {
-      // A session that has no business with the rows waits for the ones that it has.
-      renewsInADeadlock(
-          server, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    try (PostgresServer server = Testbed.postgresql().withoutSync().start()) {
+      renewsInADeadlock(server, () -> Backends.waitingTransactions(server));
     }
   }
 
   @Test
   void onMariaDb() throws Exception {
-    try (DatabaseServer server = Testbed.mariadb().withoutSync().start()) {
-      renewsInADeadlock(
-          server,
-          "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
+    try (MariaDbServer server = Testbed.mariadb().withoutSync().start()) {
+      renewsInADeadlock(server, () -> Backends.waitingTransactions(server));
     }
   }
 
-  private void renewsInADeadlock(DatabaseServer server, String waiting) throws Exception {
+  private void renewsInADeadlock(DatabaseServer server, Callable<Integer> waiting)
+      throws Exception {
     try (LockBackend backend = Backends.open(server.uri());
         Connection other =
             DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password())) {
@@ -60,11 +61,7 @@ class DeadlockTest {
       other.setAutoCommit(false);
       lock(other, "62");
       Future<List<Renewal>> renewals = thread.submit(() -> backend.renewAll(grants, soon()));
-      long end = System.nanoTime() + Backends.PATIENCE.toNanos();
-      while (server.query(waiting).equals(List.of(List.of("0")))) {
-        assertTrue(System.nanoTime() - end < 0, "the renewal does not wait for the row");
-        Thread.sleep(5);
-      }
+      Eventually.holds("the renewal waits for the row", () -> waiting.call() > 0);
       try {
         lock(other, "61");
       } catch (SQLException e) {

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.MariaDbServer;
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -28,10 +27,8 @@ class MariaDbFenceTest extends FenceCases {
   }
 
   @Override
-  int waiting() throws IOException {
-    return server
-        .query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")
-        .size();
+  int waiting() throws Exception {
+    return Backends.waitingTransactions(server);
   }
 
   @Override

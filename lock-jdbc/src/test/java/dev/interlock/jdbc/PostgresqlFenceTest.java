@@ -26,7 +26,7 @@ class PostgresqlFenceTest extends FenceCases {
 
   @Override
   int waiting() throws IOException {
-    return server.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").size();
+    return Backends.waitingTransactions(server);
   }
 
   @Override
