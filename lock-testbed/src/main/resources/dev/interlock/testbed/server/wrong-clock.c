@@ -60,7 +60,9 @@ time_t time(time_t *now) {
   return precise.tv_sec;
 }
 
+/* Other C libraries, and glibc before 2.30, cannot wait by a clock that is named. */
 #ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 30)
 /*
  * A program adds to the time that it was shown, and the C library waits by the right one: a second
  * would last an hour and a second. (MariaDB, which now and then has only the end of a wait to wake
@@ -77,4 +79,5 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
   deadline.tv_sec -= (time_t)*ahead;
   return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &deadline);
 }
+#endif
 #endif
