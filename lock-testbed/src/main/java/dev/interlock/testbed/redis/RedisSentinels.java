@@ -72,10 +72,18 @@ public final class RedisSentinels extends RedisDeployment {
    */
   public RedisServer failOver() {
     RedisServer old = master();
-    // Sentinels refuse for a while after a fail-over, and while they know of no replica in step.
-    awaitThat(
-        "begin a fail-over", () -> "OK".equals(first().call("SENTINEL", "FAILOVER", MASTER_NAME)));
-    RedisServer successor = awaitFailOver(old);
+    RedisServer successor =
+        await(
+            "replace " + old.name() + " when told to",
+            () -> {
+              RedisServer told = first();
+              // They refuse while one is under way, for a while after it, and while they know of no
+              // replica in step. One that they give up they do not begin again by themselves.
+              if (isMasterFor(told, old)) {
+                told.call("SENTINEL", "FAILOVER", MASTER_NAME);
+              }
+              return agreedMaster().filter(master -> !master.equals(old));
+            });
     awaitThat(
         "turn the old master into a replica",
         () -> "slave".equals(old.info("replication", "role")));
@@ -157,14 +165,16 @@ public final class RedisSentinels extends RedisDeployment {
   private int votesFor(RedisServer server) throws IOException {
     int votes = 0;
     for (RedisServer sentinel : sentinels) {
-      if (sentinel.state() == State.RUNNING) {
-        Object address = sentinel.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME);
-        if (List.of(server.host(), Integer.toString(server.port())).equals(address)) {
-          votes++;
-        }
+      if (sentinel.state() == State.RUNNING && isMasterFor(sentinel, server)) {
+        votes++;
       }
     }
     return votes;
+  }
+
+  private static boolean isMasterFor(RedisServer sentinel, RedisServer server) throws IOException {
+    return List.of(server.host(), Integer.toString(server.port()))
+        .equals(sentinel.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME));
   }
 
   /**

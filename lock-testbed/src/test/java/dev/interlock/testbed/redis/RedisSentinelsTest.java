@@ -5,13 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.Way;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RedisSentinelsTest {
+  private static final Duration LIMIT = Duration.ofMinutes(1);
+
   private static RedisSentinels start() {
     return patient().start();
   }
@@ -77,6 +82,27 @@ class RedisSentinelsTest {
       assertEquals(first, redis.failOver());
       assertTrue(redis.uri().startsWith("redis-sentinel://:secret@"), "the URI has the password");
     }
+  }
+
+  @Test
+  @Tag("extended")
+  void failsOverAlsoIfTheSentinelsGiveUpFirst() throws Exception {
+    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.BINARY).start()) {
+      RedisServer old = redis.master();
+      RedisServer replica = redis.members().get(1);
+      replica.pause();
+      CompletableFuture<RedisServer> successor = CompletableFuture.supplyAsync(redis::failOver);
+      Waiting.demandThat(LIMIT, "no fail-over began", () -> isFailingOver(redis));
+      Waiting.demandThat(LIMIT, "the fail-over was not given up", () -> !isFailingOver(redis));
+      assertEquals(old, redis.master());
+      replica.resume();
+      assertEquals(replica, successor.get(1, TimeUnit.MINUTES));
+    }
+  }
+
+  private static boolean isFailingOver(RedisSentinels redis) throws IOException {
+    Object reply = redis.sentinels().get(0).call("SENTINEL", "MASTER", "mymaster");
+    return RedisEndpoint.map(reply).get("flags").contains("failover_in_progress");
   }
 
   @Test
