@@ -87,7 +87,10 @@ class RedisSentinelsTest {
   @Test
   @Tag("extended")
   void failsOverAlsoIfTheSentinelsGiveUpFirst() throws Exception {
-    try (RedisSentinels redis = Testbed.redisSentinels().using(Way.BINARY).start()) {
+    // Time to tell them before they see that the replica is down.
+    Duration downAfter = Duration.ofSeconds(2);
+    try (RedisSentinels redis =
+        Testbed.redisSentinels().using(Way.BINARY).downAfter(downAfter).start()) {
       RedisServer old = redis.master();
       RedisServer replica = redis.members().get(1);
       replica.pause();
