@@ -22,16 +22,16 @@ final class EtcdRows {
   private EtcdRows() {}
 
   static void measure(Bench bench) throws InterruptedException {
-    Peer<Pairs> shared = JetcdLock.onSharedLease();
+    Peer<Pairs> pooled = JetcdLock.onPooledLeases();
     Peer<Locking> each = JetcdLock.onLeaseEach();
     Series<String> own =
         bench.uncontended(
             new EtcdRequests(bench.deployment().uri()),
-            List.of(Peer.baseline(), Peer.ours(), shared, each));
+            List.of(Peer.baseline(), Peer.ours(), pooled, each));
     bench.row(
-        "uncontended: p50 of a pair, to jetcd's Lock on a shared lease",
+        "uncontended: p50 of a pair, to jetcd's Lock on one lease for all",
         Target.atMost(1.05, Unit.RATIO),
-        own.ratios(Figure.PAIR_P50, Peer.OURS, shared.name()));
+        own.ratios(Figure.PAIR_P50, Peer.OURS, pooled.name()));
     bench.row(
         "uncontended: p50 of a pair, to jetcd's Lock with a lease each",
         Target.atMost(0.55, Unit.RATIO),
@@ -40,11 +40,28 @@ final class EtcdRows {
         "uncontended: requests for a pair",
         Target.atMost(2, Unit.COUNT),
         own.values(Peer.OURS, Figure.PAIR_REQUESTS));
+    ownNames(bench, pooled);
     worn(bench);
-
     handoffs(bench, each);
     bench.hundredThreads(List.of(each));
     bench.starts();
+  }
+
+  private static void ownNames(Bench bench, Peer<Pairs> pooled) throws InterruptedException {
+    for (int threads : new int[] {16, 64}) {
+      String what = "own names, " + threads + " threads";
+      Series<String> own =
+          bench.pairs(
+              what,
+              threads,
+              number -> "own-" + number,
+              new EtcdRequests(bench.deployment().uri()),
+              List.of(Peer.baseline(), Peer.ours(), pooled));
+      bench.row(
+          what + ": pairs a second, to jetcd's Lock with pooled leases",
+          Target.atLeast(1.05, Unit.RATIO),
+          own.ratios(Figure.PAIRS, Peer.OURS, pooled.name()));
+    }
   }
 
   /** To a client that waits already, and in a queue where most waits are short. */

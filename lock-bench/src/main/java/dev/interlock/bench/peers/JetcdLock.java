@@ -10,14 +10,17 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
- * jetcd's own lock. On one lease for all acquisitions of a client it is not exclusive between the
- * threads of that client; with a lease for each acquisition it is. Leases outlast the measurement
- * and are not renewed.
+ * jetcd's own lock. It is exclusive between acquisitions on different leases: either on those of a
+ * pool, which has one for each thread, or on one that is granted for the acquisition. Leases
+ * outlast the measurement and are not renewed.
  */
 final class JetcdLock implements Locking {
   private static final int DEFAULT_PORT = 2379;
@@ -25,23 +28,25 @@ final class JetcdLock implements Locking {
   private static final long WHOLE_RUN_SECONDS = 3600;
 
   private final Client client;
-  private final long shared;
 
-  private JetcdLock(Client client, long shared) {
+  /** Leases that are free; null if each acquisition is granted one. */
+  private final @Nullable Queue<Long> pool;
+
+  private JetcdLock(Client client, @Nullable Queue<Long> pool) {
     this.client = client;
-    this.shared = shared;
+    this.pool = pool;
   }
 
-  /** With one lease for all acquisitions, for a single thread. */
-  static Peer<Pairs> onSharedLease() {
-    return new Peer<>("jetcd Lock, shared lease", (uri, threads) -> open(uri, true));
+  /** With as many leases as there are threads, which are used again. */
+  static Peer<Pairs> onPooledLeases() {
+    return new Peer<>("jetcd Lock, pooled leases", JetcdLock::open);
   }
 
   static Peer<Locking> onLeaseEach() {
-    return new Peer<>("jetcd Lock, a lease each", (uri, threads) -> open(uri, false));
+    return new Peer<>("jetcd Lock, a lease each", (uri, threads) -> open(uri, 0));
   }
 
-  private static JetcdLock open(String uri, boolean sharing) throws Exception {
+  private static JetcdLock open(String uri, int pooled) throws Exception {
     Client client =
         Client.builder()
             .endpoints(
@@ -50,7 +55,11 @@ final class JetcdLock implements Locking {
                     .toList())
             .build();
     try {
-      return new JetcdLock(client, sharing ? grant(client, WHOLE_RUN_SECONDS) : 0);
+      Queue<Long> pool = pooled == 0 ? null : new ConcurrentLinkedQueue<>();
+      for (int i = 0; i < pooled; i++) {
+        pool.add(grant(client, WHOLE_RUN_SECONDS));
+      }
+      return new JetcdLock(client, pool);
     } catch (Exception e) {
       client.close();
       throw e;
@@ -67,36 +76,43 @@ final class JetcdLock implements Locking {
 
   @Override
   public Optional<AutoCloseable> acquire(String name, Duration atMost) throws Exception {
-    long lease = shared == 0 ? grant(client, TTL_SECONDS) : shared;
+    long lease = pool == null ? grant(client, TTL_SECONDS) : pool.remove();
     ByteSequence key = ByteSequence.from("jetcd/" + name, StandardCharsets.UTF_8);
     CompletableFuture<LockResponse> asked = client.getLockClient().lock(key, lease);
     try {
       ByteSequence held = asked.get(atMost.toMillis(), TimeUnit.MILLISECONDS).getKey();
       return Optional.of(() -> release(held, lease));
     } catch (TimeoutException e) {
-      leave(asked, lease);
+      // Cancelling the call would not give up the place in the queue.
+      revoke(lease);
+      asked.cancel(true);
+      if (pool != null) {
+        pool.add(grant(client, WHOLE_RUN_SECONDS));
+      }
       return Optional.empty();
     }
   }
 
   private void release(ByteSequence held, long lease) throws Exception {
     var unlocked = await(client.getLockClient().unlock(held));
-    leave(CompletableFuture.completedFuture(unlocked), lease);
+    if (pool == null) {
+      revoke(lease);
+    } else {
+      pool.add(lease);
+    }
   }
 
-  /** Revoking the lease gives up the place in the queue; cancelling the call would not. */
-  private void leave(CompletableFuture<?> asked, long lease) throws Exception {
-    if (lease != shared) {
-      var revoked = await(client.getLeaseClient().revoke(lease));
-    }
-    asked.cancel(true);
+  private void revoke(long lease) throws Exception {
+    var revoked = await(client.getLeaseClient().revoke(lease));
   }
 
   @Override
   public void close() throws Exception {
     try {
-      if (shared != 0) {
-        var revoked = await(client.getLeaseClient().revoke(shared));
+      if (pool != null) {
+        for (long lease : pool) {
+          revoke(lease);
+        }
       }
     } finally {
       client.close();
