@@ -5,6 +5,8 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.etcd.JoinedTransactions.Answer;
+import dev.interlock.etcd.JoinedTransactions.Transaction;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
@@ -48,6 +50,7 @@ final class EtcdBackend implements QueueingBackend {
   private final Requests requests;
   private final Failures failures;
   private final Sessions sessions;
+  private final JoinedTransactions joined = new JoinedTransactions();
   private final KeyRenewal renewal;
   private final Administration administration;
   private final TimeSource time;
@@ -139,20 +142,20 @@ final class EtcdBackend implements QueueingBackend {
       if (entry != null) {
         claim.attach(entry);
         Confirmation confirmation = session.confirmation();
-        TxnResponse answer = put(entry, deadline);
+        Answer answer = put(entry, deadline);
         if (answer.isSucceeded()) {
-          GetResponse queue = answer.getGetResponses().get(0);
+          GetResponse queue = answer.reads().get(0);
           List<KeyValue> found = queue.getKvs();
-          if (session.created(entry, answer.getHeader().getRevision())) {
+          if (session.created(entry, answer.whole().getHeader().getRevision())) {
             boolean isSecond = claim.share().isWhole() && queue.getCount() == 2;
             String holder = isSecond ? QueueEntry.label(found.get(1)) : null;
-            QueueView view = QueueView.of(entry, found, answer, confirmation);
+            QueueView view = QueueView.of(entry, found, answer.whole(), confirmation);
             requireAgreement(entry, view, deadline);
             return new Entered(entry, view, holder);
           }
           entry.discard();
         } else {
-          if (QueueOps.found(answer, 1) != null) {
+          if (QueueOps.found(answer.reads(), 1) != null) {
             // The key may be on our lease that has expired, and that etcd has yet to end.
             number = entry.number() + 1;
           }
@@ -165,22 +168,26 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  private TxnResponse put(QueueEntry entry, Deadline deadline) throws InterruptedException {
+  private Answer put(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
-    long guard = session.guard();
+    Transaction transaction =
+        new Transaction(
+            List.of(
+                QueueOps.hasModRevision(session.key(), session.guard()),
+                QueueOps.isAbsent(entry.key())),
+            List.of(
+                QueueOps.put(entry.key(), entry.value(), session.lease()),
+                QueueOps.ahead(entry.keys(), entry.claim().share())),
+            List.of(QueueOps.get(session.key()), QueueOps.get(entry.key())));
+    // The others read the whole queue, which may be long.
+    boolean readsLittle = entry.claim().share().isWhole();
     try {
       return requests.ask(
           deadline,
           client ->
-              client
-                  .getKVClient()
-                  .txn()
-                  .If(QueueOps.hasModRevision(session.key(), guard), QueueOps.isAbsent(entry.key()))
-                  .Then(
-                      QueueOps.put(entry.key(), entry.value(), session.lease()),
-                      QueueOps.ahead(entry.keys(), entry.claim().share()))
-                  .Else(QueueOps.get(session.key()), QueueOps.get(entry.key()))
-                  .commit());
+              readsLittle
+                  ? joined.enter(client, entry.keys(), transaction)
+                  : JoinedTransactions.alone(client, transaction));
     } catch (LockConfigurationException e) {
       // A refused key was not put, and needs no undo, which would be refused as well.
       entry.discard();
@@ -189,10 +196,10 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /** Nothing was put: the session's key is gone, or was written to undo another entry. */
-  private void refused(QueueEntry entry, TxnResponse answer, Deadline deadline)
+  private void refused(QueueEntry entry, Answer answer, Deadline deadline)
       throws InterruptedException {
     Session session = entry.session();
-    KeyValue sessionKey = QueueOps.found(answer, 0);
+    KeyValue sessionKey = QueueOps.found(answer.reads(), 0);
     entry.discard();
     if (sessionKey == null) {
       sessions.writeKey(session, deadline);
@@ -405,7 +412,14 @@ final class EtcdBackend implements QueueingBackend {
   /** etcd checks the permission before it looks whether the key exists. */
   private boolean deleteIfThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
-      return delete(entry, QueueOps.hasCreateRevision(entry.key(), entry.revision()), deadline);
+      Transaction transaction =
+          new Transaction(
+              List.of(QueueOps.hasCreateRevision(entry.key(), entry.revision())),
+              List.of(QueueOps.delete(entry.key())),
+              List.of());
+      return requests
+          .ask(deadline, client -> joined.leave(client, entry, transaction))
+          .isSucceeded();
     } catch (LockConfigurationException refusal) {
       if (mayStay(entry, deadline)) {
         throw refusal;

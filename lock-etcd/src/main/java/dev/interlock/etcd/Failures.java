@@ -244,6 +244,17 @@ final class Failures {
     return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
   }
 
+  /** Whether the server has refused the request, and has certainly not carried out any of it. */
+  static boolean saysNothingWasDone(Throwable failure) {
+    return chain(failure).stream()
+        .map(Failures::code)
+        .anyMatch(
+            code ->
+                code == Status.Code.PERMISSION_DENIED
+                    || code == Status.Code.INVALID_ARGUMENT
+                    || code == Status.Code.NOT_FOUND);
+  }
+
   /** Whether the server has forgotten the revision that was asked for. */
   static boolean saysRevisionIsCompacted(Throwable failure) {
     return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.OUT_OF_RANGE);

@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
@@ -129,7 +130,12 @@ final class QueueOps {
 
   /** The first key that the transaction's n-th read found, or null. */
   static @Nullable KeyValue found(TxnResponse answer, int read) {
-    List<KeyValue> kvs = answer.getGetResponses().get(read).getKvs();
+    return found(answer.getGetResponses(), read);
+  }
+
+  /** The first key that the n-th read of a transaction found, or null. */
+  static @Nullable KeyValue found(List<GetResponse> reads, int read) {
+    List<KeyValue> kvs = reads.get(read).getKvs();
     return kvs.isEmpty() ? null : kvs.get(0);
   }
 }

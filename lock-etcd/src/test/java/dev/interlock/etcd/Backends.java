@@ -104,6 +104,12 @@ final class Backends {
 
   /** Gives a user of {@link #addUser} another permission in place of the one that it had. */
   static void permit(EtcdServer server, String name, String permission) throws IOException {
+    permit(server, name, permission, "interlock/");
+  }
+
+  /** The same for the keys with a prefix; what is permitted for others stays so. */
+  static void permit(EtcdServer server, String name, String permission, String prefix)
+      throws IOException {
     server.call(
         "/v3/auth/role/grant",
         "{\"name\":\""
@@ -111,10 +117,15 @@ final class Backends {
             + "\",\"perm\":{\"permType\":\""
             + permission
             + "\",\"key\":\""
-            + base64("interlock/")
+            + base64(prefix)
             + "\",\"range_end\":\""
-            + base64("interlock0")
+            + base64(end(prefix))
             + "\"}}");
+  }
+
+  private static String end(String prefix) {
+    int last = prefix.length() - 1;
+    return prefix.substring(0, last) + (char) (prefix.charAt(last) + 1);
   }
 
   /** The address of a cluster with a password, for a user of {@link #addUser}. */
@@ -146,12 +157,10 @@ final class Backends {
 
   /** How many keys there are below a prefix. */
   static long keys(EtcdServer server, String prefix) throws IOException {
-    char last = prefix.charAt(prefix.length() - 1);
-    String end = prefix.substring(0, prefix.length() - 1) + (char) (last + 1);
     String answer =
         server.call(
             "/v3/kv/range",
-            "{\"key\":\"" + base64(prefix) + "\",\"range_end\":\"" + base64(end) + "\"}");
+            "{\"key\":\"" + base64(prefix) + "\",\"range_end\":\"" + base64(end(prefix)) + "\"}");
     return Pattern.compile("\"key\"").matcher(answer).results().count();
   }
 }

@@ -1,0 +1,314 @@
+package dev.interlock.etcd;
+
+import com.google.common.util.concurrent.MoreExecutors;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Response;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.Op;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends simultaneous transactions of many callers as one. Most of what a transaction costs, on both
+ * sides, does not depend on how much it does.
+ *
+ * <p>While only a few callers wait for answers, each transaction goes alone. Above that number, a
+ * transaction waits until the one under way has been answered, and goes together with all others
+ * that have come meanwhile.
+ *
+ * <p>No caller depends on another one's transaction:
+ *
+ * <ul>
+ *   <li>A joined transaction is carried out if the conditions of all its parts are met, and
+ *       otherwise does nothing. If they are not, or if etcd refuses it, as it does when one key is
+ *       not permitted, each part goes alone. (Nested transactions would not be refused together;
+ *       but releases of etcd exist that check no permissions inside them.)
+ *   <li>After any other failure each part is in doubt, as it would be alone.
+ *   <li>All keys that one transaction puts get the same creation revision. Revisions are the order
+ *       of a queue, so parts about the same subject are never joined.
+ *   <li>Parts that enter queues are not joined with parts that leave them, because an etcd that has
+ *       reached its quota refuses to put keys, but not to delete them.
+ *   <li>If no answer comes for a while, what waits goes without it. A caller that leaves before its
+ *       part was sent is in doubt like one whose request is slow on its way.
+ * </ul>
+ */
+final class JoinedTransactions {
+
+  /** How many callers may wait for answers while each transaction goes alone. */
+  private static final int FEW = 4;
+
+  /** Of up to two operations each; etcd accepts 128 by default (--max-txn-ops). */
+  private static final int MOST_AT_ONCE = 50;
+
+  private static final Executor LATER =
+      CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS, MoreExecutors.directExecutor());
+
+  private final int few;
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final Lane entering = new Lane();
+  private final Lane leaving = new Lane();
+
+  JoinedTransactions() {
+    this(FEW);
+  }
+
+  /** For tests, which have fewer callers. */
+  JoinedTransactions(int few) {
+    this.few = few;
+  }
+
+  /**
+   * What a caller asks for.
+   *
+   * @param otherwise what to do if a condition is not met; not done as part of a joined transaction
+   */
+  record Transaction(List<Cmp> conditions, List<Op> then, List<Op> otherwise) {}
+
+  /**
+   * What became of it.
+   *
+   * @param reads the answers to its own reads
+   * @param whole the answer that these are part of, which has the header
+   */
+  record Answer(boolean isSucceeded, List<GetResponse> reads, Response whole) {
+
+    static Answer of(TxnResponse alone) {
+      return new Answer(alone.isSucceeded(), alone.getGetResponses(), alone);
+    }
+  }
+
+  /**
+   * Puts a key into a queue.
+   *
+   * @param client used until the answer
+   * @param queue the queue
+   * @param transaction has one read in {@code then}, with a short answer, as that of the joined
+   *     transaction is no longer than a client accepts
+   */
+  CompletableFuture<Answer> enter(Client client, LockKeys queue, Transaction transaction) {
+    return entering.send(new Part(client, queue.toString(), transaction, 1));
+  }
+
+  /**
+   * Deletes an entry's key.
+   *
+   * @param client used until the answer
+   * @param entry the entry
+   * @param transaction has no reads in {@code then}
+   */
+  CompletableFuture<Answer> leave(Client client, QueueEntry entry, Transaction transaction) {
+    return leaving.send(new Part(client, entry, transaction, 0));
+  }
+
+  /** Sends a transaction that is never joined. */
+  static CompletableFuture<Answer> alone(Client client, Transaction transaction) {
+    return commit(client, transaction).thenApply(Answer::of);
+  }
+
+  /** A caller's transaction. */
+  private final class Part {
+    final Client client;
+    final Object subject;
+    final Transaction transaction;
+    final int reads;
+    final CompletableFuture<Answer> answer = new CompletableFuture<>();
+
+    Part(Client client, Object subject, Transaction transaction, int reads) {
+      this.client = client;
+      this.subject = subject;
+      this.transaction = transaction;
+      this.reads = reads;
+    }
+
+    void answered(Answer received) {
+      waiting.decrementAndGet();
+      answer.complete(received);
+    }
+
+    void failed(Throwable failure) {
+      waiting.decrementAndGet();
+      answer.completeExceptionally(failure);
+    }
+
+    void sendAlone() {
+      var unused =
+          alone(client, transaction)
+              .whenComplete(
+                  (received, failure) -> {
+                    if (received == null) {
+                      failed(failure);
+                    } else {
+                      answered(received);
+                    }
+                  });
+    }
+  }
+
+  /** The transactions that may be joined with each other. */
+  private final class Lane {
+
+    /** By their subjects, in the order in which they came. All have the same client. */
+    @GuardedBy("this")
+    private final Map<Object, Part> queue = new LinkedHashMap<>();
+
+    @GuardedBy("this")
+    private int underWay;
+
+    /** How often a transaction has ended. */
+    @GuardedBy("this")
+    private long ends;
+
+    @GuardedBy("this")
+    private boolean watched;
+
+    CompletableFuture<Answer> send(Part part) {
+      int number = waiting.incrementAndGet();
+      boolean goes;
+      boolean watch = false;
+      synchronized (this) {
+        goes = number <= few || underWay == 0 || !queue(part);
+        if (goes) {
+          underWay++;
+        } else if (!watched) {
+          watched = true;
+          watch = true;
+        }
+      }
+      if (goes) {
+        transmit(List.of(part));
+      } else if (watch) {
+        watch(ends());
+      }
+      return part.answer;
+    }
+
+    /** Returns false if the part cannot be joined with those in the queue. */
+    @GuardedBy("this")
+    private boolean queue(Part part) {
+      return (queue.isEmpty() || queue.values().iterator().next().client == part.client)
+          && queue.putIfAbsent(part.subject, part) == null;
+    }
+
+    private synchronized long ends() {
+      return ends;
+    }
+
+    /** Looks after the queue until it is empty: if no transaction ends, the queue does not wait. */
+    private void watch(long endsBefore) {
+      LATER.execute(
+          () -> {
+            List<Part> parts;
+            long endsNow;
+            synchronized (this) {
+              endsNow = ends;
+              if (queue.isEmpty()) {
+                watched = false;
+                return;
+              }
+              parts = endsNow == endsBefore ? take() : List.of();
+            }
+            watch(endsNow);
+            if (!parts.isEmpty()) {
+              transmit(parts);
+            }
+          });
+    }
+
+    /** The next parts, which go now; none if none wait. */
+    @GuardedBy("this")
+    private List<Part> take() {
+      List<Part> parts = new ArrayList<>(Math.min(queue.size(), MOST_AT_ONCE));
+      Iterator<Part> next = queue.values().iterator();
+      while (next.hasNext() && parts.size() < MOST_AT_ONCE) {
+        parts.add(next.next());
+        next.remove();
+      }
+      if (!parts.isEmpty()) {
+        underWay++;
+      }
+      return parts;
+    }
+
+    private void transmit(List<Part> parts) {
+      var unused =
+          commit(parts.get(0).client, joined(parts))
+              .whenComplete(
+                  (whole, failure) -> {
+                    // First, so that etcd has work while the callers wake up.
+                    ended();
+                    answer(parts, whole, failure);
+                  });
+    }
+
+    private void ended() {
+      List<Part> parts;
+      synchronized (this) {
+        ends++;
+        underWay--;
+        parts = underWay == 0 ? take() : List.of();
+      }
+      if (!parts.isEmpty()) {
+        transmit(parts);
+      }
+    }
+  }
+
+  private static Transaction joined(List<Part> parts) {
+    if (parts.size() == 1) {
+      return parts.get(0).transaction;
+    }
+    List<Cmp> conditions = new ArrayList<>();
+    List<Op> then = new ArrayList<>();
+    for (Part part : parts) {
+      conditions.addAll(part.transaction.conditions);
+      then.addAll(part.transaction.then);
+    }
+    return new Transaction(conditions, then, List.of());
+  }
+
+  private static CompletableFuture<TxnResponse> commit(Client client, Transaction transaction) {
+    try {
+      return client
+          .getKVClient()
+          .txn()
+          .If(transaction.conditions.toArray(Cmp[]::new))
+          .Then(transaction.then.toArray(Op[]::new))
+          .Else(transaction.otherwise.toArray(Op[]::new))
+          .commit();
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private static void answer(
+      List<Part> parts, @Nullable TxnResponse whole, @Nullable Throwable failure) {
+    if (parts.size() == 1 && whole != null) {
+      parts.get(0).answered(Answer.of(whole));
+    } else if (whole != null && whole.isSucceeded()) {
+      List<GetResponse> reads = whole.getGetResponses();
+      int from = 0;
+      for (Part part : parts) {
+        int to = from + part.reads;
+        part.answered(new Answer(true, reads.subList(from, to), whole));
+        from = to;
+      }
+    } else if (failure == null || (parts.size() > 1 && Failures.saysNothingWasDone(failure))) {
+      parts.forEach(Part::sendAlone);
+    } else {
+      for (Part part : parts) {
+        part.failed(failure);
+      }
+    }
+  }
+}
