@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * sides, does not depend on how much it does.
  *
  * <p>While only a few callers wait for answers, each transaction goes alone. Above that number, a
- * transaction waits until the one under way has been answered, and goes together with all others
+ * transaction waits until what is under way has been answered, and goes together with all others
  * that have come meanwhile.
  *
  * <p>No caller depends on another one's transaction:
@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  *       of a queue, so parts about the same subject are never joined.
  *   <li>Parts that enter queues are not joined with parts that leave them, because an etcd that has
  *       reached its quota refuses to put keys, but not to delete them.
- *   <li>If no answer comes for a while, what waits goes without it. A caller that leaves before its
- *       part was sent is in doubt like one whose request is slow on its way.
+ *   <li>If no answer comes for a while, nobody waits for it any longer. A caller that leaves before
+ *       its part was sent is in doubt like one whose request is slow on its way.
  * </ul>
  */
 final class JoinedTransactions {
@@ -162,8 +162,13 @@ final class JoinedTransactions {
     @GuardedBy("this")
     private final Map<Object, Part> queue = new LinkedHashMap<>();
 
+    /** How many are not answered of those that were sent since the last silence. */
     @GuardedBy("this")
     private int underWay;
+
+    /** How often a while has passed without an answer; nobody waits for what was sent before. */
+    @GuardedBy("this")
+    private int silences;
 
     /** How often a transaction has ended. */
     @GuardedBy("this")
@@ -176,17 +181,19 @@ final class JoinedTransactions {
       int number = waiting.incrementAndGet();
       boolean goes;
       boolean watch = false;
+      int sentAfter;
       synchronized (this) {
-        goes = number <= few || underWay == 0 || !queue(part);
+        goes = (number <= few && queue.isEmpty()) || underWay == 0 || !queue(part);
         if (goes) {
           underWay++;
         } else if (!watched) {
           watched = true;
           watch = true;
         }
+        sentAfter = silences;
       }
       if (goes) {
-        transmit(List.of(part));
+        transmit(List.of(part), sentAfter);
       } else if (watch) {
         watch(ends());
       }
@@ -208,19 +215,25 @@ final class JoinedTransactions {
     private void watch(long endsBefore) {
       LATER.execute(
           () -> {
-            List<Part> parts;
+            List<Part> parts = List.of();
             long endsNow;
+            int sentAfter;
             synchronized (this) {
               endsNow = ends;
               if (queue.isEmpty()) {
                 watched = false;
                 return;
               }
-              parts = endsNow == endsBefore ? take() : List.of();
+              if (endsNow == endsBefore) {
+                silences++;
+                underWay = 0;
+                parts = take();
+              }
+              sentAfter = silences;
             }
             watch(endsNow);
             if (!parts.isEmpty()) {
-              transmit(parts);
+              transmit(parts, sentAfter);
             }
           });
     }
@@ -240,26 +253,29 @@ final class JoinedTransactions {
       return parts;
     }
 
-    private void transmit(List<Part> parts) {
+    private void transmit(List<Part> parts, int sentAfter) {
       var unused =
           commit(parts.get(0).client, joined(parts))
               .whenComplete(
                   (whole, failure) -> {
                     // First, so that etcd has work while the callers wake up.
-                    ended();
+                    ended(sentAfter);
                     answer(parts, whole, failure);
                   });
     }
 
-    private void ended() {
-      List<Part> parts;
+    private void ended(int sentAfter) {
+      List<Part> parts = List.of();
+      int silencesNow;
       synchronized (this) {
         ends++;
-        underWay--;
-        parts = underWay == 0 ? take() : List.of();
+        silencesNow = silences;
+        if (sentAfter == silencesNow && --underWay == 0) {
+          parts = take();
+        }
       }
       if (!parts.isEmpty()) {
-        transmit(parts);
+        transmit(parts, silencesNow);
       }
     }
   }

@@ -214,6 +214,26 @@ class JoinedTransactionsTest {
     assertTrue(second.join().isSucceeded());
   }
 
+  /** Or those that go alone could overtake it without end. */
+  @Test
+  void noneGoesAloneWhileAnotherWaits() throws Exception {
+    JoinedTransactions few = new JoinedTransactions(3);
+    Transaction nothing = new Transaction(List.of(), List.of(), List.of());
+    for (String name : List.of("a", "b", "c")) {
+      var unused = few.enter(client, LockKeys.of("test", name), nothing);
+    }
+    List<Sent> alone = List.of(server.next(), server.next(), server.next());
+    var waits = few.enter(client, LockKeys.of("test", "d"), nothing);
+    alone.get(0).succeed(1);
+    alone.get(1).succeed(2);
+    var later = few.enter(client, LockKeys.of("test", "e"), nothing);
+    server.hasNoMore();
+    alone.get(2).succeed(3);
+    server.next().succeed(4);
+    assertTrue(waits.join().isSucceeded());
+    assertTrue(later.join().isSucceeded());
+  }
+
   /** Their keys would be created at the same revision, which is the order of the queue. */
   @Test
   void twoKeysOfOneQueueAreNeverPutTogether() throws Exception {
@@ -317,6 +337,22 @@ class JoinedTransactionsTest {
     var next = enter("d");
     server.next().succeed(8);
     assertTrue(next.join().isSucceeded());
+  }
+
+  /** A transaction that a suspended member never answers must not slow down all later ones. */
+  @Test
+  void whatWasNotAnsweredIsWaitedForOnlyOnce() throws Exception {
+    var unused = List.of(enter("a"), enter("b"));
+    Sent silent = server.next();
+    Sent second = server.next(); // after a while
+    var third = enter("c");
+    server.hasNoMore();
+    second.succeed(6);
+    assertEquals(1, server.sent.size(), "sent at once");
+    assertEquals(List.of(key("c")), server.next().puts());
+    assertFalse(third.isDone());
+    silent.succeed(7);
+    server.hasNoMore();
   }
 
   /** When connections are replaced, what goes over the new ones does not wait for the old ones. */
