@@ -2,6 +2,7 @@ package dev.interlock.redis;
 
 import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.Wire.Call;
+import dev.interlock.redis.server.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
@@ -9,7 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -22,19 +25,15 @@ import redis.clients.jedis.exceptions.JedisException;
  * Sends simultaneous requests of many threads together: one write and one read for many requests.
  *
  * <p>While only a few threads send requests, each uses its own connection, which is faster then.
- * Above that number, requests go into a queue. One of its threads at a time leads: it sends all
- * that are queued, and hands out the replies; meanwhile the next requests gather. After the first
- * reply it wakes the next leader before it wakes any other thread, so that the server has work
- * again: waking the threads takes longer than the server's work. (Flat combining, Hendler et al.,
- * SPAA 2010, with a server in place of the shared structure.) This adds no thread, and a busy
- * machine gives the queue as much time as the callers. One queue is faster than several, which send
- * smaller batches.
+ * Above that number, requests go into a queue, and one of two lanes, each a thread with a
+ * connection while there is something to do, sends all that are queued and hands out the replies.
+ * While one lane waits for the server, the next requests gather for the other, so that the server
+ * always has work. Callers wait for their replies without touching a connection.
  *
  * <p>No caller depends on another one's request:
  *
  * <ul>
- *   <li>A caller waits until its own deadline. A leader may be {@link #ALLOWANCE} late, because it
- *       takes along only requests whose deadlines come no later than that.
+ *   <li>A caller waits until its own deadline.
  *   <li>An interrupt takes back a request that has not been sent. Otherwise the caller waits for
  *       the reply, as it does over its own connection, and keeps the interrupt. That breaks no
  *       connection, because virtual threads, whose interrupts do that, always go alone.
@@ -42,25 +41,24 @@ import redis.clients.jedis.exceptions.JedisException;
  *   <li>When the connection breaks, the requests whose replies have not been read are in doubt.
  *       They are repeated over another connection where a single one would be, unless the caller
  *       has left.
- *   <li>A caller that leaves at its deadline cannot know whether the leader has written its
- *       request, and its undo may reach the server first. So the leader undoes an acquisition whose
- *       caller has left, over the same connection and right behind it, without waiting for replies
- *       in between. Like every release, the undo compares the claim's value.
+ *   <li>A caller that leaves at its deadline cannot know whether the lane has written its request,
+ *       and its undo may reach the server first. So the lane undoes an acquisition whose caller has
+ *       left, over the same connection and right behind it, without waiting for replies in between.
+ *       Like every release, the undo compares the claim's value.
  * </ul>
  */
-final class JoinedRequests {
+final class JoinedRequests implements AutoCloseable {
 
   /** How many threads may go alone at the same time, if there are enough connections. */
-  private static final int FEW = 32;
+  private static final int FEW = 8;
 
-  /** A leader may still be reading replies when the next one begins. */
-  private static final int LEADERS = 2;
+  private static final int LANES = 2;
+
+  /** How long a lane's thread stays without work. */
+  private static final Duration REST = Duration.ofSeconds(5);
 
   /** As {@code few}: requests are never joined. */
   static final int NEVER = Integer.MAX_VALUE;
-
-  /** By how much a deadline may be later than the leader's. */
-  private static final Duration ALLOWANCE = Duration.ofMillis(10);
 
   /** How long a request may stay queued, and a reply may take, before callers go alone. */
   private static final Duration PATIENCE = Duration.ofMillis(50);
@@ -89,9 +87,10 @@ final class JoinedRequests {
   private final Duration patience;
   private final AtomicInteger asking = new AtomicInteger();
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
-  private final AtomicBoolean led = new AtomicBoolean();
+  private final Semaphore idleLanes;
+  private final ThreadPoolExecutor lanes;
 
-  /** After this the leader's replies are late; null when it expects none. */
+  /** After this the replies that a lane waits for are late; null since a lane has had its own. */
   private volatile @Nullable Deadline repliesDue;
 
   /**
@@ -100,14 +99,16 @@ final class JoinedRequests {
    * @param few how many that is
    */
   JoinedRequests(Route route, int few) {
-    this(route, few, PATIENCE);
+    this(route, few, LANES, PATIENCE);
   }
 
-  /** For tests, which may need more patience. */
-  JoinedRequests(Route route, int few, Duration patience) {
+  /** For tests, which may need more patience, and to know what goes together. */
+  JoinedRequests(Route route, int few, int lanes, Duration patience) {
     this.route = route;
     this.few = few;
     this.patience = patience;
+    this.idleLanes = new Semaphore(lanes);
+    this.lanes = DaemonThreads.several("interlock-redis-lane", lanes, REST);
   }
 
   /**
@@ -136,7 +137,7 @@ final class JoinedRequests {
 
   /** Returns how many threads may go alone, so that none has to wait for a connection as a rule. */
   static int few(int connections) {
-    return Math.max(1, Math.min(FEW, connections - LEADERS));
+    return Math.max(1, Math.min(FEW, connections - LANES));
   }
 
   /** Returns how many requests lie in the queue. */
@@ -148,7 +149,7 @@ final class JoinedRequests {
     return route.use(deadline, wire -> wire.run(call));
   }
 
-  /** One caller's request. Its state synchronizes the caller and the leader. */
+  /** One caller's request. Its state synchronizes the caller and the lane. */
   private static final class Request {
     final Call call;
     final Deadline deadline;
@@ -157,7 +158,7 @@ final class JoinedRequests {
     private @Nullable Object reply;
     private @Nullable RuntimeException problem;
 
-    /** Whether it may be on the server. Used by the leader that has it. */
+    /** Whether it may be on the server. Used by the lane that has it. */
     private boolean went;
 
     Request(Call call, Deadline deadline) {
@@ -246,14 +247,11 @@ final class JoinedRequests {
    */
   private boolean joined(Request mine) throws InterruptedException {
     Deadline due = repliesDue;
-    if (due != null && due.hasPassed()) {
+    if (lanes.isShutdown() || (due != null && due.hasPassed())) {
       return false;
     }
-    if (led.compareAndSet(false, true)) {
-      lead(mine);
-      return true;
-    }
     queue.add(mine);
+    startLane();
     boolean interrupted = false;
     try {
       Deadline sentBy = mine.deadline.orIn(patience);
@@ -265,11 +263,6 @@ final class JoinedRequests {
           interrupted = true;
         }
         boolean queued = mine.isQueued();
-        if (queued && led.compareAndSet(false, true)) {
-          queue.remove(mine);
-          lead(mine);
-          continue;
-        }
         long left = (queued ? sentBy : mine.deadline).remainingNanos();
         if (left > 0) {
           LockSupport.parkNanos(this, left);
@@ -293,70 +286,55 @@ final class JoinedRequests {
       return false;
     }
     queue.remove(mine);
-    // It may have been woken to lead.
-    wakeNextLeader();
     return true;
   }
 
-  /** Sends this request and those that wait. Afterwards this one has ended. */
-  private void lead(Request mine) {
-    Leadership leadership = new Leadership();
+  /** Lets a lane serve the queue, if one is idle. */
+  private void startLane() {
+    if (!idleLanes.tryAcquire()) {
+      return; // Each lane looks at the queue again after it has become idle.
+    }
+    boolean started = false;
     try {
-      // The leader before may have served it while this thread was on its way here.
-      if (mine.isQueued()) {
-        send(batch(mine), leadership);
+      lanes.execute(this::serve);
+      started = true;
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
+      // Closed, or no thread can be created. Who is not served in time goes alone.
+    } finally {
+      if (!started) {
+        idleLanes.release();
+      }
+    }
+  }
+
+  private void serve() {
+    try {
+      List<Request> batch = batch();
+      while (!batch.isEmpty()) {
+        send(batch);
+        batch = batch();
       }
     } finally {
-      leadership.end();
-    }
-  }
-
-  /** Begins when {@link #led} was set. Used by one thread. */
-  private final class Leadership {
-    private boolean ended;
-
-    /** Lets the next request lead, if there is one. */
-    void end() {
-      if (!ended) {
-        ended = true;
-        repliesDue = null;
-        led.set(false);
-        wakeNextLeader();
+      idleLanes.release();
+      if (!queue.isEmpty()) {
+        startLane();
       }
     }
   }
 
-  /** A request that arrives meanwhile may lead as well; the woken one leads if none does. */
-  private void wakeNextLeader() {
-    for (Request request : queue) {
-      if (request.isQueued()) {
-        request.wake();
-        return;
-      }
-    }
-  }
-
-  private List<Request> batch(Request mine) {
+  private List<Request> batch() {
     List<Request> batch = new ArrayList<>();
-    batch.add(mine);
-    long latest = mine.deadline.nanos() + ALLOWANCE.toNanos();
-    int bytes = mine.call.size();
-    while (batch.size() < MOST_AT_ONCE) {
-      Request next = queue.peek();
-      if (next == null || next.deadline.nanos() - latest > 0) {
-        break;
-      }
-      bytes += next.call.size();
-      if (bytes > MOST_BYTES) {
-        break;
-      }
-      queue.remove(next);
+    int bytes = 0;
+    Request next = queue.poll();
+    while (next != null) {
       batch.add(next);
+      bytes += next.call.size();
+      next = batch.size() < MOST_AT_ONCE && bytes < MOST_BYTES ? queue.poll() : null;
     }
     return batch;
   }
 
-  private void send(List<Request> batch, Leadership leadership) {
+  private void send(List<Request> batch) {
     Deadline last = batch.get(0).deadline;
     for (Request request : batch) {
       if (request.deadline.nanos() - last.nanos() > 0) {
@@ -364,26 +342,17 @@ final class JoinedRequests {
       }
     }
     repliesDue = last.orIn(patience);
-    // An interrupt of the leader must not affect the others.
-    boolean interrupted = Thread.interrupted();
     RuntimeException problem = null;
     try {
-      boolean done = false;
-      while (!done) {
-        try {
-          done = route.use(last, wire -> exchange(wire, batch, leadership));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
+      route.use(last, wire -> exchange(wire, batch));
+    } catch (InterruptedException e) {
+      problem = new JedisException(e); // Nobody interrupts a lane.
     } catch (RuntimeException e) {
       problem = e;
     } catch (Error e) {
       problem = new JedisException(e);
     } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      repliesDue = null;
     }
     if (problem != null) {
       for (Request request : batch) {
@@ -392,7 +361,7 @@ final class JoinedRequests {
     }
   }
 
-  private boolean exchange(Wire wire, List<Request> batch, Leadership leadership) {
+  private boolean exchange(Wire wire, List<Request> batch) {
     List<Request> sent = new ArrayList<>(batch.size());
     List<Call> calls = new ArrayList<>(batch.size());
     for (Request request : batch) {
@@ -401,13 +370,7 @@ final class JoinedRequests {
         calls.add(request.call);
       }
     }
-    wire.runAll(
-        calls,
-        (reply, index) -> {
-          leadership.end();
-          sent.get(index).answered(reply);
-        },
-        () -> undoingsFor(batch));
+    wire.runAll(calls, (reply, index) -> sent.get(index).answered(reply), () -> undoingsFor(batch));
     return true;
   }
 
@@ -424,5 +387,11 @@ final class JoinedRequests {
       }
     }
     return undoings;
+  }
+
+  /** Lets the lanes' threads end. Requests that come later go alone. */
+  @Override
+  public void close() {
+    lanes.shutdown();
   }
 }

@@ -146,6 +146,7 @@ final class PooledNodes implements Nodes {
 
   @Override
   public void close() {
+    joined.close();
     close.run();
   }
 }

@@ -29,7 +29,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -53,7 +52,7 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Requests that are sent together, when something happens to them on the way. The server, the
- * connections and the faults are real. Only the moment at which a leader starts is the test's, so
+ * connections and the faults are real. Only the moment at which a lane starts is the test's, so
  * that it is known who is in a batch: the first request is held at the gate, and the others wait
  * behind it.
  */
@@ -72,7 +71,7 @@ class JoinedRequestsTest {
   private PooledNode node;
   private JoinedRequests joined;
 
-  /** What a leader needs to start. */
+  /** What a lane needs to send a batch. */
   private final Semaphore gate = new Semaphore(0);
 
   private final AtomicInteger atGate = new AtomicInteger();
@@ -100,12 +99,14 @@ class JoinedRequestsTest {
               }
             },
             0,
+            1,
             LONG);
   }
 
   @AfterEach
   void disconnect() throws IOException {
     gate.release(1_000_000);
+    joined.close();
     proxy.close();
     pool.close();
   }
@@ -198,18 +199,16 @@ class JoinedRequestsTest {
     Deadline deadline = in(LONG);
     for (int i = 0; i < CALLERS; i++) {
       callers.add(new Caller(i, deadline));
-      int there = i + 1;
-      Eventually.holds(
-          "one more is there", () -> Math.min(atGate.get(), 1) + joined.queued() == there);
+      int behind = i;
+      Eventually.holds("one more is there", () -> atGate.get() == 1 && joined.queued() == behind);
     }
     return callers;
   }
 
-  /** Lets the first go alone, and waits until it is done and the next leader is at the gate. */
+  /** Lets the first go alone, and waits until it is done and the next batch is at the gate. */
   private void letTheFirstGo(List<Caller> callers) throws Exception {
     gate.release();
-    Eventually.holds("the next leader is at the gate", () -> atGate.get() == 2);
-    // The next leader is there before the first has given its connection back.
+    Eventually.holds("the next batch is at the gate", () -> atGate.get() == 2);
     assertTrue(callers.get(0).granted() > 0);
   }
 
@@ -288,6 +287,7 @@ class JoinedRequestsTest {
     for (int i = 0; i < 20; i++) {
       boolean isHasty = i % 4 < 2;
       (isHasty ? hasty : patient).add(new Caller(i, isHasty ? brief : longer));
+      Eventually.holds("the first is at the gate", () -> atGate.get() >= 1);
     }
     // Hasty ones may have left the queue by then, and be at the gate as well.
     Eventually.holds(
@@ -374,18 +374,19 @@ class JoinedRequestsTest {
                 }
               },
               0,
+              1,
               LONG);
       Caller first = caller(0);
-      Eventually.holds("one leads", () -> atGate.get() == 1);
-      Caller leader = caller(1);
-      Eventually.holds("the next leader waits", () -> joined.queued() == 1);
+      Eventually.holds("one is at the gate", () -> atGate.get() == 1);
+      Caller patient = caller(1);
+      Eventually.holds("the next one waits", () -> joined.queued() == 1);
       AdvancingTime time = new AdvancingTime();
-      Caller hasty = new Caller(2, Deadline.at(time, leader.deadline.nanos()));
+      Caller hasty = new Caller(2, Deadline.at(time, patient.deadline.nanos()));
       Eventually.holds("the hasty one, too", () -> joined.queued() == 2);
       gate.release();
       first.assertGrantedOnServer();
-      Eventually.holds("the leader is about to write", () -> writing.get() == 1);
-      assertEquals(2, atGate.get(), "the hasty one is not in the leader's batch");
+      Eventually.holds("the lane is about to write", () -> writing.get() == 1);
+      assertEquals(2, atGate.get(), "the hasty one is not in the batch");
       hasty.assertLeavesWhenTimeIsUp(time);
       // This is what the engine does then. It comes before what it is to undo.
       Object undone =
@@ -402,11 +403,11 @@ class JoinedRequestsTest {
       Eventually.holds("it was sent", () -> redis.call("GET", hasty.keys + ":fence") != null);
       Eventually.holds("it was given back", () -> hasty.valueOnServer() == null);
       if (heard) {
-        leader.assertGrantedOnServer();
+        patient.assertGrantedOnServer();
       } else {
-        assertFalse(leader.token.isDone(), "the leader has heard of it");
+        assertFalse(patient.token.isDone(), "the patient one has heard of it");
         proxy.heal();
-        assertTrue(leader.failure() instanceof JedisException, () -> "" + leader.token);
+        assertTrue(patient.failure() instanceof JedisException, () -> "" + patient.token);
       }
     } finally {
       write.release(1_000);
@@ -414,10 +415,11 @@ class JoinedRequestsTest {
   }
 
   @Test
-  void repliesThatComeOneByOneDoNotKeepALeaderBeyondItsDeadline() throws Exception {
+  void repliesThatComeOneByOneDoNotKeepALaneBeyondTheDeadline() throws Exception {
     AdvancingTime time = new AdvancingTime();
     List<Integer> limits = Collections.synchronizedList(new ArrayList<>());
     joinedOver(
+        1,
         (connection, number) -> {
           if (number == 2) {
             limits.add(connection.getSoTimeout());
@@ -429,10 +431,10 @@ class JoinedRequestsTest {
           }
         });
     Caller first = caller(0);
-    Eventually.holds("one leads", () -> atGate.get() == 1);
+    Eventually.holds("one is at the gate", () -> atGate.get() == 1);
     Deadline deadline = Deadline.in(time, Duration.ofSeconds(15)); // less than a connection's own
-    Caller leader = new Caller(1, deadline);
-    Eventually.holds("the next leader waits", () -> joined.queued() == 1);
+    Caller patient = new Caller(1, deadline);
+    Eventually.holds("the next one waits", () -> joined.queued() == 1);
     for (int i = 2; i < 6; i++) {
       new Caller(i, deadline);
       int there = i;
@@ -440,38 +442,32 @@ class JoinedRequestsTest {
     }
     gate.release(1_000);
     first.assertGrantedOnServer();
-    leader.granted();
-    assertEquals(3, limits.size(), limits::toString);
+    patient.granted();
+    Eventually.holds("the third is waited for", () -> limits.size() == 3);
     assertTrue(limits.get(2) <= limits.get(1) / 10 + 1, limits::toString);
   }
 
   @Test
-  void theNextLeadWhileTheRepliesOfTheFormerOnesAreStillRead() throws Exception {
-    AtomicInteger replies = new AtomicInteger();
+  void oneLaneServesWhileTheRepliesOfTheOtherAreStillAwaited() throws Exception {
     Semaphore reading = new Semaphore(0);
+    AtomicInteger talk = new AtomicInteger();
     joinedOver(
+        2,
         (connection, number) -> {
-          if (number == 2 && replies.incrementAndGet() == 2) {
+          if (number == 1) {
+            talk.set(number);
             reading.acquireUninterruptibly();
           }
         });
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
-    gate.release();
-    Eventually.holds("one of the batch has its reply", () -> replies.get() == 2);
-    List<Caller> next = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      next.add(caller(CALLERS + i));
-    }
     gate.release(1_000);
-    for (Caller caller : next) {
-      caller.assertGrantedOnServer();
+    Caller first = caller(0);
+    Eventually.holds("its lane is busy", () -> talk.get() == 1);
+    for (int i = 1; i < 6; i++) {
+      caller(i).assertGrantedOnServer();
     }
-    assertEquals(2, replies.get(), "the batch before did not wait");
+    assertFalse(first.token.isDone(), "the first did not wait");
     reading.release(1_000);
-    for (Caller caller : callers) {
-      caller.assertGrantedOnServer();
-    }
+    first.assertGrantedOnServer();
     assertEquals(0, joined.queued());
   }
 
@@ -509,13 +505,13 @@ class JoinedRequestsTest {
     assertTrue(limits.get(1) <= limits.get(0) - passing.toMillis(), limits::toString);
   }
 
-  /** What happens before a reply is read in a leader's talk; they are numbered from 1. */
+  /** What happens before a reply is read in a talk; they are numbered from 1. */
   private interface BeforeReply {
     void of(Connection connection, int talk);
   }
 
-  /** Every leader passes the gate, and has a connection of its own. */
-  private void joinedOver(BeforeReply before) {
+  /** Every talk passes the gate, and has a connection of its own. */
+  private void joinedOver(int lanes, BeforeReply before) {
     joined =
         new JoinedRequests(
             new JoinedRequests.Route() {
@@ -540,6 +536,7 @@ class JoinedRequestsTest {
               }
             },
             0,
+            lanes,
             LONG);
   }
 
@@ -560,7 +557,7 @@ class JoinedRequestsTest {
   }
 
   @Test
-  void interruptsOfALeaderAndOfOthersBreakNothingAndAreKept() throws Exception {
+  void interruptsOfThoseThatWaitForRepliesBreakNothingAndAreKept() throws Exception {
     List<Caller> callers = gather();
     letTheFirstGo(callers);
     NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
@@ -568,7 +565,6 @@ class JoinedRequestsTest {
     for (Caller caller : callers.subList(1, CALLERS)) {
       Eventually.holds("its request is carried out", () -> caller.valueOnServer() != null);
     }
-    // The first of them leads.
     callers.subList(1, 10).forEach(caller -> caller.thread.interrupt());
     held.close();
     for (Caller caller : callers) {
@@ -581,7 +577,7 @@ class JoinedRequestsTest {
   }
 
   @Test
-  void aLeaderThatIsInterruptedWhileItWaitsForAConnectionGoesOnForTheOthers() throws Exception {
+  void interruptsWhileALaneWaitsForAConnectionTakeBackOnlyTheirOwnRequests() throws Exception {
     List<Connection> borrowed = new ArrayList<>();
     List<Caller> callers = gather();
     letTheFirstGo(callers);
@@ -589,60 +585,44 @@ class JoinedRequestsTest {
       borrowed.add(pool.borrow(Backends.soon()));
     }
     gate.release();
-    Eventually.holds("the leader waits for a connection", () -> pool.getNumWaiters() == 1);
-    callers.forEach(caller -> caller.thread.interrupt());
-    gate.release(1_000);
-    Eventually.holds("the leader waits again", () -> pool.getNumWaiters() == 1);
-    borrowed.forEach(pool::returnResource);
-    for (Caller caller : callers) {
-      Throwable failure = caller.failure();
-      // Requests that were not sent yet are taken back; no other fails.
-      if (failure == null) {
-        caller.assertGrantedOnServer();
-      } else {
-        assertTrue(failure instanceof InterruptedException, failure::toString);
-        assertNull(caller.valueOnServer());
-      }
+    Eventually.holds("the lane waits for a connection", () -> pool.getNumWaiters() == 1);
+    List<Caller> interrupted = callers.subList(1, 20);
+    interrupted.forEach(caller -> caller.thread.interrupt());
+    for (Caller caller : interrupted) {
+      assertInstanceOf(InterruptedException.class, caller.failure());
     }
-    assertTrue(callers.stream().filter(Caller::succeeded).count() >= 2);
+    borrowed.forEach(pool::returnResource);
+    for (Caller caller : callers.subList(20, CALLERS)) {
+      caller.assertGrantedOnServer();
+    }
+    for (Caller caller : interrupted) {
+      assertNull(caller.valueOnServer());
+    }
   }
 
   @Test
   void aRequestThatIsNotSentInTimeGoesAlone() throws Exception {
-    JoinedRequests impatient =
+    joined.close();
+    joined =
         new JoinedRequests(
             new JoinedRequests.Route() {
               @Override
               public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
-                if (Thread.currentThread().getName().startsWith("held")) {
-                  atGate.incrementAndGet();
+                if (atGate.incrementAndGet() == 1) {
                   gate.acquireUninterruptibly();
                 }
                 return node.use(deadline, true, false, talk);
               }
             },
             0,
+            1,
             Duration.ofMillis(50));
-    joined = impatient;
-    LockKeys keys = LockKeys.of("interlock", "held");
-    Thread held =
-        new Thread(
-            () -> {
-              try {
-                impatient.run(new Call(Script.INSPECT, keys), in(LONG));
-              } catch (InterruptedException e) {
-                throw new CompletionException(e);
-              }
-            },
-            "held");
-    held.start();
-    Eventually.holds("the leader is held", () -> atGate.get() == 1);
-    for (int i = 0; i < 6; i++) {
+    Caller held = caller(0);
+    Eventually.holds("the lane is held", () -> atGate.get() == 1);
+    for (int i = 1; i < 6; i++) {
       caller(i).assertGrantedOnServer();
     }
-    gate.release();
-    held.join(LONG.toMillis());
-    assertFalse(held.isAlive());
+    held.assertGrantedOnServer();
   }
 
   @Test
